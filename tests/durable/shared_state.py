@@ -14,7 +14,7 @@ from google.adk.sessions import BaseSessionService
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.adk.tools.tool_context import ToolContext
 
-from stream_protocol.serving import ChatService, MemoryRunLog, PageContext, PostgresRunLog, RunOverrides
+from stream_protocol.serving import ChatService, MemoryRunLog, PostgresRunLog, RunOverrides
 from stream_protocol.serving.base._overrides import NO_OVERRIDES
 from stream_protocol.serving.base._times import DEFAULT_TIMES, ServiceTimes
 from stream_protocol.testing import ScriptedLlm, Turn
@@ -77,11 +77,11 @@ class SharedState:
         sessions: BaseSessionService | None = None,
         engine: Engine | None = None,
         run_config: RunConfig | None = None,
-        context: PageContext | None = None,
         times: ServiceTimes = DEFAULT_TIMES,
+        **options: Any,
     ) -> AsyncIterator[ChatService]:
         """Run a server from its start to its end. ``launched``: it looks for orphaned runs at its start. ``sessions``
-        and ``engine`` replace those in the shared files."""
+        and ``engine`` replace those in the shared files. ``options``: further options of ``ChatService``."""
         sessions = sessions or SqliteSessionService(self.chats)
         service = ChatService(
             agent,
@@ -89,8 +89,8 @@ class SharedState:
             run_log=self.run_log(),
             engine=engine or self.engine(version),
             run_config=run_config,
-            context=context,
             times=times,
+            **options,
         )
         if launched:
             await service.start()

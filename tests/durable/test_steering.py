@@ -3,6 +3,7 @@ once."""
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,8 @@ from stream_protocol.serving import ChatService, PageContext
 from stream_protocol.session.transcript import Transcript
 from stream_protocol.testing import Call
 from stream_protocol.wire import parse_chat_request
-from tests.durable.shared_state import USER, SharedState, begin, ended, history
-from tests.serving.support import said, soon
+from tests.durable.shared_state import USER, SharedState, begin, ended, history, read
+from tests.serving.support import HANG, said, soon
 
 STEERING = "data-adk-steering"
 
@@ -115,3 +116,29 @@ async def test_the_context_of_a_message_is_that_of_the_recovered_run(shared: Sha
     async with shared.service(agent, context=context) as service:
         await ended(service)
     assert ["/cart" in prompt for prompt in shared.prompts] == [False, True, True]
+
+
+@pytest.mark.parametrize("by_route", [True, False])
+async def test_a_message_after_the_death_of_the_worker_steers_the_recovered_run(
+    shared: SharedState, by_route: bool
+) -> None:
+    agent = shared.agent(Call("quick", {}), Call("look", {}), "Done.")
+    async with shared.service(agent) as service:
+        _ = await begin(service)
+        await soon(shared.reached)
+    shared.reached.clear()
+    async with shared.service(agent, on_busy="steer", launched=False) as service:
+        if by_route:
+            await steer(service, "Stop at one.")
+            shared.gate.set()
+        else:
+            request = parse_chat_request({"id": "c1", "message": said("Stop at one.", "s1")})
+            responding = asyncio.create_task(service.respond(request, user_id=USER))
+            await soon(shared.reached)
+            shared.gate.set()
+            _ = await read(await asyncio.wait_for(responding, HANG))
+        await ended(service)
+        _, answer = await history(service)
+    kinds = [part["type"] for part in answer["parts"]]
+    assert kinds.index("tool-look") < kinds.index(STEERING) < kinds.index("text")
+    assert shared.ran["quick"] == 1

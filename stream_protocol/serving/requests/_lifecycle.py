@@ -56,7 +56,7 @@ class RequestState(Enum):
     PLANNING = auto()
     """The request is planned in the stored chat."""
     RECOVERING = auto()
-    """The request is not a new message, so the orphaned runs of the chat are recovered first."""
+    """The request is not a new message, or it steers. So the orphaned runs of the chat are recovered first."""
     PREPARING = auto()
     """The request needs a run. The service takes a slot, prepares the session and the job, and starts the run."""
     ACCEPTING = auto()
@@ -238,11 +238,14 @@ class RequestLifecycle:
                 return REPEATING
             case NothingToRun(repeats="steering"):
                 return STEERING
-            case NewUserTurn() as request_plan if self._service.on_busy == "steer" and can_steer(request_plan):
+            case NewUserTurn() as request_plan if self._may_steer(request_plan):
                 return STEERING
             case NewUserTurn():
                 return INTERRUPTING
         return WAITING
+
+    def _may_steer(self, request_plan: RequestPlan) -> bool:
+        return self._service.on_busy == "steer" and can_steer(request_plan)
 
     async def _interrupt(self) -> RequestState:
         await self._waiting.take()
@@ -293,7 +296,7 @@ class RequestLifecycle:
         was_busy = self._was_busy or self._claimed.run.chat_was_busy
         self._planned = await self._plan(chat_was_busy=was_busy)
         if self._orphans == "others":
-            if not isinstance(self._planned.request_plan, NewUserTurn):
+            if not isinstance(self._planned.request_plan, NewUserTurn) or self._may_steer(self._planned.request_plan):
                 return RECOVERING
             await self._service.executor.cancel(self._chat)
         return REPEATING if isinstance(self._planned.request_plan, NothingToRun) else PREPARING

@@ -67,6 +67,8 @@ async def steer(
     if not can_steer(planned.request_plan):
         raise ChatRequestError("This message is stored already. Send it as an edit.", status=409)
     run, reply = await service.runs.open_run(key), None
+    if run is None and planned.session is not None and await service.executor.wait_until_recovered(key):
+        run = await service.runs.open_run(key)
     if run is not None:
         reply = await service.store.with_timeout(service.runs.steer(key, run, message, page_context(service, request)))
         refuse_if_full(reply)
