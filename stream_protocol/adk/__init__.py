@@ -122,4 +122,10 @@ from stream_protocol.adk._reader import (
 )
 from stream_protocol.adk._relayed_events import a2a_markers, is_relayed
 from stream_protocol.adk._response_values import RESULT, client_output, failure_text, unrepresentable_text
-from stream_protocol.adk._steering_events import METADATA_KEY, STEERING_KEY, steering_id, steering_mark_id
+from stream_protocol.adk._steering_events import (
+    CONTEXT_KEY,
+    METADATA_KEY,
+    STEERING_KEY,
+    steering_id,
+    steering_mark,
+)

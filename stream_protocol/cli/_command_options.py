@@ -65,6 +65,19 @@ def major_version(choice: str) -> AiSdkVersion:
     return 7 if choice == "7" else 6
 
 
+class AttributeName(TextParam):
+    """Name of a module's attribute: ``module:attr``."""
+
+    name = "attribute"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name. Raises ``click.BadParameter`` for a text that does not have this form."""
+        module, _, attribute = str(value).partition(":")
+        if not all(word.isidentifier() for word in (*module.split("."), attribute)):
+            self.fail(f"{value!r} is not module:attr, such as my_package.agent:screen", param, ctx)
+        return str(value)
+
+
 class Origin(TextParam):
     """Origin of a page, as a browser sends it in the ``Origin`` header."""
 

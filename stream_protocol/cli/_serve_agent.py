@@ -23,7 +23,7 @@ from stream_protocol.cli._program import refuse, warn
 from stream_protocol.cli._run_lines import RunLines
 from stream_protocol.cli._serve_options import ServeOptions
 from stream_protocol.cli._serve_screen import show_screen
-from stream_protocol.cli._targets import load_or_refuse
+from stream_protocol.cli._targets import load_declared, load_or_refuse
 from stream_protocol.inspector import Inspector, inspector_routes
 from stream_protocol.recording.write import ChatRecorder
 from stream_protocol.server import (
@@ -36,7 +36,15 @@ from stream_protocol.server import (
     run_server,
     tune_gc,
 )
-from stream_protocol.serving import AuditFile, ChatService, ServiceLimits, Suggestion, explain_error
+from stream_protocol.serving import (
+    AuditFile,
+    ChatService,
+    PageContext,
+    ServiceLimits,
+    SharedState,
+    Suggestion,
+    explain_error,
+)
 from stream_protocol.serving.adk_runner import (
     SessionServiceError,
     Target,
@@ -133,7 +141,10 @@ class AgentServer:
                     max_runs_per_user=self.options.max_runs_per_user,
                     max_requests_per_minute=self.options.requests_per_minute,
                 ),
+                on_busy=self.options.on_busy,
                 truncated_history=self.options.truncated_history,
+                context=load_declared("context", self.options.context, PageContext),
+                shared_state=load_declared("shared-state", self.options.shared_state, SharedState),
                 on_audit=_audit_file(self.options.audit_file) if self.options.audit_file else None,
                 recorder=[
                     *([ChatRecorder(self.options.record_folder)] if self.options.record_folder else ()),
@@ -222,6 +233,7 @@ class AgentServer:
             allow_origins=self.options.origins,
             page=self.options.page,
             suggestions=self.suggestions,
+            while_busy=self.options.while_busy,
         )
         if inspector is not None:  # before the page's own files
             app.routes[:0] = inspector_routes(inspector, service, identify=identify)

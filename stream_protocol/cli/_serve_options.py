@@ -14,6 +14,7 @@ from stream_protocol.cli._command_options import (
     FILE,
     FOLDER,
     AiSdk,
+    AttributeName,
     HeaderName,
     Origin,
     Pace,
@@ -225,6 +226,28 @@ class ServeOptions:
         default="append",
         show_default=True,
         help="If the client sends fewer messages than are stored: append the new message, or rewind the chat first.",
+    )
+    on_busy: Literal["interrupt", "steer", "reject"] = _in_file(
+        type=click.Choice(["interrupt", "steer", "reject"]),
+        default="interrupt",
+        show_default=True,
+        help="Effect of a new message while a run of its chat is active: interrupt the run, steer it, or reject the "
+        "message.",
+    )
+    while_busy: Literal["queue", "steer", "interrupt"] = _in_file(
+        type=click.Choice(["queue", "steer", "interrupt"]),
+        default="queue",
+        show_default=True,
+        help="Effect of a message that the user sends on the chat page during a response: queue it, steer the run, or "
+        "interrupt the run.",
+    )
+    context: str | None = _in_file(
+        type=AttributeName(),
+        help="PageContext of your app, as module:attr: the type of the context that a frontend sends.",
+    )
+    shared_state: str | None = _in_file(
+        type=AttributeName(),
+        help="SharedState of your app, as module:attr: the keys of the session state that a frontend reads and writes.",
     )
     idempotent_tools: tuple[str, ...] = _in_file(
         multiple=True, help="With --durable: tools that may run again if the worker died while they ran."

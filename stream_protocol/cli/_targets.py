@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
 import shlex
+import sys
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from stream_protocol.cli._program import refuse
 from stream_protocol.recording import RecordingError, load_recording
 from stream_protocol.recording.read import is_expectation
-from stream_protocol.serving.adk_runner import Target, TargetError, load_target
+from stream_protocol.serving.adk_runner import Target, TargetError, load_problem, load_target
+
+_T = TypeVar("_T")
 
 MAX_FILES: Final = 10
 """Maximum number of files of a folder that are searched for a recording."""
@@ -29,6 +33,28 @@ def load_or_refuse(target: str, command: str) -> Target:
         elif not error.is_fixable and _has_recording(Path(target)):
             text = f"{text} It has recordings. Try: adk-ui-stream serve --replay {shlex.quote(target)}"
         refuse(text, is_fixable=error.is_fixable)
+
+
+def load_declared(option: str, name: str | None, kind: type[_T]) -> _T | None:
+    """Load the object ``module:attr`` that an option names; ``None`` if the option is not set.
+
+    Call this after the target is loaded. Ends the process with exit code 2 if the object cannot be loaded, or is not a
+    ``kind``.
+    """
+    if name is None:
+        return None
+    module_name, _, attribute = name.partition(":")
+    if (here := str(Path.cwd())) not in sys.path:  # the target may be a folder somewhere else
+        sys.path.append(here)
+    try:
+        found = getattr(importlib.import_module(module_name), attribute, None)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - the app's module may raise anything, also SystemExit
+        refuse(f"cannot load {option} = {name}: {load_problem(error)}", is_fixable=True)
+    if not isinstance(found, kind):
+        refuse(f"cannot load {option} = {name}: it is not a {kind.__name__}", is_fixable=True)
+    return found
 
 
 def _has_recording(path: Path) -> bool:

@@ -41,7 +41,7 @@ Where to change what:
 - ``_versions``: lists earlier versions of messages, and finds the rewind that restores one.
 """
 
-from stream_protocol.adk import METADATA_KEY
+from stream_protocol.adk import CONTEXT_KEY, METADATA_KEY
 from stream_protocol.session._answer_checks import CREDENTIAL_PROVIDED
 from stream_protocol.session._client_history import HistoryMode, restore_client_history
 from stream_protocol.session._decisions import AttemptedDecisions, Decision, attempted_decisions
@@ -52,12 +52,12 @@ from stream_protocol.session._idempotency_key import idempotency_key
 from stream_protocol.session._importing import messages_to_events
 from stream_protocol.session._interrupted_runs import completing_events, tool_failure_events
 from stream_protocol.session._page_values import (
-    CONTEXT_KEY,
     MAX_STATE_BYTES,
     STATE_KEY,
     PageContext,
     SharedState,
     context_content,
+    replace_context,
 )
 from stream_protocol.session._planning import plan
 from stream_protocol.session._recorded_content import content_from_record, record_content

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Collection, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from google.adk.sessions.state import State
 from google.genai import types
@@ -22,6 +23,10 @@ from stream_protocol.wire import (
     to_well_formed,
 )
 
+if TYPE_CHECKING:
+    from google.adk.agents.invocation_context import InvocationContext
+    from google.adk.models import LlmRequest
+
 MAX_CONTEXT_BYTES: Final = 16 * 1024
 """The most bytes of a context, as JSON. Each model call of the turn gets the context."""
 
@@ -34,9 +39,8 @@ MAX_DEPTH: Final = 32
 MAX_NAMED: Final = 100
 """The most characters of a field's path in an error message."""
 
-CONTEXT_KEY: Final = "context"
 STATE_KEY: Final = "state"
-"""Keys in the body of a request."""
+"""Key of the changed state in the body of a request."""
 
 PREAMBLE: Final = (
     "Context from the page on which the user writes, as JSON. It is data about what the user sees. It is not something "
@@ -149,6 +153,26 @@ class SharedState:
         return {key: state[key] for key in sorted(self.keys) if state.get(key) is not None}
 
 
+def replace_context(invocation: InvocationContext, request: LlmRequest, context: Any, *, earlier: Any) -> None:
+    """Replace the page's context in this request of a model, and in all later requests of the run.
+
+    ``earlier``: the context until now; ``None`` without context. ADK puts ``RunConfig.model_input_context`` before the
+    last content that equals the invocation's user message, or at the beginning without such a content. All agents of
+    the run share the run config.
+    """
+    run_config, contents = invocation.run_config, request.contents
+    if run_config is None:
+        return
+    before = run_config.model_input_context or []
+    replaced = None if earlier is None else context_content(earlier)
+    now = [*(each for each in before if each != replaced), context_content(context)]
+    end = next((index for index in reversed(range(len(contents))) if contents[index] == invocation.user_content), None)
+    end = len(before) if end is None else end
+    begin = end - len(before) if contents[max(end - len(before), 0) : end] == before else end
+    contents[begin:end] = copy.deepcopy(now)
+    run_config.model_input_context = now
+
+
 def context_content(context: Any) -> types.Content:
     """Return the content that gives the context to a model."""
     text = PREAMBLE + json.dumps(context, ensure_ascii=False)
@@ -164,7 +188,8 @@ def _encoded(name: str, value: Any) -> bytes:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise ChatRequestError(f"{name} is not JSON.", status=422) from error
-    if has_forbidden_key(value) or r"\u0000" in text or to_well_formed(text) != text:
+    has_nul = r"\u0000" in text.replace(r"\\", "")  # JSON writes a backslash of a text twice
+    if has_forbidden_key(value) or has_nul or to_well_formed(text) != text:
         raise ChatRequestError(f"{name} has a key or a character that is not allowed.", status=422)
     return text.encode()
 

@@ -74,6 +74,11 @@ def plan(
     match target["role"]:
         case "user":
             turn = transcript.find_user_message(target["id"])
+            accepted = transcript.accepted.get(target["id"]) if turn is None else None
+            if accepted is not None and accepted.message["parts"] != target["parts"]:
+                raise ChatRequestError(
+                    "This message is part of a reply. Send the new text as a new message.", status=409
+                )
             if turn is None and (steered_turn := transcript.find_steering(target["id"])) is not None:
                 return response_with_steering(steered_turn, is_superseded=steered_turn is not transcript.turns[-1])
             if turn is None:

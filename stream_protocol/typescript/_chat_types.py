@@ -180,7 +180,9 @@ def _declared(kind: type[_T]) -> list[_T]:
 def _page_sections(values: PageValues, reader: SchemaReader) -> Iterator[str]:
     if values.contexts:
         node = _any_of(reader.read(context.type.schema) for context in values.contexts)
-        yield "/** `context` in the body of a request. */\n" + _exported("ChatContext", node)
+        yield "/** `context` in the body of a request, or of a message that steers. */\n" + _exported(
+            "ChatContext", node
+        )
     if values.states:
         writable = dict(_merged((key, type_.schema) for state in values.states for key, type_ in state.types.items()))
         nodes = {key: _any_of(map(reader.read, schemas)) for key, schemas in writable.items()}
@@ -191,8 +193,9 @@ def _page_sections(values: PageValues, reader: SchemaReader) -> Iterator[str]:
             "ChatState", Object(fields)
         )
         written = Object(tuple(field for field in fields if field.name in nodes))
-        yield "/** `state` in the body of a request, and the body of `PATCH …/state`. */\n" + _exported(
-            "WritableState", written
+        yield (
+            "/** `state` in the body of a request or of a message that steers, and the body of `PATCH …/state`. */\n"
+            + _exported("WritableState", written)
         )
 
 

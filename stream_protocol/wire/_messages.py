@@ -42,6 +42,7 @@ HINT: Final = "send only the last message (prepareSendMessagesRequest), and file
 Trigger = Literal["submit-message", "regenerate-message"]
 
 _OWN_KEYS: Final = frozenset({"id", "messages", "message", "trigger", "messageId"})
+_MESSAGE_KEYS: Final = frozenset({"id", "role", "parts", "metadata"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -147,17 +148,20 @@ def parse_user_message_in_slices(
     body: bytes | bytearray | str | Mapping[str, Any], chat_id: str
 ) -> Generator[int, None, ChatRequest]:
     """Parse a body that is a single user message, as ``parse_chat_request_in_slices`` does. ``chat_id``: the message's
-    chat.
+    chat. Keys that do not belong to a message become ``ChatRequest.body``.
 
     Also raises ``ChatRequestError`` (422) for a message without an id or of another role.
     """
     size, parsed = yield from _parse_json_object(body)
-    (message,) = yield from _messages([{"role": "user", **_object(parsed, "The message")}])
+    fields = {"role": "user", **_object(parsed, "The message")}
+    (whole,) = yield from _messages([fields])
+    message = cast("UIMessage", {key: value for key, value in whole.items() if key in _MESSAGE_KEYS})
     if message["role"] != "user":
         raise ChatRequestError("The message must be the user's.", status=422)
     if not message["id"]:
         raise ChatRequestError("The message needs an id.", status=422)
-    return ChatRequest(id=parse_chat_id(chat_id), messages=(message,), has_history=False, size=size)
+    others = {key: value for key, value in fields.items() if key not in _MESSAGE_KEYS}
+    return ChatRequest(id=parse_chat_id(chat_id), messages=(message,), has_history=False, body=others, size=size)
 
 
 def _refuse_sdk_4(fields: Mapping[str, Any]) -> None:

@@ -14,7 +14,7 @@ from stream_protocol.cli._serve_options import ServeOptions, file_options, read_
 from stream_protocol.cli.init_command import TEMPLATE
 from stream_protocol.cli.serve_command import serve
 from tests.documents import block
-from tests.processes import HANG, serving
+from tests.processes import HANG, cli, serving
 from tests.serve_settings import write_settings
 
 AGENT = """
@@ -22,7 +22,7 @@ from google.adk.agents import LlmAgent
 from stream_protocol.testing import ScriptedLlm
 root_agent = LlmAgent(name="mine", model=ScriptedLlm(respond=lambda request: "Hello."))
 """
-WITHOUT_DEFAULT = {"audit", "disconnect-grace", "run-log-prefix"}
+WITHOUT_DEFAULT = {"audit", "context", "disconnect-grace", "run-log-prefix", "shared-state"}
 """Options whose example in the file of ``init`` is not their default."""
 
 
@@ -58,6 +58,12 @@ def test_the_file_of_the_page_is_read(folder: Path) -> None:
     assert (options.max_runs, options.log_whole) == (100, ("my_package",))
 
 
+def test_the_page_on_page_values_names_objects(folder: Path) -> None:
+    (folder / "pyproject.toml").write_text(block("docs/page-values.md", "shared-state ="))
+    options = read()
+    assert (options.context, options.shared_state) == ("my_agent.agent:screen", "my_agent.agent:shared")
+
+
 @pytest.mark.parametrize("text", [None, "", "[project]\nname = 'mine'\n"])
 def test_a_project_without_the_table_has_the_defaults(folder: Path, text: str | None) -> None:
     if text is not None:
@@ -78,6 +84,10 @@ def test_a_project_without_the_table_has_the_defaults(folder: Path, text: str | 
         ({"log-whole": "my_app"}, 'log-whole must be a list, such as ["first", "second"]'),
         ({"show-errors": "yes"}, "show-errors must be true or false"),
         ({"truncated-history": "drop"}, "truncated-history: 'drop' is not one of 'append', 'rewind'."),
+        ({"on-busy": "queue"}, "on-busy: 'queue' is not one of 'interrupt', 'steer', 'reject'."),
+        ({"while-busy": "reject"}, "while-busy: 'reject' is not one of 'queue', 'steer', 'interrupt'."),
+        ({"context": "screen"}, "context: 'screen' is not module:attr, such as my_package.agent:screen"),
+        ({"shared-state": "my agent:shared"}, "shared-state: 'my agent:shared' is not module:attr, such as "),
         ({"audit": ""}, "audit: The path must not be empty."),
         ({"host": "0.0.0.0"}, "host is an option of the command line: remove it here and pass --host"),
         ({"max_runs": 3}, "unknown option max_runs: use one of audit, disconnect-grace, truncated-history, "),
@@ -138,3 +148,96 @@ def test_a_server_obeys_its_file(folder: Path) -> None:
         statuses = [httpx.get(f"{url}/api/chats", timeout=HANG).status_code for _ in range(2)]
     assert statuses == [200, 429]
     assert (folder / "audit.jsonl").exists()
+
+
+SHARING_AGENT = """
+from typing import Literal
+
+from google.adk.agents import LlmAgent
+from pydantic import BaseModel
+
+from stream_protocol.serving import PageContext, SharedState
+from stream_protocol.testing import Wait, ScriptedLlm
+
+
+class Screen(BaseModel):
+    path: str
+
+
+screen = PageContext(Screen)
+shared = SharedState(read=["cart"], write={"currency": Literal["EUR", "JPY"]})
+
+
+def respond(request):
+    texts = [part.text for content in request.contents for part in content.parts if part.text]
+    context = next((text for text in texts if '"path"' in text), "nothing")
+    return [Wait(0.3), f"{texts[-1]}: {context[context.find('{'):]} {request.config.system_instruction}"]
+
+
+root_agent = LlmAgent(name="mine", instruction="Prices in {currency?}.", model=ScriptedLlm(respond=respond))
+"""
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("target", ["agent:root_agent", "mine"])
+def test_the_file_names_the_context_and_the_shared_state(folder: Path, target: str) -> None:
+    module = "agent" if target.startswith("agent") else "mine.agent"
+    (folder / "mine").mkdir()
+    for path in (folder / "agent.py", folder / "mine" / "agent.py"):
+        path.write_text(SHARING_AGENT)
+    (folder / "mine" / "__init__.py").write_text("from . import agent\n")
+    write_settings(folder, {"context": f"{module}:screen", "shared-state": f"{module}:shared"})
+    message = {"id": "u1", "role": "user", "parts": [{"type": "text", "text": "Where am I?"}]}
+    with serving(target, "--no-page", cwd=folder) as (_, url), httpx.Client(base_url=url, timeout=HANG) as http:
+
+        def post(**values: Any) -> httpx.Response:
+            return http.post("/api/chat", json={"id": "c1", "messages": [message], **values})
+
+        refused = [post(context={"path": 1}), post(state={"cart": []}), post(state={"currency": "USD"})]
+        expected = [(422, "The context is not"), (422, "The page may not write"), (422, "The state currency is not")]
+        for response, (status, text) in zip(refused, expected, strict=True):
+            assert (response.status_code, response.text.startswith(text)) == (status, True)
+        assert http.get("/api/chat/c1").status_code == 404
+        reply = post(context={"path": "/cart", "not declared": 1}, state={"currency": "JPY"}).text
+        assert "/cart" in reply
+        assert "not declared" not in reply
+        assert "JPY" in reply
+        assert http.get("/api/chat/c1").json()["state"] == {"currency": "JPY"}
+        changed = http.patch("/api/chat/c1/state", json={"currency": "EUR"})
+        assert (changed.status_code, changed.json()) == (200, {"state": {"currency": "EUR"}})
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("agent:root_agent", "cannot load context = agent:root_agent: it is not a PageContext"),
+        ("agent:nothing", "cannot load context = agent:nothing: it is not a PageContext"),
+        ("nowhere:screen", "cannot load context = nowhere:screen: ModuleNotFoundError: No module named 'nowhere'"),
+        ("broken:screen", "cannot load context = broken:screen: ZeroDivisionError: division by zero (broken.py"),
+    ],
+)
+@pytest.mark.processes
+def test_a_context_that_cannot_be_loaded_is_one_line(folder: Path, name: str, told: str) -> None:
+    (folder / "agent.py").write_text(AGENT)
+    (folder / "broken.py").write_text("1 / 0\n")
+    write_settings(folder, {"context": name})
+    done = cli("serve", "agent:root_agent", cwd=folder)
+    assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert done.stderr.startswith(f"adk-ui-stream: {told}")
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("on_busy", ["steer", "reject"])
+def test_the_file_chooses_the_effect_of_a_message_during_a_run(folder: Path, on_busy: str) -> None:
+    (folder / "agent.py").write_text(SHARING_AGENT)
+    write_settings(folder, {"on-busy": on_busy, "while-busy": "steer"})
+    with serving("agent:root_agent", cwd=folder) as (_, url), httpx.Client(base_url=url, timeout=HANG) as http:
+        assert http.get("/page.json").json()["whileBusy"] == "steer"
+        bodies = [
+            {"id": "c1", "messages": [{"id": each, "role": "user", "parts": [{"type": "text", "text": each}]}]}
+            for each in ("first", "second")
+        ]
+        with http.stream("POST", "/api/chat", json=bodies[0]) as first:
+            second = http.post("/api/chat", json=bodies[1])
+            first.read()
+        assert (second.status_code, '"finish"' in first.text) == (409 if on_busy == "reject" else 200, True)

@@ -46,6 +46,8 @@ class SharedState:
         """Set when a model or a tool waits at the gate."""
         self.asked = 0
         """The number of requests to the model."""
+        self.prompts: list[str] = []
+        """The contents of these requests."""
         self.ran: Counter[str] = Counter()
         """Tool -> number of its starts."""
         self.idempotent = ["look", "note"]
@@ -76,9 +78,10 @@ class SharedState:
         engine: Engine | None = None,
         run_config: RunConfig | None = None,
         times: ServiceTimes = DEFAULT_TIMES,
+        **options: Any,
     ) -> AsyncIterator[ChatService]:
         """Run a server from its start to its end. ``launched``: it looks for orphaned runs at its start. ``sessions``
-        and ``engine`` replace those in the shared files."""
+        and ``engine`` replace those in the shared files. ``options``: further options of ``ChatService``."""
         sessions = sessions or SqliteSessionService(self.chats)
         service = ChatService(
             agent,
@@ -87,6 +90,7 @@ class SharedState:
             engine=engine or self.engine(version),
             run_config=run_config,
             times=times,
+            **options,
         )
         if launched:
             await service.start()
@@ -100,6 +104,7 @@ class SharedState:
 
         def respond(request: Any) -> Turn:
             self.asked += 1
+            self.prompts.append(str(request.contents))
             answered = sum(
                 part.function_response is not None for content in request.contents for part in content.parts or []
             )

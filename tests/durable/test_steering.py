@@ -3,16 +3,18 @@ once."""
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from stream_protocol.serving import ChatService
+from stream_protocol.serving import ChatService, PageContext
+from stream_protocol.session.transcript import Transcript
 from stream_protocol.testing import Call
 from stream_protocol.wire import parse_chat_request
-from tests.durable.shared_state import USER, SharedState, begin, ended, history
-from tests.serving.support import said, soon
+from tests.durable.shared_state import USER, SharedState, begin, ended, history, read
+from tests.serving.support import HANG, said, soon
 
 STEERING = "data-adk-steering"
 
@@ -22,8 +24,8 @@ def shared(tmp_path: Path, engine_url: str) -> SharedState:
     return SharedState(tmp_path, engine_url)
 
 
-async def steer(service: ChatService, text: str, message_id: str = "s1") -> None:
-    request = parse_chat_request({"id": "c1", "message": said(text, message_id)})
+async def steer(service: ChatService, text: str, message_id: str = "s1", **values: Any) -> None:
+    request = parse_chat_request({"id": "c1", "message": said(text, message_id), **values})
     assert (await service.steer(request, user_id=USER))["type"] == "delivered"
 
 
@@ -73,3 +75,70 @@ async def test_a_message_that_was_taken_in_comes_at_the_same_call_again(shared: 
     kinds = [part["type"] for part in answer["parts"]]
     assert kinds.count(STEERING) == 1
     assert kinds.index("tool-look") < kinds.index(STEERING) < kinds.index("tool-book")
+
+
+async def test_a_message_in_a_recovered_run_is_stored_beside_an_earlier_one(shared: SharedState) -> None:
+    agent = shared.agent(Call("quick", {}), Call("look", {}), "Done.")
+    async with shared.service(agent) as service:
+        _ = await begin(service)
+        await soon(shared.reached)
+        await steer(service, "Stop at one.")
+    shared.reached.clear()
+    async with shared.service(agent) as service:
+        await soon(shared.reached)
+        await steer(service, "Or at two.", "s2")
+        session = await service.runner.session_service.get_session(
+            app_name=service.runner.app_name, user_id=USER, session_id="c1"
+        )
+        assert session is not None
+        assert [message.id for message in Transcript(session.events).waiting] == ["s1", "s2"]
+    shared.gate.set()
+    async with shared.service(agent) as service:
+        await ended(service)
+        texts = await stored_texts(service)
+    assert (texts.count("Stop at one."), texts.count("Or at two.")) == (1, 1)
+
+
+@pytest.mark.parametrize("is_taken_in", [True, False])
+async def test_the_context_of_a_message_is_that_of_the_recovered_run(shared: SharedState, is_taken_in: bool) -> None:
+    context = PageContext(dict[str, str])
+    agent = shared.agent(Call("look", {}), Call("look", {}), "Done.")
+    async with shared.service(agent, context=context) as service:
+        _ = await begin(service)
+        await soon(shared.reached)
+        await steer(service, "Here, too.", context={"path": "/cart"})
+        if is_taken_in:
+            shared.reached.clear()
+            shared.gate.set()
+            shared.gate.clear()
+            await soon(shared.reached)
+    shared.gate.set()
+    async with shared.service(agent, context=context) as service:
+        await ended(service)
+    assert ["/cart" in prompt for prompt in shared.prompts] == [False, True, True]
+
+
+@pytest.mark.parametrize("by_route", [True, False])
+async def test_a_message_after_the_death_of_the_worker_steers_the_recovered_run(
+    shared: SharedState, by_route: bool
+) -> None:
+    agent = shared.agent(Call("quick", {}), Call("look", {}), "Done.")
+    async with shared.service(agent) as service:
+        _ = await begin(service)
+        await soon(shared.reached)
+    shared.reached.clear()
+    async with shared.service(agent, on_busy="steer", launched=False) as service:
+        if by_route:
+            await steer(service, "Stop at one.")
+            shared.gate.set()
+        else:
+            request = parse_chat_request({"id": "c1", "message": said("Stop at one.", "s1")})
+            responding = asyncio.create_task(service.respond(request, user_id=USER))
+            await soon(shared.reached)
+            shared.gate.set()
+            _ = await read(await asyncio.wait_for(responding, HANG))
+        await ended(service)
+        _, answer = await history(service)
+    kinds = [part["type"] for part in answer["parts"]]
+    assert kinds.index("tool-look") < kinds.index(STEERING) < kinds.index("text")
+    assert shared.ran["quick"] == 1

@@ -40,6 +40,7 @@ from stream_protocol.agents import emit_data
 from stream_protocol.serving.adk_runner import load_session_service
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from tests.kills.kinds import BEGUN, SAME_ID, SESSIONS
+from tests.kills.steered_agent import steered
 
 FOLDER: Final = Path(os.environ["FLEET_FOLDER"])
 
@@ -387,6 +388,7 @@ ROOTS: Final[Mapping[str, Callable[[], BaseAgent]]] = {
     "shape": lambda: agent("shape", output_schema=Place),
     "given": lambda: agent("given", before_model_callback=noted_by_a_callback),
     "toolset": lambda: agent("toolset", tools=[Diary()]),
+    "steered": steered,
 }
 """Name -> served agent."""
 

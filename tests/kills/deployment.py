@@ -106,7 +106,8 @@ class Deployment:
     redis: RedisServer | None
     databases: dict[str, str]
     """Content -> URI of its store in PostgreSQL."""
-    engine: str
+    engine: str | None
+    """URI of the engine's store; ``None`` without an engine."""
     fault_records: list[FaultRecord] = field(default_factory=list)
 
     @property
@@ -150,6 +151,8 @@ class Deployment:
 
         A worker that was killed at the end of a run may leave calls of that run, which are deleted a day later.
         """
+        if self.engine is None:
+            return []
         client = DBOSClient(system_database_url=self.engine)
         try:
             kept = client.list_workflows()
@@ -259,8 +262,13 @@ class Deployment:
 
 
 @asynccontextmanager
-async def deployed(schedule: Schedule, folder: Path, postgres: Postgres) -> AsyncIterator[Deployment]:
-    """Start the workers of a schedule. Yields them when they are ready."""
+async def deployed(
+    schedule: Schedule, folder: Path, postgres: Postgres, *options: str, durable: bool = True
+) -> AsyncIterator[Deployment]:
+    """Start the workers of a schedule. Yields them when they are ready.
+
+    ``options``: further options of ``serve``. ``durable=False``: the workers have no engine.
+    """
     FORKS.set_forkserver_preload([*PRELOADED, *MORE])
     with ExitStack() as stack:
         redis = stack.enter_context(redis_server(folder)) if schedule.world == "redis" else None
@@ -272,13 +280,15 @@ async def deployed(schedule: Schedule, folder: Path, postgres: Postgres) -> Asyn
             databases = {store: postgres.new_database() for store in stores}
             shared = ("--run-log", redis.url if redis else databases["log"], "--lease", str(LEASE))
         (folder / SESSIONS).write_text(databases["sessions"])
-        options = ("--durable", databases["engine"], "--idempotent-tools", "note", "--drain", "1", *shared)
+        engine = ("--durable", databases["engine"], "--idempotent-tools", "note") if durable else ()
         log = ("--log-format", "json", "--log-whole", "stream_protocol", "--log-whole", "dbos")
         many = ("--requests-per-minute", "100000", *log)
         target = f"tests.kills.agents:serve_{schedule.root}"
-        workers = [KillWorker(folder, target, *options, *many) for _ in range(schedule.workers)]
+        all_options = (*engine, "--drain", "1", *shared, *many, *options)
+        workers = [KillWorker(folder, target, *all_options) for _ in range(schedule.workers)]
         server = None if schedule.world == "files" else postgres
-        deployment = Deployment(schedule, folder, workers, server, redis, databases, databases["engine"])
+        uri = databases["engine"] if durable else None
+        deployment = Deployment(schedule, folder, workers, server, redis, databases, uri)
         for worker in workers:
             stack.callback(worker.kill)
         for worker in workers:

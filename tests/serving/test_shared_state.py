@@ -250,3 +250,32 @@ def test_the_documented_state_is_shared() -> None:
     shared: SharedState = scope["shared"]
     assert shared.check({"currency": "JPY"}) == {"currency": "JPY"}
     assert shared.keys == {"cart", "currency"}
+
+
+async def test_null_removes_a_value_that_may_be_null(sessions: BaseSessionService) -> None:
+    agent = LlmAgent(name="root", model=ScriptedLlm(turns=["one", "two"]), instruction="Note: {note?}.")
+    shared = SharedState(write={"note": str | None})
+    page = StatePage("one", sessions=sessions)
+    page.service = ChatService(Runner(app_name="root", agent=agent, session_service=sessions), shared_state=shared)
+    page.app = create_app(page.service)
+    await page.send("a")
+    assert (await page.patch({"note": "x"})).json() == {"state": {"note": "x"}}
+    await page.send("b")
+    assert await page.state() == {"note": "x"}
+    assert (await page.patch({"note": None})).json() == {"state": {}}
+    assert await page.state() == {}
+    await page.send("c")
+    assert await page.state() == {}
+
+
+async def test_a_deleted_chat_takes_no_writes_and_a_new_one_has_none(sessions: BaseSessionService) -> None:
+    page = StatePage("one", "two", sessions=sessions)
+    await page.send("a")
+    assert (await page.patch({"theme": "dark"})).status_code == 200
+    async with client(page.app) as http:
+        assert (await http.delete("/api/chat/c1")).status_code == 204
+    assert (await page.patch({"theme": "light"})).status_code == 404
+    page.messages = []
+    await page.send("b")
+    assert await page.state() == {}
+    assert page.instructions()[-1] == page.instructions()[0]

@@ -24,6 +24,7 @@ from tests.serving.support import (
     chunks,
     client,
     only,
+    post,
     said,
     soon,
     stream,
@@ -384,3 +385,43 @@ class TestOnBusy:
             app.may_end.set()
             edited = await stream(app.app, chat(said("Dig three.", "u1"), messageId="u1", trigger="submit-message"))
             assert text(edited) == "Dug three."
+
+
+async def test_another_text_under_the_id_of_a_steering_message_is_refused_and_not_lost() -> None:
+    """The client keeps its new text, and can send it as a new message."""
+    app = SteeredApp(Call("dig", {}), "Dug one.", on_busy="steer")
+    async with begin(app.app, chat(said("Dig two."))) as answer:
+        await answer.status()
+        await soon(app.digging)
+        assert await app.steer("Stop at one.") == DELIVERED
+        assert await other_text(app) == [409, 409, 409]
+        app.may_end.set()
+        await rest(answer)
+    assert await other_text(app) == [409, 409, 409]
+    assert len(app.model.read) == 2
+    assert await app.steer("Stop at one.") == DELIVERED
+
+
+async def other_text(app: SteeredApp) -> list[int]:
+    """Send another text under the id ``s1``: as a steering message, a message, and an edit. Return the statuses."""
+    other = said("Stop at ten.", "s1")
+    async with client(app.app) as http:
+        steered = await http.post("/api/chat/c1/steer", json=other)
+    answers = [await post(app.app, chat(said("Dig two."), other, **more)) for more in ({}, {"messageId": "s1"})]
+    return [steered.status_code, *(answer.status_code for answer in answers)]
+
+
+async def test_a_message_before_an_approval_closes_it_as_a_new_message_does() -> None:
+    may_end = asyncio.Event()
+    app = SteeredApp(["I pay. ", Wait(may_end), Call("pay", {"amount": 1})], "Not paid.")
+    async with begin(app.app, chat(said("Pay one."))) as answer:
+        await answer.status()
+        await answer.until("text-delta")
+        assert await app.steer("No, do not.") == DELIVERED
+        may_end.set()
+        assert "tool-approval-request" in types(await rest(answer))
+    await app.service.drain()
+    assert app.model.read[1] == ["Pay one.", "I pay. ", "call pay", "result pay", "No, do not."]
+    _, asked, steered, replied = await app.history()
+    assert (asked["parts"][-1]["type"], asked["parts"][-1]["state"]) == ("tool-pay", "output-error")
+    assert (steered["id"], replied["parts"][-1]["text"]) == ("s1", "Not paid.")

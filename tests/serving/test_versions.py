@@ -364,3 +364,26 @@ async def test_the_list_has_the_documented_form() -> None:
     (listed,), (shown,) = loaded["versions"], documented["versions"]
     assert listed.keys() == shown.keys()
     assert (listed["current"], len(listed["ids"])) == (shown["current"], len(shown["ids"]))
+
+
+async def test_a_version_with_a_steering_message_is_chosen_again() -> None:
+    async def note() -> str:
+        """Notes, while the user steers."""
+        async with client(page.app) as http:
+            steered = await http.post("/api/chat/c1/steer", json=said("Stop at one.", "s1"))
+        assert steered.json()["type"] == "delivered"
+        return "noted"
+
+    page = VersionPage(Call("note", {}), "Stopped.", "Other.", "On.", "Over.", tools=[note])
+    await page.send("Go.")
+    steered = [*page.messages]
+    assert "data-adk-steering" in [part["type"] for part in steered[-1]["parts"]]
+    await page.regenerate()
+    assert page.texts() == ["Go.", "Other."]
+    for index, reply in ((0, "On."), (1, "Over.")):
+        await page.choose(page.messages[1]["id"], index)
+        shown = comparable(page.messages)
+        assert (shown == comparable(steered)) == (index == 0)
+        await page.send("Go on.")
+        assert page.texts()[-1] == reply
+        assert ("Stop at one." in page.asked()) == (index == 0)

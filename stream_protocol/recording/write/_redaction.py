@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final, Literal, TypeAlias
 
-from stream_protocol.adk import METADATA_KEY, NESTED_EVENT, NESTED_EVENTS, STEERING_KEY, steering_mark_id
+from stream_protocol.adk import METADATA_KEY, NESTED_EVENT, NESTED_EVENTS, STEERING_KEY, steering_mark
 from stream_protocol.recording.write._search import TOO_LARGE, Search
 from stream_protocol.session import STATE_PREFIX
 from stream_protocol.wire import DELTA_KEYS, check_callable, is_nested_message
@@ -130,11 +130,11 @@ def _clean_with_own_limit(value: Any) -> Any:
 
 
 def _without_own_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
-    """Return the metadata without our key. Only the id of a steering message is kept, because the response has
-    it too."""
+    """Return the metadata without our key. Of a steering message, the id and the context are kept: the response has the
+    id, too, and the models have read the context."""
     kept = {key: value for key, value in metadata.items() if key != METADATA_KEY}
-    message_id = steering_mark_id(metadata)
-    return kept if message_id is None else {**kept, METADATA_KEY: {STEERING_KEY: {"id": message_id}}}
+    mark = steering_mark(metadata)
+    return kept if mark is None else {**kept, METADATA_KEY: {STEERING_KEY: mark}}
 
 
 def _redact_metadata(search: Search, metadata: Any) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from google.adk.events import Event
 from google.genai import types
@@ -16,7 +16,7 @@ from google.genai import types
 from stream_protocol.adk import USER
 from stream_protocol.agents import run_channel
 from stream_protocol.serving.base import Tasks
-from stream_protocol.session import steering_content
+from stream_protocol.session import replace_context, steering_content
 from stream_protocol.session.transcript import AcceptedMessage, TakenInMessage, update_metadata
 
 if TYPE_CHECKING:
@@ -56,6 +56,9 @@ class SteeringInbox:
         self._invocation: InvocationContext | None = None
         """The invocation of the run while ADK appends to its session."""
         self._storing = asyncio.Lock()
+        self.context: Any = None
+        """The page's context that model calls get now: of the request, or of the newest message that a model call has
+        read. ``None`` without context."""
         self._changed = asyncio.Condition()
         self._refusal: Refusal | None = None
         self._closed = False
@@ -106,16 +109,17 @@ class SteeringInbox:
         async with self._storing:
             return self.waiting
 
-    async def receive(self, message: UIMessage) -> Receipt:
+    async def receive(self, message: UIMessage, context: Any = None) -> Receipt:
         """Stores a message as accepted, and keeps it for the next model call.
 
-        A message that comes again is not stored again.
+        ``context``: the page's context that came with the message; ``None`` without context. A message that comes
+        again is not stored again.
 
         The message is stored even if the request that brought it is cancelled meanwhile.
         """
-        return await asyncio.shield(self._tasks.start(self._receive(message)))
+        return await asyncio.shield(self._tasks.start(self._receive(message, context)))
 
-    async def _receive(self, message: UIMessage) -> Receipt:
+    async def _receive(self, message: UIMessage, context: Any) -> Receipt:
         async with self._changed:
             await self._changed.wait_for(lambda: self._closed or self._invocation is not None)
         async with self._storing:
@@ -125,7 +129,7 @@ class SteeringInbox:
                 return self._refusal or "finished"
             if len(self._waiting) >= MAX_WAITING:
                 return "full"
-            accepted = AcceptedMessage(message={**message}, model_calls=self._calls.total())
+            accepted = AcceptedMessage(message={**message}, model_calls=self._calls.total(), context=context)
             event = Event(author=USER, invocation_id=invocation.invocation_id)
             update_metadata(event, accepted=accepted)
             await invocation.session_service.append_event(invocation.session, event)
@@ -154,7 +158,8 @@ class SteeringInbox:
                 await self._take_in(invocation, request, event.content, TakenInMessage.of(event))
             for message in [each for each in self.waiting if each.model_calls < begun]:
                 content = await self._seen_by_plugins(invocation, steering_content(message.message))
-                await self._take_in(invocation, request, content, TakenInMessage(id=message.id, model_call=call))
+                taken_in = TakenInMessage(id=message.id, model_call=call, context=message.context)
+                await self._take_in(invocation, request, content, taken_in)
                 del self._waiting[message.id]
         async with self._changed:
             self._changed.notify_all()
@@ -181,6 +186,9 @@ class SteeringInbox:
         )
         update_metadata(event, steering=steering)
         await invocation.session_service.append_event(invocation.session, event)
+        if steering is not None and steering.context is not None:
+            replace_context(invocation, request, steering.context, earlier=self.context)
+            self.context = steering.context
         if event.content is not None:
             request.contents.append(event.content)
         if (channel := run_channel()) is not None:

@@ -148,8 +148,9 @@ def _is_written_state(event: Event) -> bool:
 
 
 def _comparable(event: Event) -> str:
-    """Return the content and actions of an event as JSON, without values that differ between executions."""
-    actions = event.actions
+    """Return the content, actions and steering message of an event as JSON, without values that differ between
+    executions."""
+    actions, metadata = event.actions, EventMetadata.of(event)
     content = event.content and event.content.model_dump(mode="json", exclude_none=True)
     for part in (content and content.get("parts")) or ():
         if call := part.get("function_call"):
@@ -165,7 +166,8 @@ def _comparable(event: Event) -> str:
     }
     does = actions.model_copy(update=update).model_dump(mode="json", exclude_defaults=True, fallback=str)
     shows = [widget.payload for widget in actions.render_ui_widgets or ()]
-    compared = [event.author, event.branch, content, does, [*actions.requested_auth_configs], shows]
+    steering = [message and message.id for message in (metadata.accepted, metadata.steering)]
+    compared = [event.author, event.branch, content, does, [*actions.requested_auth_configs], shows, steering]
     return json.dumps(compared, sort_keys=True, default=str)
 
 

@@ -161,7 +161,8 @@ class ChatEndpoints:
     async def steer(
         self, request: Request, chat_id: str, *, user_id: str, overrides: RunOverrides | Prepare = NO_OVERRIDES
     ) -> Response:
-        """Gives a message of the user to the chat's run. The body is the message: ``{"id", "parts"}``.
+        """Gives a message of the user to the chat's run. The body is the message: ``{"id", "parts"}``, and optionally
+        the page's ``context`` and ``state``.
 
         The response is ``{"type": "delivered", "id"}``. If no run accepts messages, the response is ``{"type":
         "not-delivered", "id", "reason"}``. ``overrides``: as for ``respond``. They determine the agent for which the

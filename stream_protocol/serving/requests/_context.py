@@ -37,7 +37,7 @@ from stream_protocol.serving.runs import (
     ServerHistory,
     warn_of_other_workers,
 )
-from stream_protocol.session import FilePolicy
+from stream_protocol.session import CONTEXT_KEY, FilePolicy
 from stream_protocol.stream import Settings, hide_tools
 from stream_protocol.wire import ChatRequestError, StreamProtocolError, parse_chat_request
 
@@ -253,7 +253,7 @@ async def _begin_turn(service: ServiceContext, key: ChatKey, turn: NextTurn) -> 
     user_id, chat_id = key
     lifecycle = RequestLifecycle(
         service,
-        parse_chat_request({"id": chat_id, "message": turn.message}),
+        parse_chat_request({"id": chat_id, "message": turn.message, CONTEXT_KEY: turn.context}),
         user_id=user_id,
         overrides=turn.overrides,
         begins_run=True,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from stream_protocol.serving.base import ENGINE, RUN_LOG, RunSlot, busy_refusal, run_off_loop, unreachable_refusal
 from stream_protocol.serving.chats import chat_key
-from stream_protocol.serving.requests._page_values import checked_request, store_state
+from stream_protocol.serving.requests._page_values import checked_request, page_context, store_state
 from stream_protocol.serving.requests._steering import can_steer, refuse_if_full
 from stream_protocol.serving.requests._stored_response import stored_response
 from stream_protocol.serving.runs import Claim, Incoming, deferred_response, refusal_as_events
@@ -56,7 +56,7 @@ class RequestState(Enum):
     PLANNING = auto()
     """The request is planned in the stored chat."""
     RECOVERING = auto()
-    """The request is not a new message, so the orphaned runs of the chat are recovered first."""
+    """The request is not a new message, or it steers. So the orphaned runs of the chat are recovered first."""
     PREPARING = auto()
     """The request needs a run. The service takes a slot, prepares the session and the job, and starts the run."""
     ACCEPTING = auto()
@@ -238,11 +238,14 @@ class RequestLifecycle:
                 return REPEATING
             case NothingToRun(repeats="steering"):
                 return STEERING
-            case NewUserTurn() as request_plan if self._service.on_busy == "steer" and can_steer(request_plan):
+            case NewUserTurn() as request_plan if self._may_steer(request_plan):
                 return STEERING
             case NewUserTurn():
                 return INTERRUPTING
         return WAITING
+
+    def _may_steer(self, request_plan: RequestPlan) -> bool:
+        return self._service.on_busy == "steer" and can_steer(request_plan)
 
     async def _interrupt(self) -> RequestState:
         await self._waiting.take()
@@ -259,7 +262,8 @@ class RequestLifecycle:
         if run is None or run.run_id != self._other.run_id:
             return WAITING
         if not self._is_delivered:
-            receipt = await self._service.store.with_timeout(runs.steer(self._chat, run, message))
+            context = page_context(self._service, self._request)
+            receipt = await self._service.store.with_timeout(runs.steer(self._chat, run, message, context))
             refuse_if_full(receipt)
             if receipt != "delivered":
                 return WAITING
@@ -292,7 +296,7 @@ class RequestLifecycle:
         was_busy = self._was_busy or self._claimed.run.chat_was_busy
         self._planned = await self._plan(chat_was_busy=was_busy)
         if self._orphans == "others":
-            if not isinstance(self._planned.request_plan, NewUserTurn):
+            if not isinstance(self._planned.request_plan, NewUserTurn) or self._may_steer(self._planned.request_plan):
                 return RECOVERING
             await self._service.executor.cancel(self._chat)
         return REPEATING if isinstance(self._planned.request_plan, NothingToRun) else PREPARING

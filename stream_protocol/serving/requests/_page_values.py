@@ -39,6 +39,11 @@ async def checked_request(service: ServiceContext, user_id: str, request: ChatRe
     return replace(request, body={**request.body, **checked}) if checked else request
 
 
+def page_context(service: ServiceContext, request: ChatRequest) -> Any:
+    """Return the validated context of a request; ``None`` without context, or if the app declares no type for it."""
+    return request.body.get(CONTEXT_KEY) if service.context is not None else None
+
+
 async def write_state(service: ServiceContext, user_id: str, chat_id: str, changes: Any) -> dict[str, Any]:
     """Writes state of a chat. Raises ``ChatRequestError``: see ``ChatService.write_state``."""
     key = chat_key(user_id, chat_id)

@@ -8,6 +8,7 @@ from typing_extensions import TypedDict
 
 from stream_protocol.serving.base import run_off_loop
 from stream_protocol.serving.chats import chat_key
+from stream_protocol.serving.requests._page_values import checked_request, page_context, store_state
 from stream_protocol.serving.runs import Incoming
 from stream_protocol.session import NewUserTurn, NothingToRun, idempotency_key
 from stream_protocol.wire import ChatRequestError
@@ -57,6 +58,7 @@ async def steer(
     """Sends the request's message to the run of the chat. Raises ``ChatRequestError``: see ``ChatService.steer``."""
     if not service.keeps_history:
         raise ChatRequestError("The server does not keep this chat: wait for the answer, or stop it.", status=409)
+    request = await checked_request(service, user_id, request)
     key, message = chat_key(user_id, request.id), request.target
     delivered: SteeringOutcome = {"type": "delivered", "id": message["id"]}
     planned = await _plan(service, request, user_id, overrides)
@@ -65,10 +67,13 @@ async def steer(
     if not can_steer(planned.request_plan):
         raise ChatRequestError("This message is stored already. Send it as an edit.", status=409)
     run, reply = await service.runs.open_run(key), None
+    if run is None and planned.session is not None and await service.executor.wait_until_recovered(key):
+        run = await service.runs.open_run(key)
     if run is not None:
-        reply = await service.store.with_timeout(service.runs.steer(key, run, message))
+        reply = await service.store.with_timeout(service.runs.steer(key, run, message, page_context(service, request)))
         refuse_if_full(reply)
         if reply == "delivered":
+            await store_state(service, key, request)
             return delivered
         planned = await _plan(service, request, user_id, overrides)  # the run may have read an equal message
         if isinstance(planned.request_plan, NothingToRun) or _waits(planned, message["id"]):

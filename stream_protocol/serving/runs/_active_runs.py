@@ -19,7 +19,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Container, Sequence
 from contextlib import asynccontextmanager
 from math import inf
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from stream_protocol.serving.base import RUN_LOG, closing_refusal, not_ended_refusal, unreachable_refusal
 from stream_protocol.serving.run_logs import ChatTakenError, RunLogError
@@ -270,10 +270,12 @@ class ActiveRuns:
         return info if info is not None and info.phase == "open" else None
 
     @_refuse_if_unreachable()
-    async def steer(self, key: ChatKey, run: RunInfo, message: UIMessage) -> Reply:
-        """Sends a steering message to this run on any worker. Raises ``ChatRequestError`` (503) if the run does not
-        reply."""
-        reply = await post(self._run_log, self._name(key), run, delivery(message), self._limits.stop_timeout)
+    async def steer(self, key: ChatKey, run: RunInfo, message: UIMessage, context: Any) -> Reply:
+        """Sends a steering message and the page's context to this run on any worker.
+
+        ``context``: ``None`` without context. Raises ``ChatRequestError`` (503) if the run does not reply.
+        """
+        reply = await post(self._run_log, self._name(key), run, delivery(message, context), self._limits.stop_timeout)
         if reply is None or reply == "left":
             raise unreachable_refusal(RUN_LOG)
         return reply

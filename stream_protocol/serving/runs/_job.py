@@ -6,7 +6,7 @@ A job provides the ADK events, the beginning of the response, and the messages b
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -41,7 +41,7 @@ from stream_protocol.session import (
     tool_failure_events,
     transcript_to_messages,
 )
-from stream_protocol.session.transcript import EventMetadata
+from stream_protocol.session.transcript import AcceptedMessage, EventMetadata
 from stream_protocol.stream import ConverterOptions, Settings, sse_conversion
 from stream_protocol.wire import client_version, encode_sse
 from stream_protocol.wire.client import message_to_chunks
@@ -148,8 +148,9 @@ class Job:
         ``inbox``: the steering messages.
         """
         beginning = self.request_plan.client_message_id if isinstance(self.request_plan, NewUserTurn) else None
+        inbox.context = self.context
         inbox.begin(
-            (replace(message, model_calls=0) for message in self.transcript.waiting if message.id != beginning),
+            self._earlier_messages(beginning),
             delivered=(taken_in for turn in self.transcript.turns for taken_in in turn.steering_ids),
         )
         # A copy: `messages_before_response` and `Completion` need the session as it was before the run.
@@ -173,6 +174,19 @@ class Job:
                 yield await self.runner.session_service.append_event(session, event)
             self.on_stored([answer for answer in left if answer.is_denial])
             return
+
+    def _earlier_messages(self, beginning: str | None) -> Iterator[AcceptedMessage]:
+        """Yield the steering messages that wait since earlier runs, except the message that begins this run.
+
+        Their contexts are older than the context of this run, except for messages that came after a steering message
+        that begins this run. ``beginning``: the client's id of the message that begins this run.
+        """
+        is_newer = False
+        for message in self.transcript.waiting:
+            if message.id == beginning:
+                is_newer = True
+            else:
+                yield replace(message, model_calls=0, context=message.context if is_newer else None)
 
     async def _run(
         self,
@@ -203,7 +217,7 @@ class Job:
             invocation_id=invocation_id or named,
             new_message=content,
             state_delta=self._state_delta() or None,
-            run_config=run_config_for_turn(self.request_plan, self._config_with_context(), idempotency_key),
+            run_config=run_config_for_turn(self.request_plan, self._config_with_context(inbox), idempotency_key),
             yield_user_message=True,
             abort_signal=abort_signal,
         )
@@ -236,13 +250,13 @@ class Job:
         title = title_delta(self.session, self.transcript, self.request_plan)
         return {**title, **self.page_state, **self.overrides.state()}
 
-    def _config_with_context(self) -> RunConfig:
+    def _config_with_context(self, inbox: SteeringInbox) -> RunConfig:
         """Return the run config of ADK, with the page's context as input of every model call."""
         run_config = with_cheap_telemetry(self.overrides.run_config or self.run_config)
-        if self.context is None:
+        if inbox.context is None:
             return run_config
         before = run_config.model_input_context or []
-        return run_config.model_copy(update={"model_input_context": [*before, context_content(self.context)]})
+        return run_config.model_copy(update={"model_input_context": [*before, context_content(inbox.context)]})
 
     async def _store_tool_failures(
         self, plugin: RunPlugin, events: Sequence[Event], failure: BaseException | None

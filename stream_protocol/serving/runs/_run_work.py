@@ -88,7 +88,14 @@ class RunWork:
                 await self._notify(run, job)
                 if late and not run.was_left and await run.holds_lease():
                     stopped = run.outcome == "abort"
-                    run.begin_after(NextTurn(message=late[0].message, overrides=job.overrides, was_stopped=stopped))
+                    run.begin_after(
+                        NextTurn(
+                            message=late[0].message,
+                            context=late[0].context,
+                            overrides=job.overrides,
+                            was_stopped=stopped,
+                        )
+                    )
 
     async def _complete_session(self, run: Run, job: Job) -> None:
         """Store the output that only the page has, if the run holds the chat's lease.

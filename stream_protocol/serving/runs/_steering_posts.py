@@ -28,15 +28,20 @@ class NextTurn:
     """The turn that begins automatically after a run, with a steering message that came too late for the run."""
 
     message: Mapping[str, Any]
+    context: Any
+    """The page's context that came with the message; ``None`` without context."""
     overrides: RunOverrides
     """The overrides of the previous run."""
     was_stopped: bool
     """True if the user stopped the previous run. Then the message is stored without a reply."""
 
 
-def delivery(message: UIMessage) -> bytes:
-    """Return a post with a steering message. Each post is unique, as the run may accept a message it refused before."""
-    return orjson.dumps({"message": message, "attempt": uuid4().hex})
+def delivery(message: UIMessage, context: Any) -> bytes:
+    """Return a post with a steering message. Each post is unique, as the run may accept a message it refused before.
+
+    ``context``: the page's context that came with the message; ``None`` without context.
+    """
+    return orjson.dumps({"message": message, "context": context, "attempt": uuid4().hex})
 
 
 def question(message_id: str) -> bytes:
@@ -62,4 +67,4 @@ async def reply_to(inbox: SteeringInbox, post: bytes) -> Reply:
     fields: dict[str, Any] = orjson.loads(post)
     if (message_id := fields.get("await")) is not None:
         return "taken-in" if await inbox.wait_until_taken_in(message_id) else "finished"
-    return await inbox.receive(fields["message"])
+    return await inbox.receive(fields["message"], fields.get("context"))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from google.genai.types import Content
 
-from stream_protocol.adk import METADATA_KEY, is_user_event
+from stream_protocol.adk import CONTEXT_KEY, METADATA_KEY, is_user_event
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,6 +53,8 @@ class AcceptedMessage:
     message: Mapping[str, Any]
     model_calls: int
     """The number of the run's model calls that began before the message came."""
+    context: Any = None
+    """The page's context that came with the message, as JSON; ``None`` without context."""
 
     @property
     def id(self) -> str:
@@ -68,6 +70,8 @@ class TakenInMessage:
     """The client's id of the message."""
     model_call: str = ""
     """The model call: agent, branch, and number."""
+    context: Any = None
+    """The page's context that came with the message, as JSON; ``None`` without context."""
 
     @classmethod
     def of(cls, event: Event) -> TakenInMessage | None:
@@ -193,10 +197,19 @@ def _to_stored(metadata: EventMetadata) -> dict[str, Any]:
         "before": metadata.before,
         "unfinished": metadata.unfinished,
         "accepted": metadata.accepted
-        and {"message": dict(metadata.accepted.message), "calls": metadata.accepted.model_calls},
-        "steering": metadata.steering and {"id": metadata.steering.id, "call": metadata.steering.model_call},
+        and {
+            "message": dict(metadata.accepted.message),
+            "calls": metadata.accepted.model_calls,
+            **_stored_context(metadata.accepted),
+        },
+        "steering": metadata.steering
+        and {"id": metadata.steering.id, "call": metadata.steering.model_call, **_stored_context(metadata.steering)},
     }
     return {key: value for key, value in keys.items() if value}
+
+
+def _stored_context(message: AcceptedMessage | TakenInMessage) -> dict[str, Any]:
+    return {} if message.context is None else {CONTEXT_KEY: message.context}
 
 
 def _stored_file(file: SentFile) -> dict[str, str]:
@@ -227,10 +240,13 @@ def _parsed(stored: dict[str, Any]) -> dict[str, Any]:
                 fields[key] = value
             case "before", str():
                 fields["before"] = value
-            case "accepted", {"message": {"id": str()} as message, "calls": int(calls)}:
-                fields["accepted"] = AcceptedMessage(message=message, model_calls=calls)
+            case "accepted", {"message": {"id": str()} as message, "calls": int(calls), **more}:
+                context = more.get(CONTEXT_KEY)
+                fields["accepted"] = AcceptedMessage(message=message, model_calls=calls, context=context)
             case "steering", {"id": str(message_id), **more}:
-                fields["steering"] = TakenInMessage(id=message_id, model_call=str(more.get("call", "")))
+                fields["steering"] = TakenInMessage(
+                    id=message_id, model_call=str(more.get("call", "")), context=more.get(CONTEXT_KEY)
+                )
     return fields
 
 

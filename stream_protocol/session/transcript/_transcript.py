@@ -146,7 +146,9 @@ class Transcript:
         hidden, self._beginnings = first.hidden, first.beginnings
         order = DisplayOrder(hidden)
         current_events = [placed for facts in self._facts for placed in order.place(facts)]
-        self.waiting: Final = _waiting(facts.event for facts in current_events)
+        self.accepted, settled = _accepted(facts.event for facts in current_events)
+        """The steering messages, in order: id -> message."""
+        self.waiting: Final = tuple(each for each in self.accepted.values() if each.id not in settled)
         """The steering messages, in order, that no model call has read and that begin no turn."""
         self._hidden = hidden.hidden_events
         self.call_ids: Final = call_ids.copy()
@@ -211,15 +213,18 @@ class Transcript:
         return first is turn
 
 
-def _waiting(events: Iterable[Event]) -> tuple[AcceptedMessage, ...]:
-    waiting: dict[str, AcceptedMessage] = {}
+def _accepted(events: Iterable[Event]) -> tuple[dict[str, AcceptedMessage], set[str]]:
+    """Return the accepted steering messages by id, and the ids of the messages that no longer wait."""
+    accepted: dict[str, AcceptedMessage] = {}
+    settled: set[str] = set()
     for event in events:
-        accepted, settled = steering_state(event)
-        if accepted is not None:
-            waiting[accepted.id] = accepted
-        if settled is not None:
-            waiting.pop(settled, None)
-    return tuple(waiting.values())
+        message, settled_id = steering_state(event)
+        if message is not None:
+            accepted[message.id] = message
+            settled.discard(message.id)
+        if settled_id is not None:
+            settled.add(settled_id)
+    return accepted, settled
 
 
 @dataclass
