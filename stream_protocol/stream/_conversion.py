@@ -161,7 +161,7 @@ class Conversion(Generic[T]):
         self._running = False
 
     def _metadata(self) -> dict[str, Any] | None:
-        usage = self._events.summary.usage.as_metadata()
+        usage = self._events.summary.usage
         metadata: dict[str, Any] = {} if usage is None else {"usage": usage}
         if self._events.summary.model_id is not None:
             metadata["modelId"] = self._events.summary.model_id

@@ -1,6 +1,6 @@
 import pytest
 
-from stream_protocol.adk import continued_text
+from stream_protocol.adk import OtherPart, continued_text
 from stream_protocol.stream import PartKind
 from stream_protocol.stream._speakers import AuthorStream, signature_metadata
 from stream_protocol.wire import ChunkSink
@@ -56,12 +56,12 @@ def test_closing_twice_ends_once(speaker: AuthorStream, sink: ChunkSink) -> None
 def test_the_end_of_a_response_forgets_what_was_streamed(speaker: AuthorStream) -> None:
     speaker.open(PartKind.TEXT, "0")
     speaker.streamed.add("x")
-    speaker.streamed_others["inline_data"] = 1
+    speaker.note_written(OtherPart("inline_data"))
     speaker.in_response = True
     speaker.end_response()
-    assert (bool(speaker.streamed), speaker.streamed_others, speaker.in_response, speaker.is_busy) == (
+    assert (bool(speaker.streamed), speaker.other_parts, speaker.in_response, speaker.is_busy) == (
         False,
-        {},
+        None,
         False,
         False,
     )
