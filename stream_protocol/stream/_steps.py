@@ -125,14 +125,15 @@ class Steps:
             self._sink.finish_step()
             self._step_is_open = False
 
-    def finish_last(self) -> bool:
-        """End the last step of a response. Return True if an empty step was added.
+    def finish_last(self, metadata: dict[str, Any] | None = None) -> dict[str, Any] | None:
+        """End the last step of a response, so that the client's auto-send helpers do not loop.
 
-        The client stores an empty step only with the next change of the message. So the caller must write metadata.
+        Return the metadata to write after the step: ``metadata``, or empty metadata if an empty step was added. The
+        client stores an empty step only with the next change of the message, and metadata changes it.
         """
         self.finish()
         if not self.calls or not all(call.is_settled for call in self.calls):
-            return False
+            return metadata
         self._start()
         self.finish()
-        return True
+        return metadata or {}
