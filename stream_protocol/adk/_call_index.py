@@ -220,10 +220,11 @@ class OpenCalls:
     def __init__(self) -> None:
         self._count = 0
         """The number of calls added."""
-        self._by_tool: dict[tuple[str, SpeakerKey | None, bool], list[tuple[int, KnownCall]]] = {}
+        self._by_tool: dict[tuple[str, SpeakerKey | None, bool], list[tuple[int, KnownCall]]] | None = None
         """Tool, speaker (``None``: all speakers), and True for calls without an id only -> heap of calls.
 
-        A call is added when the name of its tool is known.
+        A call is added when the name of its tool is known. ``None`` without calls, because an emptied dictionary keeps
+        its memory.
         """
 
     def add(self, known: KnownCall) -> None:
@@ -237,6 +238,7 @@ class OpenCalls:
         """Index the call by its tool. Call this method when the name is known."""
         if known.opened is None:
             return
+        self._by_tool = self._by_tool or {}
         for lacks_id in (False,) if known.has_id else (False, True):
             for speaker in (known.speaker, None):
                 heap = self._by_tool.setdefault((known.name, speaker, lacks_id), [])
@@ -258,6 +260,8 @@ class OpenCalls:
         return own or self._first(name, None, lacks_id=lacks_id)
 
     def _first(self, name: str, speaker: SpeakerKey | None, *, lacks_id: bool) -> KnownCall | None:
+        if self._by_tool is None:
+            return None
         heap = self._by_tool.get((name, speaker, lacks_id))
         while heap:
             number, known = heap[0]
@@ -266,8 +270,7 @@ class OpenCalls:
             heappop(heap)
         if heap is not None:
             del self._by_tool[name, speaker, lacks_id]
-            if not self._by_tool:
-                self._by_tool = {}  # an emptied dictionary keeps its memory
+            self._by_tool = self._by_tool or None
         return None
 
 

@@ -8,7 +8,6 @@ The texts since the author's last complete event are stored. The next complete e
 difference is written.
 """
 
-from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,10 +23,11 @@ from stream_protocol.adk import (
     open_text,
 )
 from stream_protocol.stream._aggregates import Comparison
+from stream_protocol.stream._provider_metadata import provider_metadata
 from stream_protocol.stream._streamed_texts import PrefixHash, StreamedTexts
 from stream_protocol.stream._unconfirmed import PartKind, UnconfirmedStream, UnconfirmedStreams
 from stream_protocol.stream.calls import ToolCall
-from stream_protocol.wire import DeltaWriter, ProviderMetadata, Sink, TextCitation
+from stream_protocol.wire import DeltaWriter, Sink, TextCitation
 
 T = TypeVar("T")
 
@@ -110,12 +110,6 @@ class AuthorStream:
     """True after a failure of a node, until the node continues."""
 
     @property
-    def provider(self) -> ProviderMetadata:
-        """Provider metadata with the author, for each of the author's parts."""
-        author, branch, _ = self.key
-        return {"adk": {"author": author} if branch is None else {"author": author, "branch": branch}}
-
-    @property
     def is_busy(self) -> bool:
         """True if a part or the input of a call is open, so that the step cannot end."""
         return self.kind is not None or any(call.is_shown for call in self.streaming_calls)
@@ -139,7 +133,9 @@ class AuthorStream:
     def open(self, kind: PartKind, part_id: str, model: str | None = None) -> None:
         """Open a part. No part may be open. ``model``: the model that streams the part."""
         is_text = kind is PartKind.TEXT
-        self.write = (self._sink.text_start if is_text else self._sink.reasoning_start)(part_id, self.provider)
+        self.write = (self._sink.text_start if is_text else self._sink.reasoning_start)(
+            part_id, provider_metadata(self.key)
+        )
         if self._sink.makes_items:
             self.opened = open_text(self.key, is_thought=not is_text)
         self.kind = kind
@@ -174,7 +170,7 @@ class AuthorStream:
         if self.kind is None:
             return
         # The metadata at a part's end replaces the metadata at its start, so it contains the author again.
-        provider = None if self._signature is None else self.provider | signature_metadata(self._signature)
+        provider = None if self._signature is None else provider_metadata(self.key, self._signature)
         if self.kind is PartKind.TEXT:
             self._closed_texts = self._closed_texts or []
             self._closed_texts.append((self._part_id, self.streamed.part_length))
@@ -261,8 +257,3 @@ class Authors(Generic[T]):
             stream.ended = True
             stream.repeated = comparison.repeated
             self._unconfirmed.ended.append(stream)
-
-
-def signature_metadata(signature: bytes) -> ProviderMetadata:
-    """Return provider metadata with Gemini's thought signature, in the form of the AI SDK's Google provider."""
-    return {"google": {"thoughtSignature": b64encode(signature).decode()}}

@@ -2,7 +2,8 @@ import pytest
 
 from stream_protocol.adk import OtherPart, continued_text
 from stream_protocol.stream import PartKind
-from stream_protocol.stream._speakers import AuthorStream, signature_metadata
+from stream_protocol.stream._provider_metadata import provider_metadata, signature_metadata
+from stream_protocol.stream._speakers import AuthorStream
 from stream_protocol.wire import ChunkSink
 from tests.stream.building import fragment, text
 
@@ -18,8 +19,8 @@ def speaker(sink: ChunkSink) -> AuthorStream:
 
 
 def test_a_speaker_says_who_speaks() -> None:
-    assert AuthorStream(("a", None, ""), ChunkSink()).provider == {"adk": {"author": "a"}}
-    assert AuthorStream(("a", "par.a", ""), ChunkSink()).provider == {"adk": {"author": "a", "branch": "par.a"}}
+    assert provider_metadata(("a", None, "")) == {"adk": {"author": "a"}}
+    assert provider_metadata(("a", "par.a", "")) == {"adk": {"author": "a", "branch": "par.a"}}
 
 
 def test_an_open_part_makes_the_speaker_busy_until_it_is_closed(speaker: AuthorStream) -> None:
