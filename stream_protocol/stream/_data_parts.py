@@ -1,18 +1,23 @@
-"""Write ``data-*`` parts for agents, artifacts, state, widgets, and data of the app."""
+"""Write ``data-*`` parts for agents, artifacts, state, widgets, steering messages, and data of the app."""
 
-from collections.abc import Collection, Mapping
-from typing import Any, Literal
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, Final, Literal
 
 from stream_protocol.adk import (
     ApprovalNote,
+    Blob,
     Compaction,
     EventFacts,
+    File,
+    Part,
     Result,
     SpeakerKey,
     StateChange,
+    Text,
     Transfer,
     Widget,
 )
+from stream_protocol.stream._media import UNKNOWN_MEDIA_TYPE, DataUrl
 from stream_protocol.stream._options import Settings
 from stream_protocol.stream.calls import CallRegistry
 from stream_protocol.wire import Sink, UnrepresentableValueError, is_too_large, json_value
@@ -28,6 +33,9 @@ _INTERNAL_STATE = ("temp:", "_adk", "_code_execution", "adk_oauth_")
 
 A workflow that waits for a sign-in stores the PKCE verifier in ``adk_oauth_credential:…``.
 """
+
+
+STEERING_MESSAGE: Final = "steering-message"
 
 
 def write_artifacts(sink: Sink[Any], saved: Mapping[str, int], settings: Settings) -> None:
@@ -182,6 +190,33 @@ def write_output(sink: Sink[Any], facts: EventFacts, output: Any) -> None:
         value = None
     author, _, path = facts.speaker
     sink.data("adk-output", _without_none({"author": author, "node": path or None}) | {"output": value})
+
+
+def write_steering_message(sink: Sink[Any], message_id: str, parts: Iterable[Part], settings: Settings) -> None:
+    """Write the texts and files of a steering message, as ``data-adk-steering`` for clients that do not accept
+    ``steering-message``."""
+    ui_parts = [*_ui_parts(parts)]
+    if settings.client.accepts(STEERING_MESSAGE):
+        sink.steering_message(message_id, ui_parts)
+    else:
+        sink.data("adk-steering", {"id": message_id, "parts": ui_parts}, data_id=message_id)
+
+
+def _ui_parts(parts: Iterable[Part]) -> Iterator[dict[str, Any]]:
+    """Yield the parts in the form of a user message. A file with bytes is a data URL."""
+    for part in parts:
+        match part:
+            case Text(text=text) if text:
+                yield {"type": "text", "text": text}
+            case File(content=Blob() as blob):
+                yield _ui_file(blob.media_type, str(DataUrl(blob.media_type, blob.data)), blob.name)
+            case File(reference=reference) if reference is not None:
+                yield _ui_file(reference.media_type, reference.uri, reference.name)
+
+
+def _ui_file(media_type: str | None, url: str, name: str | None) -> dict[str, Any]:
+    file = {"type": "file", "mediaType": media_type or UNKNOWN_MEDIA_TYPE, "url": url}
+    return {**file, "filename": name} if name else file
 
 
 def _without_none(value: dict[str, Any]) -> dict[str, Any]:

@@ -43,6 +43,7 @@ from stream_protocol.stream._data_parts import (
     write_compaction,
     write_output,
     write_retry,
+    write_steering_message,
 )
 from stream_protocol.stream._endings import RunSummary
 from stream_protocol.stream._function_calls import FunctionCalls
@@ -52,7 +53,6 @@ from stream_protocol.stream._nested_messages import NestedConversion
 from stream_protocol.stream._options import Settings
 from stream_protocol.stream._sources import Sources
 from stream_protocol.stream._speakers import Authors, AuthorStream
-from stream_protocol.stream._steering import write_steering_message
 from stream_protocol.stream._steps import Steps
 from stream_protocol.stream._streamed_texts import GATHERED
 from stream_protocol.stream._unconfirmed import PartKind
