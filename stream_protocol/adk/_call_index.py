@@ -89,21 +89,35 @@ RankKey = Callable[[CallRank], tuple[int, ...] | None]
 class CallsUnderId:
     """The calls with one id. An index finds the first call of each rank if there are several."""
 
-    __slots__ = ("_count", "_index", "numbers")
+    __slots__ = ("_count", "_index", "_only", "_several")
 
     def __init__(self) -> None:
-        self.numbers: dict[KnownCall, int] = {}
-        """Call -> its number, in the order of the calls. Forgotten calls are missing."""
+        self._only: KnownCall | None = None
+        """The first call, until there is a second."""
+        self._several: dict[KnownCall, int] | None = None
+        """``numbers`` of several calls."""
         self._count = 0
         """The number of calls added."""
         self._index: _Index | None = None
         """``None`` until there is a second call."""
 
+    @property
+    def numbers(self) -> dict[KnownCall, int]:
+        """Call -> its number, in the order of the calls. Forgotten calls are missing."""
+        if self._several is not None:
+            return self._several
+        return {} if self._only is None else {self._only: 0}
+
     def add(self, known: KnownCall) -> None:
         """Add a call. Forget calls that have a response and are older than the newest ``MAX_ANSWERED`` calls."""
         if self._index is not None:
             self._index.forget(self.numbers, before=self._count - MAX_ANSWERED)
-        self.numbers[known] = self._count
+        if self._count == 0:
+            self._only = known
+        else:
+            self._several = self.numbers
+            self._several[known] = self._count
+            self._only = None
         self._count += 1
 
     def update(self, known: KnownCall) -> None:

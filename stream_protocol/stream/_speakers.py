@@ -106,6 +106,8 @@ class AuthorStream:
     """The calls of an earlier response whose complete event came without them."""
     in_response: bool = False
     """True if content of the current response was written."""
+    may_be_busy: bool = False
+    """True while ``Steps`` lists the author among the authors that may have open parts."""
     has_failed: bool = False
     """True after a failure of a node, until the node continues."""
 
