@@ -334,7 +334,7 @@ class TransformedSink(Sink[T]):
         self.transform = transform
 
 
-class _ChunkDeltas(DeltaWriter[AnyChunk]):
+class _ChunkDeltas(DeltaWriter[Any]):
     """Writer that passes its deltas to a sink as dictionaries."""
 
     __slots__ = ("_kind", "_part_id", "_part_key", "_sink", "_text_key")
@@ -345,12 +345,12 @@ class _ChunkDeltas(DeltaWriter[AnyChunk]):
         self._part_id = part_id
         self._part_key, self._text_key = DELTA_KEYS[kind]
 
-    def make(self, delta: str) -> AnyChunk:
+    def make(self, delta: str) -> dict[str, str]:
         text = delta if delta.isascii() else to_well_formed(delta)
-        return cast("AnyChunk", {"type": self._kind, self._part_key: self._part_id, self._text_key: text})
+        return {"type": self._kind, self._part_key: self._part_id, self._text_key: text}
 
     def __call__(self, delta: str) -> None:
-        self._sink.emit(self.make(delta))
+        self._sink.emit(cast("AnyChunk", self.make(delta)))
 
 
 def _listed(result: AnyChunk | Iterable[AnyChunk] | None) -> list[AnyChunk]:
