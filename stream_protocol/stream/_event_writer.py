@@ -353,6 +353,7 @@ class EventWriter(Generic[T]):
         """Write the parts of a complete event that the client does not have."""
         call_ids: set[str | None] | None = None
         for part in new_parts:
+            assert not isinstance(part, CallPiece)  # only fragments have them
             match part:
                 case Text():
                     self._add_text(speaker, part)
@@ -363,7 +364,7 @@ class EventWriter(Generic[T]):
                     continue
                 case Result():
                     self.responses.add_response(facts, part, speaker.key)
-                case File() | ProviderPart() | OtherPart():
+                case _:
                     self._add_whole(speaker, part, facts)
             if part.signature:
                 speaker.sign(part.signature)
