@@ -79,7 +79,7 @@ class EventActions:
         Do not call this method for fragments: they share their ``actions`` with the later complete event, which changes
         them.
         """
-        newest = _newest_of_posted(facts, self._posted) if self._posted else {}
+        newest = self._newest_of_posted(facts)
         for report in facts.reports:
             match report:
                 case Transfer(agent):
@@ -88,6 +88,22 @@ class EventActions:
                     _ = self._write_widget(report)
                 case StateChange(delta) if keys := self._settings.options["send_state"]:
                     _write_state(self._sink, delta, keys)
+
+    def _newest_of_posted(self, facts: EventFacts) -> dict[str, Widget | None]:
+        """Return the posted widgets of this event: id -> the widget to write; ``None`` for a widget that was written
+        before.
+
+        Parallel calls may post data with the same id in one order, while the event has another order. The event's order
+        counts.
+        """
+        if not self._posted:
+            return {}
+        found = {report.id: report for report in facts.reports if isinstance(report, Widget)}
+        return {
+            widget_id: None if self._posted.pop(widget_id) == widget.payload else widget
+            for widget_id, widget in found.items()
+            if widget_id in self._posted
+        }
 
     def _write_widget(self, widget: Widget) -> bool:
         """Write the part of a widget. Return True if the part stays in the message."""
@@ -113,21 +129,6 @@ class EventActions:
             return False
         self._sink.data(PROGRESS_PART, {"toolCallId": call.id, **json_value(value, lossy=True)}, data_id=call.id)
         return True
-
-
-def _newest_of_posted(facts: EventFacts, posted: dict[str, dict[str, Any]]) -> dict[str, Widget | None]:
-    """Return the posted widgets of this event: id -> the widget to write; ``None`` for a widget that was written
-    before. Remove them from ``posted``.
-
-    Parallel calls may post data with the same id in one order, while the event has another order. The event's order
-    counts.
-    """
-    found = {report.id: report for report in facts.reports if isinstance(report, Widget)}
-    return {
-        widget_id: None if posted.pop(widget_id) == widget.payload else widget
-        for widget_id, widget in found.items()
-        if widget_id in posted
-    }
 
 
 def _write_state(sink: Sink[Any], delta: Mapping[str, Any], keys: Literal[True] | Collection[str]) -> None:
