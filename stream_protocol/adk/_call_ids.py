@@ -23,8 +23,9 @@ class CallIds(Collection[str]):
         self._begin = 0
         self._places = {call_id: place for place, call_id in enumerate(dict.fromkeys(taken))}
         """Id -> its position among all ids. Without the ids of ``_earlier``."""
-        self._numbers: dict[str, list[tuple[int, int]]] = {}
-        """ADK's id, or ``""`` -> position and number of each numbered call. Both increase."""
+        self._numbers: dict[str, list[tuple[int, int]]] | None = None
+        """ADK's id, or ``""`` -> position and number of each numbered call. Both increase. ``None`` without such calls.
+        """
 
     def __len__(self) -> int:
         return self._begin + len(self._places)
@@ -57,6 +58,7 @@ class CallIds(Collection[str]):
         while call_id == adk_id or call_id in self:
             number += 1
             call_id = f"{adk_id}.{number}" if adk_id else f"call_{number}"
+        self._numbers = self._numbers or {}
         self._numbers.setdefault(adk_id, []).append((len(self), number))
         return call_id
 
@@ -71,7 +73,7 @@ class CallIds(Collection[str]):
 
         A search for a free number begins after it, so no number is tried twice.
         """
-        numbers = self._numbers.get(adk_id, [])
+        numbers = self._numbers.get(adk_id, []) if self._numbers is not None else []
         if (later := bisect_left(numbers, (count,))) > 0:
             return numbers[later - 1][1]
         if self._earlier is not None:

@@ -89,21 +89,35 @@ RankKey = Callable[[CallRank], tuple[int, ...] | None]
 class CallsUnderId:
     """The calls with one id. An index finds the first call of each rank if there are several."""
 
-    __slots__ = ("_count", "_index", "numbers")
+    __slots__ = ("_count", "_index", "_only", "_several")
 
     def __init__(self) -> None:
-        self.numbers: dict[KnownCall, int] = {}
-        """Call -> its number, in the order of the calls. Forgotten calls are missing."""
+        self._only: KnownCall | None = None
+        """The first call, until there is a second."""
+        self._several: dict[KnownCall, int] | None = None
+        """``numbers`` of several calls."""
         self._count = 0
         """The number of calls added."""
         self._index: _Index | None = None
         """``None`` until there is a second call."""
 
+    @property
+    def numbers(self) -> dict[KnownCall, int]:
+        """Call -> its number, in the order of the calls. Forgotten calls are missing."""
+        if self._several is not None:
+            return self._several
+        return {} if self._only is None else {self._only: 0}
+
     def add(self, known: KnownCall) -> None:
         """Add a call. Forget calls that have a response and are older than the newest ``MAX_ANSWERED`` calls."""
         if self._index is not None:
             self._index.forget(self.numbers, before=self._count - MAX_ANSWERED)
-        self.numbers[known] = self._count
+        if self._count == 0:
+            self._only = known
+        else:
+            self._several = self.numbers
+            self._several[known] = self._count
+            self._only = None
         self._count += 1
 
     def update(self, known: KnownCall) -> None:
@@ -220,10 +234,11 @@ class OpenCalls:
     def __init__(self) -> None:
         self._count = 0
         """The number of calls added."""
-        self._by_tool: dict[tuple[str, SpeakerKey | None, bool], list[tuple[int, KnownCall]]] = {}
+        self._by_tool: dict[tuple[str, SpeakerKey | None, bool], list[tuple[int, KnownCall]]] | None = None
         """Tool, speaker (``None``: all speakers), and True for calls without an id only -> heap of calls.
 
-        A call is added when the name of its tool is known.
+        A call is added when the name of its tool is known. ``None`` without calls, because an emptied dictionary keeps
+        its memory.
         """
 
     def add(self, known: KnownCall) -> None:
@@ -237,6 +252,7 @@ class OpenCalls:
         """Index the call by its tool. Call this method when the name is known."""
         if known.opened is None:
             return
+        self._by_tool = self._by_tool or {}
         for lacks_id in (False,) if known.has_id else (False, True):
             for speaker in (known.speaker, None):
                 heap = self._by_tool.setdefault((known.name, speaker, lacks_id), [])
@@ -258,6 +274,8 @@ class OpenCalls:
         return own or self._first(name, None, lacks_id=lacks_id)
 
     def _first(self, name: str, speaker: SpeakerKey | None, *, lacks_id: bool) -> KnownCall | None:
+        if self._by_tool is None:
+            return None
         heap = self._by_tool.get((name, speaker, lacks_id))
         while heap:
             number, known = heap[0]
@@ -266,8 +284,7 @@ class OpenCalls:
             heappop(heap)
         if heap is not None:
             del self._by_tool[name, speaker, lacks_id]
-            if not self._by_tool:
-                self._by_tool = {}  # an emptied dictionary keeps its memory
+            self._by_tool = self._by_tool or None
         return None
 
 

@@ -25,12 +25,14 @@ class WarnOnce:
     __slots__ = ("_given", "_silent")
 
     def __init__(self) -> None:
-        self._given: dict[str, None] = {}
+        self._given: set[str] | None = None
+        """``None`` before the first warning."""
         self._silent = False
 
     def __call__(self, text: str) -> None:
+        self._given = self._given or set()
         if text not in self._given and not self._silent:
-            self._given[text] = None
+            self._given.add(text)
             logger.warning("%s", printable(text))
 
     @contextmanager

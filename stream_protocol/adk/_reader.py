@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
     from stream_protocol.adk._call_index import SpeakerKey
 
+_NO_AGENTS: Final[frozenset[str]] = frozenset()
+"""Shared, because each empty set would take 216 bytes."""
+
 _NO_CONTENT = frozenset({"thought", "thought_signature", "part_metadata"})
 """Fields of a part that describe its content and are not content."""
 
@@ -160,7 +163,7 @@ def find_task_agents(events: "Iterable[Event]") -> frozenset[str]:
             spoken.add((fields["isolation_scope"], fields["author"]))
         if not fields["partial"]:  # a complete event repeats what its fragments called
             called.update((call.id, call.name) for call in event.get_function_calls())
-    return frozenset(name for _, name in called & spoken if name)
+    return frozenset(name for _, name in called & spoken if name) if spoken else _NO_AGENTS
 
 
 def acting_for(event: "Event") -> tuple[str, str | None, str | None]:

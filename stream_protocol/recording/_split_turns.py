@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import Final
 
 from google.adk.events import Event
 
@@ -54,16 +53,12 @@ class TurnHead:
     """The client's ids of calls in earlier messages."""
 
 
-NOTHING_HIDDEN: Final = HiddenEvents()
-
 TurnStream = Iterable[tuple[TurnHead, Iterable[TurnItem]]]
 """Turns that are read one after the other. Read the items of a turn before you request the next turn."""
 
 
 def split_turns(
-    items: Iterable[TurnItem],
-    hidden: HiddenEvents = NOTHING_HIDDEN,
-    beginnings: frozenset[str] | None = None,
+    items: Iterable[TurnItem], hidden: HiddenEvents, beginnings: frozenset[str] | None
 ) -> Iterator[tuple[TurnHead, Iterator[TurnItem]]]:
     """Yield the turns while the items are read. See ``TurnStream``; ``beginnings``: see ``TranscriptReader``."""
     splitter = _TurnSplitter(TranscriptReader(beginnings))

@@ -17,7 +17,7 @@ Where to change what:
 
 - ``_page_values``: context and state that the client sends, and the types that the app declares.
 - ``_planning``: decides what a request may do.
-- ``_taken_back``: plans a new, edited or regenerated user message, and the rewind that it needs.
+- ``_edited_messages``: plans a user message; decides which turns an edit removes from the chat and the prompt.
 - ``_stored_responses``: finds the stored response for a retried request.
 - ``_request_plans``: the results of planning.
 - ``_submitted_answers``: matches approvals and tool outputs with pending calls; refuses others with 409.
@@ -45,6 +45,7 @@ from stream_protocol.adk import CONTEXT_KEY, METADATA_KEY
 from stream_protocol.session._answer_checks import CREDENTIAL_PROVIDED
 from stream_protocol.session._client_history import HistoryMode, restore_client_history
 from stream_protocol.session._decisions import AttemptedDecisions, Decision, attempted_decisions
+from stream_protocol.session._edited_messages import TruncatedHistory
 from stream_protocol.session._files import MEDIA_TYPE_PATTERN, FilePolicy, InlineFile, SavedFile, TextOrFile, read_file
 from stream_protocol.session._folded_responses import PageMessages, fold_response
 from stream_protocol.session._history import session_to_messages, transcript_to_messages
@@ -72,7 +73,6 @@ from stream_protocol.session._run_input import (
 )
 from stream_protocol.session._run_output import RunOutput, for_client_only, unshown_events
 from stream_protocol.session._storable_events import make_storable, storable_json, storable_state
-from stream_protocol.session._taken_back import TruncatedHistory
 from stream_protocol.session._thought_signatures import repair_thought_signatures
 from stream_protocol.session._user_message import artifact_path, steering_content, user_message
 from stream_protocol.session._versions import MessageVersions, message_versions, rewind_to_choose

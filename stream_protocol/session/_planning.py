@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stream_protocol.adk import CallKind
+from stream_protocol.session._edited_messages import plan_user_message
 from stream_protocol.session._idempotency_key import idempotency_key
 from stream_protocol.session._request_plans import AnsweredCalls, NothingToRun, call_answer
 from stream_protocol.session._schema_costs import Budget
@@ -31,15 +32,14 @@ from stream_protocol.session._submitted_answers import (
     calls_by_client_id,
     submitted_answers,
 )
-from stream_protocol.session._taken_back import plan_new_message, plan_stored_message
 from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from stream_protocol.session._edited_messages import TruncatedHistory
     from stream_protocol.session._files import TextOrFile
     from stream_protocol.session._request_plans import RequestPlan
-    from stream_protocol.session._taken_back import TruncatedHistory
     from stream_protocol.session.transcript import StoredCall, Transcript, Turn
     from stream_protocol.wire import ChatRequest, UIMessage
 
@@ -81,12 +81,13 @@ def plan(
                 )
             if turn is None and (steered_turn := transcript.find_steering(target["id"])) is not None:
                 return response_with_steering(steered_turn, is_superseded=steered_turn is not transcript.turns[-1])
-            if turn is None:
-                return plan_new_message(request, target, transcript, truncated_history, texts_and_files)
-            repeated = response_to_equal_message(known_key or idempotency_key(request), turn)
-            if repeated is None or not (chat_was_busy or wants_stored_response(request, turn, transcript)):
-                return plan_stored_message(request, target, transcript, turn)
-            return repeated
+            if turn is not None:
+                repeated = response_to_equal_message(known_key or idempotency_key(request), turn)
+                if repeated is not None and (chat_was_busy or wants_stored_response(request, turn, transcript)):
+                    return repeated
+            return plan_user_message(
+                request, target, transcript, turn, truncated_history=truncated_history, content=texts_and_files
+            )
         case "assistant" if request.trigger == "regenerate-message":
             raise ChatRequestError("There is no message of yours to answer again.", status=409)
         case "assistant":

@@ -13,12 +13,13 @@ Where to change what:
 - ``_conversion``: begins and ends a response; message metadata.
 - ``_event_writer``: converts events to chunks: text, thoughts, files.
 - ``_inner_agents``: agents that run inside tool calls.
-- ``_aggregates``: finds the new content of a complete event.
+- ``_aggregates``: decides which content of a complete event was streamed before, and must not appear again.
 - ``_streamed_texts``: stores streamed text for that comparison.
 - ``_unconfirmed``: streamed text that no complete event has confirmed.
 - ``_media``: files.
 - ``_sources``: sources and citations.
-- ``_data_parts``: ``data-*`` parts.
+- ``_data_parts``: ``data-*`` parts; steering messages.
+- ``_provider_metadata``: authors and thought signatures in the metadata of parts.
 - ``_endings``: token usage, finish reasons, failures.
 - ``_function_calls``: finds the tool call of a function call; also handles duplicates and missing calls.
 - ``_function_responses``: finds the tool call of a result, a denial or an answer.

@@ -1,19 +1,23 @@
-"""Compare a complete event with the text that its author has streamed.
+"""Decide which parts of a complete event the client already has, because they were streamed before.
 
 An aggregate is the complete event that ADK makes of a stream. It repeats all of the streamed text. But a complete event
 is not always the aggregate of the stream before it. When a model fails during a stream, ``on_model_error_callback``
 returns a different response. An agent can also send text that differs from its stream. See
 ``docs/decisions/text-and-aggregates.md`` for the rules.
+
+``compare`` decides for all events, and ``new_speech`` for the transcribed speech of a live run.
 """
 
 import re
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from stream_protocol.adk import EventFacts, Part, Text
-from stream_protocol.stream._streamed_texts import StreamedTexts, texts_by_kind
+from stream_protocol.adk import AgentSpeech, EventFacts, File, OtherPart, Part, ProviderPart, Text
+from stream_protocol.stream._streamed_texts import PrefixHash, StreamedTexts, texts_by_kind
 from stream_protocol.stream._unconfirmed import PartKind
+
+if TYPE_CHECKING:
+    from stream_protocol.stream._speakers import AuthorStream
 
 STOP: Final = "STOP"
 """google-genai's finish reason of a stream that ended normally."""
@@ -22,9 +26,28 @@ _MARK: Final = re.compile(r"/\*\w+\*/|</?\w+>")
 """Pattern for the tags that divide a model's text, as for ADK's ``PlanReActPlanner``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Repetition:
-    """The result of comparing a complete event's text with the text that was streamed before it."""
+class Comparison(NamedTuple):
+    """The result of comparing a complete event with the stream before it."""
+
+    new_parts: Sequence[Part]
+    """The parts that the client does not have, with the rest of a text that was streamed in part.
+
+    A part that adds only its signature to the open part is an ``OtherPart``.
+    """
+    is_separate: bool
+    """True if the event is a separate response, and not the aggregate of the stream."""
+    same_text: bool
+    """True if the event's text begins with all of the streamed text, without any difference."""
+    ends_stream: bool
+    """True if the event comes from the model or the agent, and not only changes state. No aggregate comes later."""
+    confirms_stream: bool
+    """True if the event has all streamed parts, or is the changed aggregate of the stream."""
+    repeated: list[PartKind]
+    """The kinds of text for which the event begins with the streamed text."""
+
+
+class _TextComparison(NamedTuple):
+    """The result of comparing only the texts."""
 
     lengths: list[int]
     """For each kind, the number of characters at the beginning of the event's text that are not written again."""
@@ -33,46 +56,93 @@ class Repetition:
     differs: bool
     """True if the event has text of an unrepeated kind that was not streamed at all."""
     same_text: bool = True
-    """True if the event's text begins with all of the streamed text, without any difference."""
+    """As for ``Comparison``."""
 
 
-NOTHING_STREAMED: Final = Repetition([0 for _ in PartKind], [], differs=False)
+_NOTHING_STREAMED: Final = _TextComparison([0 for _ in PartKind], [], differs=False)
 
 
-def compare(parts: Sequence[Part], streamed: StreamedTexts) -> Repetition:
-    """Compare the parts of a complete event with the streamed texts.
+def compare(facts: EventFacts, author: "AuthorStream") -> Comparison:
+    """Compare a complete event with the parts that its author has streamed since its last complete event."""
+    parts, others, failure = facts.parts, author.other_parts, facts.failure
+    texts = _compare_texts(parts, author.streamed)
+    ends_stream = facts.role is not None or facts.finish_reason is not None or failure is not None
+    whole = author.streamed.whole if ends_stream else None
+    differs = texts.differs or (others is not None and others.any_missing_in(parts))
+    has_all = not texts.unrepeated and (whole is None or whole.is_confirmed_by(parts))
+    is_changed_aggregate = (differs or not has_all) and _is_aggregate(facts, author)
+    is_separate = bool(parts) and differs and not is_changed_aggregate
+    if is_separate:
+        new_parts = _new_parts(parts, _NOTHING_STREAMED.lengths, {})
+    else:
+        new_parts = _new_parts(parts, texts.lengths, {} if others is None else others.written)
+    return Comparison(
+        new_parts=[*new_parts],
+        is_separate=is_separate,
+        same_text=is_separate or texts.same_text,
+        ends_stream=ends_stream,
+        confirms_stream=has_all or (is_changed_aggregate and (bool(parts) or failure is None)),
+        repeated=[kind for kind in PartKind if kind not in texts.unrepeated],
+    )
+
+
+def _new_parts(parts: Iterable[Part], lengths: Iterable[int], others: Mapping[str, int]) -> Iterator[Part]:
+    """Yield the new parts: see ``Comparison``.
+
+    ``lengths``: for each kind of text, the number of characters to leave out. ``others``: for each other part, by its
+    fields, the number of such parts to leave out.
+    """
+    repeated, repeated_others = [*lengths], {**others}
+    for part in parts:
+        match part:
+            case Text(text, is_thought) if text:
+                kind = PartKind(is_thought)
+                rest = text[repeated[kind] :]
+                repeated[kind] = max(0, repeated[kind] - len(text))
+                if not repeated[kind]:  # else the part was streamed and has ended
+                    yield part._replace(text=rest)
+            case File() | ProviderPart() | OtherPart() if repeated_others.get(part.fields, 0) > 0:
+                repeated_others[part.fields] -= 1
+                if part.signature:
+                    yield OtherPart(part.fields, part.signature)
+            case Text(signature=signature):
+                if signature:
+                    yield OtherPart("text", signature)
+            case _:
+                yield part
+
+
+def _compare_texts(parts: Sequence[Part], streamed: StreamedTexts) -> _TextComparison:
+    """Compare the texts of a complete event with the streamed texts.
 
     Of a long stream, only the end is stored as text (``StreamedTexts``). An event that does not begin with the whole
     stream usually differs from the stream. It does not differ if its text is the beginning of the stream, or is
     contained in that end. If a differing event is the aggregate, none of its text is written again.
     """
     if not streamed:
-        return NOTHING_STREAMED
+        return _NOTHING_STREAMED
     texts = [(PartKind(part.is_thought), part.text) for part in parts if isinstance(part, Text) and part.text]
     wholes = texts_by_kind(texts)
     streamed_texts = [streamed.of(kind) for kind in PartKind]
     unrepeated = [kind for kind in PartKind if not streamed_texts[kind].begins(wholes[kind])]
     all_known = streamed.all_known
     if unrepeated and all_known is not None and _same_words(all_known, texts):
-        return Repetition([len(whole) for whole in wholes], [], differs=False, same_text=False)
+        return _TextComparison([len(whole) for whole in wholes], [], differs=False, same_text=False)
     not_written = PartKind if unrepeated and all_known is None else unrepeated
     lengths = [len(wholes[kind]) if kind in not_written else streamed_texts[kind].length for kind in PartKind]
     differs = any(not streamed_texts[kind].holds(wholes[kind]) for kind in unrepeated)
-    return Repetition(lengths, unrepeated, differs=differs, same_text=PartKind.TEXT not in unrepeated)
+    return _TextComparison(lengths, unrepeated, differs=differs, same_text=PartKind.TEXT not in unrepeated)
 
 
-def is_aggregate(facts: EventFacts, *, model: str | None, finish_reason: str | None, call_ids: Collection[str]) -> bool:
-    """Return True if an event that differs from the stream before it is the changed aggregate of that stream.
-
-    ``facts``: a complete event. ``model``, ``finish_reason``: those that the stream reported. ``call_ids``: the ids of
-    the calls in the stream.
-    """
+def _is_aggregate(facts: EventFacts, author: "AuthorStream") -> bool:
+    """Return True if a complete event that differs from the author's stream is the stream's changed aggregate."""
+    call_ids = {call_id for call_id, call in author.calls_by_id.items() if call in author.streaming_calls}
     if any(call.id in call_ids for call in facts.calls):
         return True
-    if model and facts.model and facts.model != model:
+    if author.model and facts.model and facts.model != author.model:
         return False
-    if finish_reason is not None:
-        return finish_reason == STOP or facts.finish_reason is not None
+    if author.finish_reason is not None:
+        return author.finish_reason == STOP or facts.finish_reason is not None
     return facts.is_streams_end
 
 
@@ -91,3 +161,19 @@ def _same_words(streamed: Iterable[tuple[PartKind, str]], facts: Iterable[tuple[
 
 def _letters(text: str) -> str:
     return "".join(text.split())
+
+
+def new_speech(speech: AgentSpeech, author: "AuthorStream") -> str:
+    """Return the text of a live run's speech that was not written before.
+
+    Finished speech is a whole utterance, which repeats its pieces.
+    """
+    pieces, text = author.speech, speech.text
+    if not speech.finished:
+        author.speech = pieces or PrefixHash()
+        author.speech.add(text)
+        return text
+    author.speech = None
+    if pieces is None:
+        return text
+    return text[pieces.length :] if pieces.begins(text) else ""

@@ -107,11 +107,11 @@ class Conversion(Generic[T]):
         metadata = self._metadata()
         self._events.end_parts(NO_RESULT_TEXT)
         self._events.responses.finalize_interim_outputs()
-        added_empty_step = self._events.steps.finish_last()
+        metadata = self._events.steps.finish_last(metadata)
         reason = self._events.summary.finish_reason(
             any_pending=self.is_waiting, any_shown=self._events.steps.response_has_content
         )
-        self._sink.finish(reason, {} if metadata is None and added_empty_step else metadata)
+        self._sink.finish(reason, metadata)
         self._end("finish")
 
     def fail(self, error: BaseException, *, stopped: bool = False) -> None:
@@ -138,9 +138,9 @@ class Conversion(Generic[T]):
         metadata = self._metadata()
         self._events.responses.forget_failures()
         self._events.end_parts(RUN_STOPPED_TEXT, closes_pending=closes_pending)
-        added_empty_step = self._events.steps.finish_last()
-        if metadata is not None or added_empty_step:
-            self._sink.message_metadata(metadata or {})
+        metadata = self._events.steps.finish_last(metadata)
+        if metadata is not None:
+            self._sink.message_metadata(metadata)
         self._sink.abort(reason)
         self._end("abort")
 
@@ -161,7 +161,7 @@ class Conversion(Generic[T]):
         self._running = False
 
     def _metadata(self) -> dict[str, Any] | None:
-        usage = self._events.summary.usage.as_metadata()
+        usage = self._events.summary.usage
         metadata: dict[str, Any] = {} if usage is None else {"usage": usage}
         if self._events.summary.model_id is not None:
             metadata["modelId"] = self._events.summary.model_id

@@ -1,18 +1,23 @@
-"""Write ``data-*`` parts for agents, artifacts, state, widgets, and data of the app."""
+"""Write ``data-*`` parts for agents, artifacts, state, widgets, steering messages, and data of the app."""
 
-from collections.abc import Collection, Mapping
-from typing import Any, Literal
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, Final, Literal
 
 from stream_protocol.adk import (
     ApprovalNote,
+    Blob,
     Compaction,
     EventFacts,
+    File,
+    Part,
     Result,
     SpeakerKey,
     StateChange,
+    Text,
     Transfer,
     Widget,
 )
+from stream_protocol.stream._media import UNKNOWN_MEDIA_TYPE, DataUrl
 from stream_protocol.stream._options import Settings
 from stream_protocol.stream.calls import CallRegistry
 from stream_protocol.wire import Sink, UnrepresentableValueError, is_too_large, json_value
@@ -28,6 +33,9 @@ _INTERNAL_STATE = ("temp:", "_adk", "_code_execution", "adk_oauth_")
 
 A workflow that waits for a sign-in stores the PKCE verifier in ``adk_oauth_credential:…``.
 """
+
+
+STEERING_MESSAGE: Final = "steering-message"
 
 
 def write_artifacts(sink: Sink[Any], saved: Mapping[str, int], settings: Settings) -> None:
@@ -55,13 +63,14 @@ class EventActions:
         self._sink = sink
         self._settings = settings
         self._registry = registry
-        self._posted: dict[str, dict[str, Any]] = {}
-        """Widget id -> the newest posted payload, until the stored event comes."""
+        self._posted: dict[str, dict[str, Any]] | None = None
+        """Widget id -> the newest posted payload, until the stored event comes; ``None`` if nothing was posted."""
 
     def write_posted(self, facts: EventFacts) -> None:
         """Write the widgets of a posted event."""
         for report in facts.reports:
             if isinstance(report, Widget) and self._write_widget(report):
+                self._posted = self._posted or {}
                 self._posted[report.id] = report.payload
 
     def write(self, facts: EventFacts) -> None:
@@ -70,7 +79,7 @@ class EventActions:
         Do not call this method for fragments: they share their ``actions`` with the later complete event, which changes
         them.
         """
-        newest = self._newest_of_posted(facts) if self._posted else {}
+        newest = self._newest_of_posted(facts)
         for report in facts.reports:
             match report:
                 case Transfer(agent):
@@ -87,6 +96,8 @@ class EventActions:
         Parallel calls may post data with the same id in one order, while the event has another order. The event's order
         counts.
         """
+        if not self._posted:
+            return {}
         found = {report.id: report for report in facts.reports if isinstance(report, Widget)}
         return {
             widget_id: None if self._posted.pop(widget_id) == widget.payload else widget
@@ -180,6 +191,33 @@ def write_output(sink: Sink[Any], facts: EventFacts, output: Any) -> None:
         value = None
     author, _, path = facts.speaker
     sink.data("adk-output", _without_none({"author": author, "node": path or None}) | {"output": value})
+
+
+def write_steering_message(sink: Sink[Any], message_id: str, parts: Iterable[Part], settings: Settings) -> None:
+    """Write the texts and files of a steering message, as ``data-adk-steering`` for clients that do not accept
+    ``steering-message``."""
+    ui_parts = [*_ui_parts(parts)]
+    if settings.client.accepts(STEERING_MESSAGE):
+        sink.steering_message(message_id, ui_parts)
+    else:
+        sink.data("adk-steering", {"id": message_id, "parts": ui_parts}, data_id=message_id)
+
+
+def _ui_parts(parts: Iterable[Part]) -> Iterator[dict[str, Any]]:
+    """Yield the parts in the form of a user message. A file with bytes is a data URL."""
+    for part in parts:
+        match part:
+            case Text(text=text) if text:
+                yield {"type": "text", "text": text}
+            case File(content=Blob() as blob):
+                yield _ui_file(blob.media_type, str(DataUrl(blob.media_type, blob.data)), blob.name)
+            case File(reference=reference) if reference is not None:
+                yield _ui_file(reference.media_type, reference.uri, reference.name)
+
+
+def _ui_file(media_type: str | None, url: str, name: str | None) -> dict[str, Any]:
+    file = {"type": "file", "mediaType": media_type or UNKNOWN_MEDIA_TYPE, "url": url}
+    return {**file, "filename": name} if name else file
 
 
 def _without_none(value: dict[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The ending of a response: finish reasons, token usage, and failures that ADK reports as events."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from operator import add
 from typing import Any
 
@@ -30,36 +30,12 @@ class RunLimitError(Exception):
     """
 
 
-class Usage:
-    """Token counts of a message: the sum over its model responses, with the AI SDK's names (``LanguageModelUsage``)."""
-
-    __slots__ = ("_sum",)
-
-    def __init__(self) -> None:
-        self._sum: TokenUsage | None = None
-
-    def add(self, usage: TokenUsage) -> None:
-        """Add the tokens of one model response. Do not add those of fragments, which are cumulative."""
-        self._sum = usage if self._sum is None else TokenUsage(*map(add, self._sum, usage))
-
-    def as_metadata(self) -> dict[str, Any] | None:
-        """Return the message's ``usage`` as plain JSON; ``None`` if no response reported its usage."""
-        if self._sum is None:
-            return None
-        return {
-            "inputTokens": self._sum.prompt,
-            "inputTokenDetails": {"cacheReadTokens": self._sum.cached},
-            "outputTokens": self._sum.output,
-            "outputTokenDetails": {"reasoningTokens": self._sum.reasoning},
-            "totalTokens": self._sum.total,
-        }
-
-
 @dataclass(slots=True, eq=False)
 class RunSummary:
     """The usage, the model and the ending of a run, read from its events."""
 
-    usage: Usage = field(default_factory=Usage)
+    _usage: TokenUsage | None = None
+    """The sum over the model responses of the message; ``None`` if no response reported its usage."""
     model_id: str | None = None
     _interrupted: bool = False
     """True if the agent of a live run was interrupted, and no content has followed."""
@@ -67,13 +43,27 @@ class RunSummary:
     """True if the events report a stopped run, and no failure after that."""
     _reason: str | None = None
     """google-genai's finish reason of the newest model response."""
-    _failures: list[tuple[str | None, AgentRunError]] = field(default_factory=list)
+    _failures: tuple[tuple[str | None, AgentRunError], ...] = ()
     """The branch and the error of each failure from which the run has not recovered."""
 
     @property
     def failure(self) -> AgentRunError | None:
         """The first failure from which the run has not recovered; ``None`` if there is none."""
         return self._failures[0][1] if self._failures else None
+
+    @property
+    def usage(self) -> dict[str, Any] | None:
+        """The token counts with the AI SDK's names (``LanguageModelUsage``); ``None`` if no response reported its
+        usage."""
+        if self._usage is None:
+            return None
+        return {
+            "inputTokens": self._usage.prompt,
+            "inputTokenDetails": {"cacheReadTokens": self._usage.cached},
+            "outputTokens": self._usage.output,
+            "outputTokenDetails": {"reasoningTokens": self._usage.reasoning},
+            "totalTokens": self._usage.total,
+        }
 
     def add_finish_reason(self, reason: str, model_version: str | None) -> None:
         """Process the finish reason of an event or fragment. Up to ADK 2.0, only fragments name the model."""
@@ -89,11 +79,11 @@ class RunSummary:
         if has_content:
             self._interrupted = False
             if self._failures:
-                self._failures = [failure for failure in self._failures if not _recovers(branch, failure[0])]
+                self._failures = tuple(failure for failure in self._failures if not _recovers(branch, failure[0]))
         for report in facts.reports:
             match report:
                 case TokenUsage():
-                    self.usage.add(report)
+                    self._usage = report if self._usage is None else TokenUsage(*map(add, self._usage, report))
                 case Failure():
                     self.add_error(report, branch, any_shown=any_shown)
                 case LiveTurnEnd(interrupted):
@@ -104,12 +94,12 @@ class RunSummary:
         ``add``."""
         if failure.code == ABORTED:
             self.aborted = True
-            self._failures.clear()  # tools may fail because they are stopped
+            self._failures = ()  # tools may fail because they are stopped
         elif any_shown and failure.finish_reason is not None:
             self._reason = failure.finish_reason
         else:
             self.aborted = False
-            self._failures.append((branch, AgentRunError(failure.code, failure.message)))
+            self._failures = (*self._failures, (branch, AgentRunError(failure.code, failure.message)))
 
     def finish_reason(self, *, any_pending: bool, any_shown: bool) -> FinishReason:
         """Return the finish reason of the response.
@@ -128,7 +118,7 @@ class RunSummary:
         """End an earlier response of the message: keep only the values of the whole message."""
         self._reason = None
         self._interrupted = self.aborted = False
-        self._failures.clear()
+        self._failures = ()
 
 
 def _recovers(branch: str | None, failed: str | None) -> bool:

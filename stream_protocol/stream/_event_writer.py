@@ -6,7 +6,7 @@ aggregate. It may differ from the streamed text, because a callback redacted it.
 A complete event that is not the aggregate of that stream is a separate response.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from stream_protocol.adk import (
@@ -36,13 +36,14 @@ from stream_protocol.adk import (
     continued_text,
     read_complete,
 )
-from stream_protocol.stream._aggregates import NOTHING_STREAMED, Repetition, compare
+from stream_protocol.stream._aggregates import compare, new_speech
 from stream_protocol.stream._data_parts import (
     EventActions,
     write_artifacts,
     write_compaction,
     write_output,
     write_retry,
+    write_steering_message,
 )
 from stream_protocol.stream._endings import RunSummary
 from stream_protocol.stream._function_calls import FunctionCalls
@@ -52,7 +53,6 @@ from stream_protocol.stream._nested_messages import NestedConversion
 from stream_protocol.stream._options import Settings
 from stream_protocol.stream._sources import Sources
 from stream_protocol.stream._speakers import Authors, AuthorStream
-from stream_protocol.stream._steering import write_steering_message
 from stream_protocol.stream._steps import Steps
 from stream_protocol.stream._streamed_texts import GATHERED
 from stream_protocol.stream._unconfirmed import PartKind
@@ -77,11 +77,12 @@ class EventWriter(Generic[T]):
         "_actions",
         "_calls",
         "_complete_id",
-        "_part_ids",
+        "_reasoning_count",
         "_settings",
         "_sink",
         "_sources",
         "_speaker",
+        "_text_count",
         "_warn",
         "authors",
         "registry",
@@ -105,9 +106,9 @@ class EventWriter(Generic[T]):
         self._speaker: AuthorStream | None = None
         """The author of the newest event."""
         self.authors = Authors(sink)
-        self._part_ids = [0 for _ in PartKind]
-        """The next part id of each kind. Ids are numbered in the message, so that the same events give the same bytes.
-        """
+        # Part ids are numbered in the message, so that the same events give the same bytes.
+        self._text_count = 0
+        self._reasoning_count = 0
         self.registry = CallRegistry(sink, call_ids, warn)
         self.steps = Steps(sink, self.registry)
         self._calls = FunctionCalls(sink, settings, self.registry, self.steps)
@@ -254,7 +255,7 @@ class EventWriter(Generic[T]):
         speaker.streamed.keep(part)
         if isinstance(part, File | ProviderPart | OtherPart):
             self._add_whole(speaker, part, None)
-            speaker.streamed_others[part.fields] = speaker.streamed_others.get(part.fields, 0) + 1
+            speaker.note_written(part)
         if part.signature:
             speaker.sign(part.signature)
 
@@ -265,7 +266,7 @@ class EventWriter(Generic[T]):
         Tool calls may come between the pieces, so the next complete event is not treated as the whole text of the
         pieces.
         """
-        text = speaker.new_speech(speech)
+        text = new_speech(speech, speaker)
         if text and (speaker.kind is TEXT or self._open(speaker, TEXT)):
             speaker.write(text)
         if speech.finished:
@@ -281,17 +282,22 @@ class EventWriter(Generic[T]):
             speaker.close()
             return False
         self.steps.begin_content(speaker)
-        speaker.open(kind, str(self._part_ids[kind]), model)
-        self._part_ids[kind] += 1
+        if kind is REASONING:
+            number, self._reasoning_count = self._reasoning_count, self._reasoning_count + 1
+        else:
+            number, self._text_count = self._text_count, self._text_count + 1
+        speaker.open(kind, str(number), model)
         return True
 
     def _add_complete(self, facts: EventFacts, speaker: AuthorStream) -> None:
         parts, reports = facts.parts, {type(report) for report in facts.reports}
-        repetition = compare(parts, speaker.streamed)
-        if facts.role is not None or facts.finish_reason is not None or Failure in reports:
-            self.authors.replace_stream(facts, speaker, repetition)
+        comparison = compare(facts, speaker)
+        if comparison.ends_stream:
+            self.authors.replace_stream(speaker, comparison)
+        if comparison.is_separate:
+            self._end_speaker(speaker)
         if parts:
-            repetition = self._add_parts(facts, speaker, repetition)
+            self._add_parts(facts, speaker, comparison.new_parts)
         elif (output := facts.report(Output)) is not None:
             write_output(self._sink, facts, output.value)
             self.steps.response_has_content = True
@@ -300,7 +306,7 @@ class EventWriter(Generic[T]):
             failure = facts.failure
             speaker.has_failed = failure is not None and failure.finish_reason is None and bool(speaker.key[2])
         if Artifacts in reports and (artifacts := facts.report(Artifacts)) is not None:
-            speaker.saved_artifacts.append(artifacts.saved)
+            speaker.saved_artifacts = (*speaker.saved_artifacts, artifacts.saved)
         # ADK's API server sends an event with artifacts as two events with one id: its content, then its actions.
         if parts or facts.id == self._complete_id:
             self._write_artifacts(speaker)
@@ -309,7 +315,7 @@ class EventWriter(Generic[T]):
             self._actions.write(facts)
             if not _OF_SOURCES.isdisjoint(reports) and self._settings.options["send_sources"]:
                 self._sources = self._sources or Sources(self._sink, self._settings.client)
-                self._sources.add(facts, speaker, as_streamed=repetition.same_text)
+                self._sources.add(facts, speaker, as_streamed=comparison.same_text)
         turn_ends = LiveTurnEnd in reports
         self.summary.add(facts, has_content=bool(parts), any_shown=self.steps.response_has_content)
         if parts:
@@ -322,47 +328,35 @@ class EventWriter(Generic[T]):
     def _write_artifacts(self, speaker: AuthorStream) -> None:
         for saved in speaker.saved_artifacts:
             write_artifacts(self._sink, saved, self._settings)
-        speaker.saved_artifacts.clear()
+        speaker.saved_artifacts = ()
 
     def _end_speaker(self, speaker: AuthorStream) -> None:
         """End the author's response without a complete event, and write the parts that waited for that event."""
         for part in speaker.deferred_parts:
             match part:
                 case Text(text=text) if text:
-                    self._add_text(speaker, part, text)
+                    self._add_text(speaker, part)
                 case File() | ProviderPart() | OtherPart():
                     self._add_whole(speaker, part, None)
         self._write_artifacts(speaker)
         speaker.end_response()
 
-    def _add_text(self, speaker: AuthorStream, part: Text, text: str) -> None:
-        """Write the text of this part that was not streamed."""
+    def _add_text(self, speaker: AuthorStream, part: Text) -> None:
+        """Write a text that was not streamed. The text may be empty: then the part has only a signature."""
         kind = REASONING if part.is_thought else TEXT
-        if text and (speaker.kind is kind or self._open(speaker, kind)):
-            speaker.write_whole(text)
+        if part.text and (speaker.kind is kind or self._open(speaker, kind)):
+            speaker.write_whole(part.text)
         if speaker.kind is kind and part.signature:
             speaker.sign(part.signature)
 
-    def _add_parts(self, facts: EventFacts, speaker: AuthorStream, repetition: Repetition) -> Repetition:
-        """Write the parts of a complete event that were not streamed.
-
-        Returns the comparison with the stream that the event repeats. If the event is a separate response, the stream
-        is empty.
-        """
-        if (repetition.differs or speaker.leaves_out(facts.parts)) and not speaker.is_aggregate(facts):
-            self._end_speaker(speaker)
-            repetition = NOTHING_STREAMED
-        repeated = list(repetition.lengths)
-        repeated_others = dict(speaker.streamed_others)
+    def _add_parts(self, facts: EventFacts, speaker: AuthorStream, new_parts: Iterable[Part]) -> None:
+        """Write the parts of a complete event that the client does not have."""
         call_ids: set[str | None] | None = None
-        for part in facts.parts:
+        for part in new_parts:
+            assert not isinstance(part, CallPiece)  # only fragments have them
             match part:
-                case Text(text=text) if text:
-                    kind = REASONING if part.is_thought else TEXT
-                    new_text = text[repeated[kind] :]
-                    repeated[kind] = max(0, repeated[kind] - len(text))
-                    if not repeated[kind]:  # else the part was streamed and has ended
-                        self._add_text(speaker, part, new_text)
+                case Text():
+                    self._add_text(speaker, part)
                     continue
                 case Call():
                     call_ids = call_ids or {call.id for call in facts.calls}
@@ -370,14 +364,10 @@ class EventWriter(Generic[T]):
                     continue
                 case Result():
                     self.responses.add_response(facts, part, speaker.key)
-                case File() | ProviderPart() | OtherPart():
-                    if repeated_others.get(part.fields, 0) > 0:
-                        repeated_others[part.fields] -= 1
-                    else:
-                        self._add_whole(speaker, part, facts)
+                case _:
+                    self._add_whole(speaker, part, facts)
             if part.signature:
                 speaker.sign(part.signature)
-        return repetition
 
     def _add_whole(
         self, speaker: AuthorStream, part: File | ProviderPart | OtherPart, facts: EventFacts | None

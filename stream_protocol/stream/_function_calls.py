@@ -24,7 +24,7 @@ from stream_protocol.adk import (
 )
 from stream_protocol.stream._data_parts import write_approval
 from stream_protocol.stream._options import Settings
-from stream_protocol.stream._speakers import AuthorStream, signature_metadata
+from stream_protocol.stream._speakers import AuthorStream
 from stream_protocol.stream._steps import Steps
 from stream_protocol.stream.calls import CallRegistry, CallState, ToolCall
 from stream_protocol.wire import Sink, is_too_large, json_value
@@ -72,8 +72,7 @@ class FunctionCalls:
                 self._registry.known.alias(adk_id, call.known)
                 speaker.calls_by_id[adk_id] = call
         self._mentioned.append(call)
-        if call.provider is None or fragment.signature:
-            _sign(call, speaker, fragment.signature)
+        call.sign(fragment.signature)
         call.add_fragment(fragment)
         if call.state is CallState.UNNAMED:
             name = fragment.name or call.guess_name(fragment, self._settings.options["tool_schemas"])
@@ -116,7 +115,7 @@ class FunctionCalls:
         if adk_id:
             speaker.calls_by_id[adk_id] = call
         speaker.remove_call(call)
-        _sign(call, speaker, complete.signature)
+        call.sign(complete.signature)
         if call.state is CallState.UNNAMED:
             self._announce(event, speaker, call, name, hidden=is_nested and kind is None)
         self._complete_input(call, args, by_client=kind is not None)
@@ -126,7 +125,6 @@ class FunctionCalls:
     def add_provider_call(self, speaker: AuthorStream, provider_call: ProviderCall) -> None:
         """Process a complete call of a tool that the model's provider runs, such as code execution."""
         call = self._registry.new(provider_call.id, speaker.key, provider_call.name, provider_executed=True)
-        call.sign(speaker.provider, None)
         self._announce(None, speaker, call, provider_call.name)
         self._complete_input(call, provider_call.input)
 
@@ -141,7 +139,6 @@ class FunctionCalls:
             call = self._registry.new(original.get("id"), speaker.key)
         if not call.is_shown:
             call.reveal()
-            call.sign(call.provider or speaker.provider, None)
             self._show(event, speaker, call, call.name or original.get("name", ""))
         if call.state is CallState.INPUT_STREAMING:
             self._registry.known.complete(None, call.known, original.get("name", ""), original.get("args", {}))
@@ -225,7 +222,3 @@ def _completed(speaker: AuthorStream, complete: Call, ids: Collection[str | None
         return same_id
     unclaimed = (call for call in streamed if call not in claimed.values())
     return next((call for call in unclaimed if call.name in {"", complete.name}), None)
-
-
-def _sign(call: ToolCall, speaker: AuthorStream, signature: bytes | None) -> None:
-    call.sign(speaker.provider, signature_metadata(signature) if signature else None)

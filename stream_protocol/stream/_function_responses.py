@@ -87,9 +87,9 @@ class FunctionResponses:
         self._steps = steps
         self._actions = actions
         self._warn = warn
-        self._raised: dict[ToolCall, None] = {}
-        """The calls whose tools raised, if the events report that."""
-        self.failed: dict[str, None] = {}
+        self._raised: set[ToolCall] | None = None
+        """The calls whose tools raised, if the events report that; ``None`` if there are none."""
+        self.failed: tuple[str, ...] = ()
         """The client's ids of the calls that ended without a result because their tools raised."""
         self.inner_agents = InnerAgents(sink, settings, registry, begin_nested)
 
@@ -240,7 +240,8 @@ class FunctionResponses:
         if failure is None or failure.code in (ABORTED, NODE_TIMEOUT) or failure.finish_reason is not None:
             return
         if (call := self._registry.raising(speaker)) is not None:
-            self._raised[call] = None
+            self._raised = self._raised or set()
+            self._raised.add(call)
 
     def end_calls(self, error_text: str, *, closes_pending: bool, error: BaseException | None = None) -> None:
         """End the calls without a result.
@@ -250,20 +251,23 @@ class FunctionResponses:
         ``error``: the exception of the run. The calls in which it was raised end in any case.
         """
         raised = {self._registry.find(call_id) for call_id in raising_calls(error)} if error is not None else set()
+        reported = self._raised or set()
+        failed: list[str] = []
         for call in self._registry.unsettled():
             if call.is_pending and not closes_pending and call not in raised:
                 continue
-            has_failed = call in raised or call in self._raised
+            has_failed = call in raised or call in reported
             if has_failed:
-                self.failed[call.id] = None
+                failed.append(call.id)
             if call.is_shown:
                 self._fail(call, TOOL_FAILED_TEXT if has_failed else error_text)
             else:
                 call.end_silently()
+        self.failed += tuple(failed)
 
     def forget_failures(self) -> None:
         """Forget the failed calls, because the run was stopped and tools may have failed for that reason."""
-        self._raised.clear()
+        self._raised = None
 
     def _add_interim(self, call: ToolCall, value: Any) -> None:
         """Write a preliminary output of a call whose final output is not expected in this response."""

@@ -8,15 +8,12 @@ The texts since the author's last complete event are stored. The next complete e
 difference is written.
 """
 
-from base64 import b64encode
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, NoReturn, TypeVar
 
 from stream_protocol.adk import (
-    AgentSpeech,
-    EventFacts,
     File,
     OpenText,
     OtherPart,
@@ -25,13 +22,50 @@ from stream_protocol.adk import (
     SpeakerKey,
     open_text,
 )
-from stream_protocol.stream._aggregates import Repetition, is_aggregate
+from stream_protocol.stream._aggregates import Comparison
+from stream_protocol.stream._provider_metadata import provider_metadata
 from stream_protocol.stream._streamed_texts import PrefixHash, StreamedTexts
-from stream_protocol.stream._unconfirmed import PartKind, UnconfirmedStream
+from stream_protocol.stream._unconfirmed import PartKind, UnconfirmedStream, UnconfirmedStreams
 from stream_protocol.stream.calls import ToolCall
-from stream_protocol.wire import DeltaWriter, ProviderMetadata, Sink, TextCitation
+from stream_protocol.wire import DeltaWriter, Sink, TextCitation
 
 T = TypeVar("T")
+
+
+class _ClosedWriter(DeltaWriter[Any]):
+    """Placeholder for the writer while no part is open."""
+
+    __slots__ = ()
+
+    def make(self, delta: str) -> NoReturn:
+        raise AssertionError(f"no part is open for {delta!r}")
+
+    def __call__(self, delta: str) -> NoReturn:
+        self.make(delta)
+
+
+_CLOSED: Final = _ClosedWriter()
+
+
+class OtherStreamedParts:
+    """The streamed parts of a response that are neither text nor calls, and the parts that wait for them."""
+
+    __slots__ = ("deferred", "written")
+
+    def __init__(self) -> None:
+        self.written: Counter[str] = Counter()
+        """Fields of a part -> number of such parts that were written."""
+        self.deferred: list[Part] = []
+        """Parts of fragments that wait for the complete event: a file that may have been saved, and all parts after it.
+        """
+
+    def any_missing_in(self, parts: Iterable[Part]) -> bool:
+        """Return True if one of these parts is missing in ``parts``. Texts, calls and empty parts are not compared."""
+        return any(self.written + Counter(_fields(self.deferred)) - Counter(_fields(parts)))
+
+
+def _fields(parts: Iterable[Part]) -> Iterator[str]:
+    return (part.fields for part in parts if isinstance(part, File | ProviderPart | OtherPart))
 
 
 @dataclass(slots=True, eq=False)
@@ -40,9 +74,7 @@ class AuthorStream:
 
     key: SpeakerKey
     _sink: Sink[Any]
-    provider: ProviderMetadata = field(init=False)
-    """Provider metadata with the author, for each of the author's parts."""
-    write: DeltaWriter[Any] = field(init=False)
+    write: DeltaWriter[Any] = _CLOSED
     """Writer for the deltas of the open part."""
     _part_id: str = ""
     _signature: bytes | None = None
@@ -54,7 +86,7 @@ class AuthorStream:
     """The streamed texts and thoughts of the current response."""
     citations: list[TextCitation] | None = None
     """The citations that are written at the end of the open text."""
-    _closed_texts: list[tuple[str, int]] = field(default_factory=list)
+    _closed_texts: list[tuple[str, int]] | None = None
     """The ids and lengths of the ended texts of the current response."""
     model: str | None = None
     """The model of the current response, if the fragments name it."""
@@ -62,11 +94,9 @@ class AuthorStream:
     """The finish reason in the fragments of the current response."""
     speech: PrefixHash | None = None
     """The speech of the current utterance in a live run."""
-    streamed_others: dict[str, int] = field(default_factory=dict)
-    """Fields of a part that is neither text nor a call -> number of such parts in the current response."""
-    deferred_parts: list[Part] = field(default_factory=list)
-    """Parts of fragments that wait for the complete event: a file that may have been saved, and all parts after it."""
-    saved_artifacts: list[Mapping[str, int]] = field(default_factory=list)
+    other_parts: OtherStreamedParts | None = None
+    """The streamed parts of the current response that are neither text nor calls; ``None`` if there are none."""
+    saved_artifacts: tuple[Mapping[str, int], ...] = ()
     """Saved artifacts in events without content. They are written after the content from which they were saved."""
     calls_by_id: dict[str, ToolCall] = field(default_factory=dict)
     """Id in a fragment -> newest call of this author with that id."""
@@ -76,14 +106,10 @@ class AuthorStream:
     """The calls of an earlier response whose complete event came without them."""
     in_response: bool = False
     """True if content of the current response was written."""
+    may_be_busy: bool = False
+    """True while ``Steps`` lists the author among the authors that may have open parts."""
     has_failed: bool = False
     """True after a failure of a node, until the node continues."""
-
-    def __post_init__(self) -> None:
-        author, branch, _ = self.key
-        adk = {"author": author} if branch is None else {"author": author, "branch": branch}
-        self.provider = {"adk": adk}
-        self.write = _CLOSED
 
     @property
     def is_busy(self) -> bool:
@@ -96,11 +122,10 @@ class AuthorStream:
         return self._part_id if self.kind is PartKind.TEXT else None
 
     @property
-    def text_blocks(self) -> list[tuple[str, int]]:
+    def text_blocks(self) -> Sequence[tuple[str, int]]:
         """The ids and lengths of the texts of the current response, including the open text."""
-        if self.kind is not PartKind.TEXT:
-            return self._closed_texts
-        return [*self._closed_texts, (self._part_id, self.streamed.part_length)]
+        closed = self._closed_texts or []
+        return [*closed, (self._part_id, self.streamed.part_length)] if self.kind is PartKind.TEXT else closed
 
     def write_whole(self, text: str) -> None:
         """Write a text, or the rest of a text, that was not streamed. A part must be open."""
@@ -110,7 +135,9 @@ class AuthorStream:
     def open(self, kind: PartKind, part_id: str, model: str | None = None) -> None:
         """Open a part. No part may be open. ``model``: the model that streams the part."""
         is_text = kind is PartKind.TEXT
-        self.write = (self._sink.text_start if is_text else self._sink.reasoning_start)(part_id, self.provider)
+        self.write = (self._sink.text_start if is_text else self._sink.reasoning_start)(
+            part_id, provider_metadata(self.key)
+        )
         if self._sink.makes_items:
             self.opened = open_text(self.key, is_thought=not is_text)
         self.kind = kind
@@ -118,11 +145,22 @@ class AuthorStream:
         self.streamed.begin(kind)
         self.model = model
 
+    def note_written(self, part: File | ProviderPart | OtherPart) -> None:
+        """Count a streamed part that was written."""
+        self.other_parts = self.other_parts or OtherStreamedParts()
+        self.other_parts.written[part.fields] += 1
+
     def defer(self, part: Part) -> None:
         """Store a part of a fragment until the complete event comes."""
-        self.deferred_parts.append(part)
+        self.other_parts = self.other_parts or OtherStreamedParts()
+        self.other_parts.deferred.append(part)
         self.streamed.keep(part)
         self.opened = None
+
+    @property
+    def deferred_parts(self) -> Sequence[Part]:
+        """The parts of fragments that wait for the complete event."""
+        return () if self.other_parts is None else self.other_parts.deferred
 
     def sign(self, signature: bytes) -> None:
         """Store the thought signature for the end of the open part."""
@@ -134,8 +172,9 @@ class AuthorStream:
         if self.kind is None:
             return
         # The metadata at a part's end replaces the metadata at its start, so it contains the author again.
-        provider = None if self._signature is None else self.provider | signature_metadata(self._signature)
+        provider = None if self._signature is None else provider_metadata(self.key, self._signature)
         if self.kind is PartKind.TEXT:
+            self._closed_texts = self._closed_texts or []
             self._closed_texts.append((self._part_id, self.streamed.part_length))
             self._sink.text_end(self._part_id, provider, self.citations)
             self.citations = None
@@ -151,45 +190,11 @@ class AuthorStream:
             if call in calls:
                 calls.remove(call)
 
-    def new_speech(self, speech: AgentSpeech) -> str:
-        """Return the text of a live run's speech that was not written before.
-
-        Finished speech is a whole utterance, which repeats its pieces.
-        """
-        pieces, text = self.speech, speech.text
-        if not speech.finished:
-            self.speech = pieces or PrefixHash()
-            self.speech.add(text)
-            return text
-        self.speech = None
-        if pieces is None:
-            return text
-        return text[pieces.length :] if pieces.begins(text) else ""
-
-    def is_aggregate(self, facts: EventFacts) -> bool:
-        """Return True if a complete event that differs from the author's stream is the stream's changed aggregate."""
-        call_ids = [call_id for call_id, call in self.calls_by_id.items() if call in self.streaming_calls]
-        return is_aggregate(facts, model=self.model, finish_reason=self.finish_reason, call_ids=call_ids)
-
-    def leaves_out(self, parts: Iterable[Part]) -> bool:
-        """Return True if one of the author's streamed parts is missing in ``parts``.
-
-        Only files and other parts than text and calls are compared.
-        """
-        if not self.streamed_others and not self.deferred_parts:
-            return False
-        streamed = Counter(self.streamed_others)
-        streamed.update(_fields(self.deferred_parts))
-        return any(fields for fields in streamed - Counter(_fields(parts)))
-
     def end_response(self) -> None:
         """End the current response. The next fragment begins a new response."""
         self.close()
-        self._closed_texts.clear()
         self.streamed.clear()
-        self.model = self.finish_reason = None
-        self.streamed_others.clear()
-        self.deferred_parts.clear()
+        self._closed_texts = self.model = self.finish_reason = self.other_parts = None
         self.unfinished_calls += self.streaming_calls
         self.streaming_calls.clear()
         self.in_response = False
@@ -198,15 +203,13 @@ class AuthorStream:
 class Authors(Generic[T]):
     """The authors of a response, and their streams that no complete event has confirmed."""
 
-    __slots__ = ("_by_key", "_sink", "_unconfirmed", "complete_ids")
+    __slots__ = ("_by_key", "_sink", "_unconfirmed")
 
     def __init__(self, sink: Sink[T]) -> None:
         self._sink = sink
         self._by_key: dict[SpeakerKey, AuthorStream] = {}
-        self._unconfirmed: list[UnconfirmedStream] | None = None
-        """The streams that ended without confirmation by a complete event; ``None`` if streams are not stored."""
-        self.complete_ids: list[str] = []
-        """The ids of the complete events since ``keep_unconfirmed``, in their order."""
+        self._unconfirmed: UnconfirmedStreams | None = None
+        """``None`` until ``keep_unconfirmed`` is called."""
 
     def __iter__(self) -> Iterator[AuthorStream]:
         return iter(self._by_key.values())
@@ -222,52 +225,37 @@ class Authors(Generic[T]):
 
     def keep_unconfirmed(self) -> None:
         """Start to store all streamed parts until a complete event confirms them. See ``unconfirmed``."""
-        self._unconfirmed = []
+        self._unconfirmed = UnconfirmedStreams()
         for author in self:
             author.streamed.kept = UnconfirmedStream()
 
     @property
     def unconfirmed(self) -> list[UnconfirmedStream]:
         """The streamed parts that no complete event has confirmed, oldest first."""
-        streams = [*(self._unconfirmed or ()), *(author.streamed.whole for author in self)]
+        ended = self._unconfirmed.ended if self._unconfirmed is not None else ()
+        streams = [*ended, *(author.streamed.whole for author in self)]
         unconfirmed = (stream for stream in streams if stream is not None and stream.parts)
         return sorted(unconfirmed, key=lambda stream: stream.begin)
+
+    @property
+    def complete_ids(self) -> list[str]:
+        """The ids of the complete events since ``keep_unconfirmed``, in their order."""
+        return self._unconfirmed.complete_ids if self._unconfirmed is not None else []
 
     def note_complete(self, event_id: str) -> None:
         """Store the id of a complete event, if streams are stored."""
         if self._unconfirmed is not None:
-            self.complete_ids.append(event_id)
+            self._unconfirmed.complete_ids.append(event_id)
 
     def end_stream(self, author: AuthorStream) -> None:
         """End the author's stream without a complete event. It stays unconfirmed."""
         if self._unconfirmed is not None and (stream := author.streamed.take_kept()) is not None:
-            self._unconfirmed.append(stream)
+            self._unconfirmed.ended.append(stream)
 
-    def replace_stream(self, facts: EventFacts, author: AuthorStream, repetition: Repetition) -> None:
-        """End the author's stream with a complete event. It stays unconfirmed if the event is a separate response."""
+    def replace_stream(self, author: AuthorStream, comparison: Comparison) -> None:
+        """End the author's stream with a complete event. It stays unconfirmed unless the event confirms it."""
         stream = author.streamed.take_kept()
-        if self._unconfirmed is None or stream is None:
-            return
-        if not repetition.unrepeated and stream.is_confirmed_by(facts.parts):
-            return
-        is_failure = not facts.parts and facts.failure is not None
-        if is_failure or not author.is_aggregate(facts):
+        if self._unconfirmed is not None and stream is not None and not comparison.confirms_stream:
             stream.ended = True
-            stream.repeated = [kind for kind in PartKind if kind not in repetition.unrepeated]
-            self._unconfirmed.append(stream)
-
-
-def _fields(parts: Iterable[Part]) -> list[str]:
-    return [part.fields for part in parts if isinstance(part, File | ProviderPart | OtherPart)]
-
-
-def signature_metadata(signature: bytes) -> ProviderMetadata:
-    """Return provider metadata with Gemini's thought signature, in the form of the AI SDK's Google provider."""
-    return {"google": {"thoughtSignature": b64encode(signature).decode()}}
-
-
-def _closed(delta: str) -> NoReturn:
-    raise AssertionError(f"no part is open for {delta!r}")
-
-
-_CLOSED: Final = DeltaWriter[Any](_closed, _closed)
+            stream.repeated = comparison.repeated
+            self._unconfirmed.ended.append(stream)

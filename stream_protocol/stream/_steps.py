@@ -32,8 +32,8 @@ class Steps:
 
     _sink: Sink[Any]
     _registry: CallRegistry
-    _busy: dict[AuthorStream, None] = field(default_factory=dict)
-    """Authors that may have open parts, in the order in which they were added."""
+    _busy: list[AuthorStream] = field(default_factory=list)
+    """Authors that may have open parts, in the order in which they were added. See ``AuthorStream.may_be_busy``."""
     response_has_content: bool = False
     """True if this response has written any content."""
     _step_is_open: bool = False
@@ -66,7 +66,9 @@ class Steps:
         if needs_new_step and not self._any_busy() and not self._call_stays(requests_credential=requests_credential):
             self.finish()
             self._start()
-        self._busy[speaker] = None
+        if not speaker.may_be_busy:
+            speaker.may_be_busy = True
+            self._busy.append(speaker)
         speaker.in_response = True
         self._step_has_content = self.response_has_content = True
 
@@ -80,12 +82,9 @@ class Steps:
         speaker.unfinished_calls.clear()
 
     def _any_busy(self) -> bool:
-        while self._busy:
-            speaker = next(reversed(self._busy))
-            if speaker.is_busy:
-                return True
-            del self._busy[speaker]
-        return False
+        while self._busy and not self._busy[-1].is_busy:
+            self._busy.pop().may_be_busy = False
+        return bool(self._busy)
 
     def _call_stays(self, *, requests_credential: bool) -> bool:
         """Return True if a call without a result must stay in the current step, so that no new step may start."""
@@ -125,14 +124,15 @@ class Steps:
             self._sink.finish_step()
             self._step_is_open = False
 
-    def finish_last(self) -> bool:
-        """End the last step of a response. Return True if an empty step was added.
+    def finish_last(self, metadata: dict[str, Any] | None = None) -> dict[str, Any] | None:
+        """End the last step of a response, so that the client's auto-send helpers do not loop.
 
-        The client stores an empty step only with the next change of the message. So the caller must write metadata.
+        Return the metadata to write after the step: ``metadata``, or empty metadata if an empty step was added. The
+        client stores an empty step only with the next change of the message, and metadata changes it.
         """
         self.finish()
         if not self.calls or not all(call.is_settled for call in self.calls):
-            return False
+            return metadata
         self._start()
         self.finish()
-        return True
+        return metadata or {}

@@ -83,11 +83,10 @@ class StreamedTexts:
 
     __slots__ = ("_earlier", "_kind", "_known", "_length", "_part_length", "fragments", "kept")
 
-    def __init__(self, known: Iterable[tuple[PartKind, str]] = ()) -> None:
-        """``known``: texts that are stored as they are."""
+    def __init__(self) -> None:
         self._earlier: list[PrefixHash] | None = None
         """For each kind, the hashed beginning of the stream; ``None`` while nothing is hashed."""
-        self._known = list(known)
+        self._known: list[tuple[PartKind, str]] = []
         """The texts after the hashed beginning, in their order."""
         self._length = 0
         """The number of characters in these texts."""

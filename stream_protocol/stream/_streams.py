@@ -33,6 +33,9 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
+_SSE_TAIL: Final = (SSE_DONE,)
+"""The end of a response, after its chunks."""
+
 _OF_SYNC: Final = "for a synchronous iterable there is `{}`"
 _OF_ASYNC: Final = "for an asynchronous iterator there is `{}`"
 
@@ -53,7 +56,7 @@ def stream_chunks(
     """
     conversion = chunk_conversion(past, message_id, Settings(**options), call_ids(taken_ids))
     check_iterable("stream_chunks", events, "events", is_async=True, otherwise=_OF_SYNC.format("iter_chunks"))
-    return _stream(conversion, events, [])
+    return _stream(conversion, events, ())
 
 
 def stream_sse(
@@ -72,7 +75,7 @@ def stream_sse(
     """
     conversion = sse_conversion(past, message_id, Settings(**options), call_ids(taken_ids))
     check_iterable("stream_sse", events, "events", is_async=True, otherwise=_OF_SYNC.format("iter_sse"))
-    return _stream(conversion, events, [SSE_DONE])
+    return _stream(conversion, events, _SSE_TAIL)
 
 
 def iter_chunks(
@@ -89,7 +92,7 @@ def iter_chunks(
     """
     check_iterable("iter_chunks", events, "events", otherwise=_OF_ASYNC.format("stream_chunks"))
     past, events, settings = _read(past, events, options)
-    return _iterate(chunk_conversion(past, message_id, settings, call_ids(taken_ids)), events, [])
+    return _iterate(chunk_conversion(past, message_id, settings, call_ids(taken_ids)), events, ())
 
 
 def iter_sse(
@@ -108,7 +111,7 @@ def iter_sse(
     """
     check_iterable("iter_sse", events, "events", otherwise=_OF_ASYNC.format("stream_sse"))
     past, events, settings = _read(past, events, options)
-    return _iterate(sse_conversion(past, message_id, settings, call_ids(taken_ids)), events, [SSE_DONE])
+    return _iterate(sse_conversion(past, message_id, settings, call_ids(taken_ids)), events, _SSE_TAIL)
 
 
 def _read(
@@ -141,7 +144,7 @@ class _TaskAgents:
 
 
 async def _stream(
-    conversion: Conversion[T], events: AsyncIterable[EventOrDict], tail: list[T]
+    conversion: Conversion[T], events: AsyncIterable[EventOrDict], tail: tuple[T, ...]
 ) -> AsyncGenerator[T, None]:
     text_delta: Callable[[Any], T | None] = conversion.text_delta
     try:
@@ -158,11 +161,11 @@ async def _stream(
         raise
     except Exception as error:
         _fail(conversion, error)
-    for item in conversion.take() + tail:
+    for item in (*conversion.take(), *tail):
         yield item
 
 
-def _iterate(conversion: Conversion[T], events: Iterable[EventOrDict], tail: list[T]) -> Iterator[T]:
+def _iterate(conversion: Conversion[T], events: Iterable[EventOrDict], tail: tuple[T, ...]) -> Iterator[T]:
     text_delta: Callable[[Any], T | None] = conversion.text_delta
     try:
         for event in events:
@@ -176,7 +179,7 @@ def _iterate(conversion: Conversion[T], events: Iterable[EventOrDict], tail: lis
         raise
     except Exception as error:
         _fail(conversion, error)
-    yield from conversion.take() + tail
+    yield from (*conversion.take(), *tail)
 
 
 def _fail(conversion: Conversion[T], error: Exception) -> None:

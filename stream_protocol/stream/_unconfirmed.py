@@ -79,3 +79,12 @@ class UnconfirmedStream:
         """Return True if the stream's files and code are among these parts."""
         confirmed = [part.part for part in parts if isinstance(part, File | ProviderPart)]
         return all(part.whole.part in confirmed for part in self.parts if part.whole is not None)
+
+
+@dataclass(slots=True, eq=False)
+class UnconfirmedStreams:
+    """The ended streams of a response that no complete event has confirmed."""
+
+    ended: list[UnconfirmedStream] = field(default_factory=list)
+    complete_ids: list[str] = field(default_factory=list)
+    """The ids of the response's complete events, in their order."""

@@ -9,8 +9,7 @@ Where to change what:
 - ``_value_size``: decides whether a value is too large.
 - ``_arguments``: checks arguments of public functions. ``tests/test_arguments.py`` tries each parameter.
 - ``_ui_messages``: the types of UI messages.
-- ``_messages``: parses requests, and has the error texts of status 400 and 422.
-- ``_sdk_4``: recognizes requests of AI SDK 4.
+- ``_messages``: parses requests, and has the error texts of status 400 and 422; recognizes requests of AI SDK 4.
 - ``_json_slices``: parses a large body in slices, with limits.
 - ``client``: a copy of the AI SDK's client: its schema, reducer, partial JSON parser and auto-send helpers.
 """
@@ -56,6 +55,7 @@ from stream_protocol.wire._json_values import (
     UnrepresentableValueError,
     is_instance,
     json_value,
+    printable,
     short_json,
     to_well_formed,
     whole_words,
@@ -69,7 +69,6 @@ from stream_protocol.wire._messages import (
     parse_message,
     parse_user_message_in_slices,
 )
-from stream_protocol.wire._printable import printable
 from stream_protocol.wire._sinks import (
     DELTA_KEYS,
     ChunkSink,

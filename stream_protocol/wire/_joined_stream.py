@@ -44,14 +44,14 @@ class JoinedStream:
         """The finished events. Later events are appended after them."""
         self.size = 0
         """The total bytes of all events."""
-        self._open: dict[bytes, _Delta | _Output] = {}
-        """Constant beginning -> delta that may still grow, or output that may be replaced."""
+        self._open: dict[bytes, _Delta | bytes] = {}
+        """Constant beginning -> delta that may still grow, or the event of an output that may be replaced."""
         self._started_in_step: set[bytes] = set()
 
     @property
     def growing(self) -> list[bytes]:
         """The events after ``complete``, in their current state."""
-        return [delta.event() for delta in self._open.values()]
+        return [event if isinstance(event, bytes) else event.joined() for event in self._open.values()]
 
     def add(self, events: Iterable[bytes]) -> None:
         """Append whole SSE events."""
@@ -74,14 +74,15 @@ class JoinedStream:
 
     def _add_output(self, front: bytes, event: bytes) -> None:
         replaced = self._open.pop(front, None)  # so that the new output comes after the deltas before it
-        self.size += len(event) - (len(replaced.event()) if replaced is not None else 0)
-        self._open[front] = _Output(event)
+        self.size += len(event) - (len(replaced) if isinstance(replaced, bytes) else 0)
+        self._open[front] = event
 
     def _add_delta(self, front: bytes, text: bytes) -> None:
         delta = self._open.get(front)
-        assert not isinstance(delta, _Output)
+        assert not isinstance(delta, bytes)
         if delta is not None and delta.length + len(text) > MAX_JOINED:
-            self.complete.append(self._open.pop(front).event())
+            self.complete.append(delta.joined())
+            del self._open[front]
             delta = None
         if delta is None:
             delta = self._open[front] = _Delta(front)
@@ -104,17 +105,5 @@ class _Delta:
         self.texts: list[bytes] = []
         self.length = 0
 
-    def event(self) -> bytes:
+    def joined(self) -> bytes:
         return self.front + b"".join(self.texts) + _END
-
-
-class _Output:
-    """A preliminary output that a later output may replace."""
-
-    __slots__ = ("_event",)
-
-    def __init__(self, event: bytes) -> None:
-        self._event = event
-
-    def event(self) -> bytes:
-        return self._event

@@ -17,7 +17,6 @@ from stream_protocol.wire._arguments import check_instance
 from stream_protocol.wire._errors import ChatRequestError
 from stream_protocol.wire._json_slices import TooManyValuesError, parse_json_in_slices
 from stream_protocol.wire._json_values import to_well_formed
-from stream_protocol.wire._sdk_4 import SDK_4_REQUEST, is_of_sdk_4
 from stream_protocol.wire._ui_messages import UIMessage
 
 MAX_CHAT_ID_LENGTH: Final = 128
@@ -40,6 +39,19 @@ HINT: Final = "send only the last message (prepareSendMessagesRequest), and file
 """
 
 Trigger = Literal["submit-message", "regenerate-message"]
+
+_SDK_4_REQUEST: Final = (
+    "This request comes from AI SDK 4: this server needs 6 or later. Update `ai` and `@ai-sdk/react` in the page."
+)
+
+_SDK_4_KEYS: Final = frozenset({"toolInvocations", "experimental_attachments"})
+
+_SDK_4_KEYS_OF_PARTS: Final[Mapping[str, tuple[str, str]]] = {
+    "reasoning": ("reasoning", "text"),
+    "file": ("mimeType", "mediaType"),
+    "source": ("source", "sourceId"),
+}
+"""Type of a part -> a key that it has in AI SDK 4, and the key that replaces it in later versions."""
 
 _OWN_KEYS: Final = frozenset({"id", "messages", "message", "trigger", "messageId"})
 _MESSAGE_KEYS: Final = frozenset({"id", "role", "parts", "metadata"})
@@ -170,8 +182,8 @@ def _refuse_sdk_4(fields: Mapping[str, Any]) -> None:
     newest = messages[-1] if isinstance(messages, list) and messages else fields.get("message")
     # With `sendExtraMessageFields`, a message of version 4 has an id and a time. Later versions send a trigger.
     is_dated = isinstance(newest, dict) and {"content", "createdAt"} <= newest.keys() and "trigger" not in fields
-    if is_dated or is_of_sdk_4(newest):
-        raise ChatRequestError(SDK_4_REQUEST, status=422)
+    if is_dated or _is_of_sdk_4(newest):
+        raise ChatRequestError(_SDK_4_REQUEST, status=422)
 
 
 def parse_chat_id(value: object) -> str:
@@ -255,7 +267,7 @@ def parse_message(value: object, name: str = "The message") -> UIMessage:
     Raises ``ChatRequestError``: 422 for a value that is not a message, 413 for more than ``MAX_PARTS`` parts.
     """
     message = _object(value, name)
-    if is_of_sdk_4(message):
+    if _is_of_sdk_4(message):
         raise ChatRequestError(f"{name} has the form of AI SDK 4 or earlier, which is not read.", status=422)
     _require_string(message, name, "role")
     _check_optional(message, name, "id", str)
@@ -317,3 +329,30 @@ def _check_optional(fields: Mapping[str, Any], name: str, key: str, kind: type[s
     if key in fields and not isinstance(fields[key], kind):
         what = "a string" if kind is str else "true or false"
         raise ChatRequestError(f"{name} may only have {what} as its {key}.", status=422)
+
+
+def _is_of_sdk_4(message: object) -> bool:
+    """Return True for a message in a form that no version of the AI SDK after 4 sends.
+
+    Source: ``ui-utils/src/types.ts`` and ``react/src/use-chat.ts`` of ``vercel/ai``, read at ``ai@4.3.19``. There a
+    message has its text in ``content``. From 4.2 on, a message also has ``parts``, and the hook sends neither the
+    message's id nor a trigger.
+    """
+    if not isinstance(message, dict):
+        return False
+    if not _SDK_4_KEYS.isdisjoint(message):
+        return True
+    parts = message.get("parts")
+    if isinstance(message.get("content"), str) and (not isinstance(parts, list) or message.get("id") is None):
+        return True
+    return isinstance(parts, list) and any(map(_is_part_of_sdk_4, parts))
+
+
+def _is_part_of_sdk_4(part: Any) -> bool:
+    if not isinstance(part, dict):
+        return False
+    kind = part.get("type")
+    if kind == "tool-invocation":
+        return isinstance(part.get("toolInvocation"), dict)
+    old, new = _SDK_4_KEYS_OF_PARTS.get(kind, ("", "")) if isinstance(kind, str) else ("", "")
+    return old in part and new not in part

@@ -12,7 +12,7 @@ starts. A property test checks that ``SseSink`` gives the bytes of ``encode_sse`
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar, Final, Generic, Literal, TypeAlias, TypeVar, cast
+from typing import Any, ClassVar, Final, Generic, Literal, TypeVar, cast
 
 import orjson
 from orjson import dumps
@@ -38,22 +38,19 @@ DELTA_KEYS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
 
 T = TypeVar("T")
 
-MakeDelta: TypeAlias = Callable[[str], T]
-"""A function that returns one delta of a part, and writes nothing. The text must not be empty."""
 
-
-class DeltaWriter(Generic[T]):
+class DeltaWriter(ABC, Generic[T]):
     """Writer for the deltas of one part. The texts must not be empty."""
 
-    __slots__ = ("_put", "make")
+    __slots__ = ()
 
-    def __init__(self, make: MakeDelta[T], put: Callable[[T], None]) -> None:
-        self.make = make
-        """Returns a delta without writing it. The delta is an item if ``Sink.makes_items``."""
-        self._put = put
+    @abstractmethod
+    def make(self, delta: str) -> T:
+        """Return a delta without writing it. The delta is an item if ``Sink.makes_items``."""
 
+    @abstractmethod
     def __call__(self, delta: str) -> None:
-        self._put(self.make(delta))
+        """Write a delta."""
 
 
 class Sink(ABC, Generic[T]):
@@ -274,7 +271,7 @@ class ChunkSink(Sink[AnyChunk]):
         self.queue.append(chunk)
 
     def _delta_writer(self, kind: DeltaType, part_id: str) -> DeltaWriter[AnyChunk]:
-        return DeltaWriter(_chunk_maker(kind, part_id), self.queue.append)
+        return _ChunkDeltas(self, kind, part_id)
 
 
 class SseSink(Sink[bytes]):
@@ -286,17 +283,28 @@ class SseSink(Sink[bytes]):
         self.queue.append(encode_sse(chunk))
 
     def _delta_writer(self, kind: DeltaType, part_id: str) -> DeltaWriter[bytes]:
+        return _SseDeltas(self.queue, kind, part_id)
+
+
+class _SseDeltas(DeltaWriter[bytes]):
+    """Writer that encodes the constant beginning of its deltas once."""
+
+    __slots__ = ("_front", "_queue")
+
+    def __init__(self, queue: list[bytes], kind: DeltaType, part_id: str) -> None:
         part_key, text_key = DELTA_KEYS[kind]
         head = f'data: {{"type":"{kind}","{part_key}":'.encode()
-        front = head + dumps(to_well_formed(part_id)) + f',"{text_key}":'.encode()
+        self._front = head + dumps(to_well_formed(part_id)) + f',"{text_key}":'.encode()
+        self._queue = queue
 
-        def make(delta: str) -> bytes:
-            try:
-                return front + dumps(delta) + b"}\n\n"
-            except orjson.JSONEncodeError:  # a lone surrogate: the only string that orjson refuses
-                return front + dumps(to_well_formed(delta)) + b"}\n\n"
+    def make(self, delta: str) -> bytes:
+        try:
+            return self._front + dumps(delta) + b"}\n\n"
+        except orjson.JSONEncodeError:  # a lone surrogate: the only string that orjson refuses
+            return self._front + dumps(to_well_formed(delta)) + b"}\n\n"
 
-        return DeltaWriter(make, self.queue.append)
+    def __call__(self, delta: str) -> None:
+        self._queue.append(self.make(delta))
 
 
 class TransformedSink(Sink[T]):
@@ -317,7 +325,7 @@ class TransformedSink(Sink[T]):
         """The hook; ``None`` to pass chunks unchanged."""
 
     def _delta_writer(self, kind: DeltaType, part_id: str) -> DeltaWriter[AnyChunk]:
-        return DeltaWriter(_chunk_maker(kind, part_id), self.emit)
+        return _ChunkDeltas(self, kind, part_id)
 
     def emit(self, chunk: AnyChunk) -> None:
         transform, self.transform = self.transform, None
@@ -326,14 +334,23 @@ class TransformedSink(Sink[T]):
         self.transform = transform
 
 
-def _chunk_maker(kind: DeltaType, part_id: str) -> MakeDelta[AnyChunk]:
-    part_key, text_key = DELTA_KEYS[kind]
+class _ChunkDeltas(DeltaWriter[Any]):
+    """Writer that passes its deltas to a sink as dictionaries."""
 
-    def make(delta: str) -> AnyChunk:
+    __slots__ = ("_kind", "_part_id", "_part_key", "_sink", "_text_key")
+
+    def __init__(self, sink: Sink[Any], kind: DeltaType, part_id: str) -> None:
+        self._sink = sink
+        self._kind = kind
+        self._part_id = part_id
+        self._part_key, self._text_key = DELTA_KEYS[kind]
+
+    def make(self, delta: str) -> dict[str, str]:
         text = delta if delta.isascii() else to_well_formed(delta)
-        return cast("AnyChunk", {"type": kind, part_key: part_id, text_key: text})
+        return {"type": self._kind, self._part_key: self._part_id, self._text_key: text}
 
-    return make
+    def __call__(self, delta: str) -> None:
+        self._sink.emit(cast("AnyChunk", self.make(delta)))
 
 
 def _listed(result: AnyChunk | Iterable[AnyChunk] | None) -> list[AnyChunk]:

@@ -12,6 +12,7 @@ from google.genai import types
 from stream_protocol import ConverterOptions, recording
 from stream_protocol.recording import TimedEvent
 from stream_protocol.recording._split_turns import split_turns
+from stream_protocol.session import HiddenEvents
 from stream_protocol.wire.client import MessageReducer
 
 
@@ -60,7 +61,7 @@ HELLO = event("root", text("Hello."))
 
 
 def replay_sse(events: Iterable[Event], **options: Unpack[ConverterOptions]) -> Iterator[bytes]:
-    return recording.replay_sse(split_turns(map(TimedEvent, events)), **options)
+    return recording.replay_sse(split_turns(map(TimedEvent, events), HiddenEvents(), None), **options)
 
 
 def replayed(events: Iterable[Event]) -> list[list[dict[str, Any]]]:

@@ -203,6 +203,17 @@ def test_a_signature_stands_at_the_end_of_its_own_part_and_keeps_the_speaker(eve
     assert {end: provider for end, provider in ends.items() if provider} == {f"{kind}-end": SIGNATURE}
 
 
+def test_the_signature_of_a_file_that_was_streamed_signs_the_open_text() -> None:
+    signed = picture().model_copy(update={"thought_signature": b"s"})
+    events = [fragment(text("a")), fragment(picture()), fragment(text("b")), event(text("a"), signed, text("b"))]
+    ends = [chunk for chunk in body(events) if chunk["type"] in ("file", "text-end")]
+    assert [("file" if end["type"] == "file" else "google" in end.get("providerMetadata", {})) for end in ends] == [
+        False,
+        "file",
+        True,
+    ]
+
+
 def test_a_signature_before_any_part_is_nobodys() -> None:
     assert body([event(text("", b"s")), event(Part(thought_signature=b"s"))]) == []
 

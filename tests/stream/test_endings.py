@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 from google.adk.events import Event
 from google.genai.types import FinishReason, GenerateContentResponseUsageMetadata
@@ -5,7 +7,7 @@ from google.genai.types import FinishReason, GenerateContentResponseUsageMetadat
 from stream_protocol import adk
 from stream_protocol.adk import FINISH_REASONS
 from stream_protocol.stream import AgentRunError
-from stream_protocol.stream._endings import Usage
+from stream_protocol.stream._endings import RunSummary
 from stream_protocol.wire.client._chunk_schema import check_chunk
 
 
@@ -33,21 +35,25 @@ def test_a_failure_says_its_code_and_message(code: str | None, message: str | No
     assert (error.code, error.message) == (code, message)
 
 
-def told_by(**counts: int) -> adk.TokenUsage:
-    """The usage that an event with these counts tells."""
+def told_by(**counts: int) -> adk.EventFacts:
+    """The facts of an event with these counts."""
     event = Event(author="a", usage_metadata=GenerateContentResponseUsageMetadata.model_validate(counts))
-    usage = adk.read(event).report(adk.TokenUsage)
-    assert usage is not None
-    return usage
+    return adk.read(event)
+
+
+def usage_of(*told: adk.EventFacts) -> dict[str, Any] | None:
+    summary = RunSummary()
+    for facts in told:
+        summary.add(facts, has_content=False, any_shown=False)
+    return summary.usage
 
 
 def test_usage_that_nobody_told_is_none() -> None:
-    assert Usage().as_metadata() is None
+    assert usage_of() is None
 
 
 def test_usage_has_the_ai_sdks_names() -> None:
-    usage = Usage()
-    usage.add(
+    usage = usage_of(
         told_by(
             prompt_token_count=10,
             tool_use_prompt_token_count=2,
@@ -57,7 +63,7 @@ def test_usage_has_the_ai_sdks_names() -> None:
             total_token_count=20,
         )
     )
-    assert usage.as_metadata() == {
+    assert usage == {
         "inputTokens": 12,
         "inputTokenDetails": {"cacheReadTokens": 4},
         "outputTokens": 8,
@@ -67,9 +73,6 @@ def test_usage_has_the_ai_sdks_names() -> None:
 
 
 def test_a_total_that_was_not_told_is_the_sum() -> None:
-    usage = Usage()
-    usage.add(told_by(prompt_token_count=1, candidates_token_count=2))
-    usage.add(told_by())
-    told = usage.as_metadata()
-    assert told is not None
-    assert told["totalTokens"] == 3
+    usage = usage_of(told_by(prompt_token_count=1, candidates_token_count=2), told_by())
+    assert usage is not None
+    assert usage["totalTokens"] == 3

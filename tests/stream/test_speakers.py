@@ -1,8 +1,9 @@
 import pytest
 
-from stream_protocol.adk import continued_text
+from stream_protocol.adk import OtherPart, continued_text
 from stream_protocol.stream import PartKind
-from stream_protocol.stream._speakers import AuthorStream, signature_metadata
+from stream_protocol.stream._provider_metadata import provider_metadata, signature_metadata
+from stream_protocol.stream._speakers import AuthorStream
 from stream_protocol.wire import ChunkSink
 from tests.stream.building import fragment, text
 
@@ -18,8 +19,8 @@ def speaker(sink: ChunkSink) -> AuthorStream:
 
 
 def test_a_speaker_says_who_speaks() -> None:
-    assert AuthorStream(("a", None, ""), ChunkSink()).provider == {"adk": {"author": "a"}}
-    assert AuthorStream(("a", "par.a", ""), ChunkSink()).provider == {"adk": {"author": "a", "branch": "par.a"}}
+    assert provider_metadata(("a", None, "")) == {"adk": {"author": "a"}}
+    assert provider_metadata(("a", "par.a", "")) == {"adk": {"author": "a", "branch": "par.a"}}
 
 
 def test_an_open_part_makes_the_speaker_busy_until_it_is_closed(speaker: AuthorStream) -> None:
@@ -56,12 +57,12 @@ def test_closing_twice_ends_once(speaker: AuthorStream, sink: ChunkSink) -> None
 def test_the_end_of_a_response_forgets_what_was_streamed(speaker: AuthorStream) -> None:
     speaker.open(PartKind.TEXT, "0")
     speaker.streamed.add("x")
-    speaker.streamed_others["inline_data"] = 1
+    speaker.note_written(OtherPart("inline_data"))
     speaker.in_response = True
     speaker.end_response()
-    assert (bool(speaker.streamed), speaker.streamed_others, speaker.in_response, speaker.is_busy) == (
+    assert (bool(speaker.streamed), speaker.other_parts, speaker.in_response, speaker.is_busy) == (
         False,
-        {},
+        None,
         False,
         False,
     )

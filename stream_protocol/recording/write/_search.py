@@ -92,8 +92,8 @@ class Search:
     and the placeholder of an object is an empty object.
     """
 
-    def __init__(self, work: int = MAX_WORK, *, typed: bool = False) -> None:
-        self._left = work
+    def __init__(self, *, typed: bool = False) -> None:
+        self._left = MAX_WORK
         self._typed = typed
         self._levels = 0
         self._names: dict[str, tuple[str, Meaning]] = {}

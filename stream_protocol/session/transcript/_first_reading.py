@@ -12,11 +12,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from itertools import count
-from math import inf
 from typing import TYPE_CHECKING, TypeAlias
 
-from stream_protocol.adk import CallKind, Rewind, Waiting
+from stream_protocol.adk import CallKind, Waiting
 from stream_protocol.session.transcript._metadata import hidden_events, moved_before
+from stream_protocol.session.transcript._rewinds import Rewinds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -71,8 +71,6 @@ class DisplayOrder:
 
 @dataclass(slots=True)
 class _Invocation:
-    first: int
-    """The number of the first event."""
     last: int
     """The number of the newest event."""
     by_agent: bool | None = None
@@ -81,9 +79,6 @@ class _Invocation:
 
 class FirstReading:
     """Finds hidden, rewound and moved events, and invocations that begin a message without a user event.
-
-    A rewind is applied as ADK applies it for the model. It removes the first event of its invocation and all later
-    events, including earlier rewinds.
 
     ADK first creates the event with tool responses, and then its questions for approvals and credentials. But it
     usually yields a question before the responses. There is one exception: if some of the calls need no approval, ADK
@@ -100,8 +95,7 @@ class FirstReading:
         event."""
         self._invocations: dict[str, _Invocation] = {}
         """The invocations in the order in which they began."""
-        self._rewinds: list[tuple[int, str]] = []
-        """The event number of each rewind, and the invocation that it removes."""
+        self._rewinds = Rewinds()
 
     def add(self, facts: EventFacts) -> None:
         """Read the next event."""
@@ -111,12 +105,11 @@ class FirstReading:
             self._moved.setdefault(before, []).append(facts)
         self._note_question(facts)
         if facts.invocation_id:
-            invocation = self._invocations.setdefault(facts.invocation_id, _Invocation(number, number))
+            invocation = self._invocations.setdefault(facts.invocation_id, _Invocation(number))
             invocation.last = number
             if invocation.by_agent is None and facts.shows_something:
                 invocation.by_agent = not facts.by_user
-        if (rewind := facts.report(Rewind)) is not None:
-            self._rewinds.append((number, rewind.invocation_id))
+        self._rewinds.add(facts)
 
     def _note_question(self, facts: EventFacts) -> None:
         """Note placeholder responses. Move a question (a call for an approval or a credential) before earlier
@@ -138,17 +131,7 @@ class FirstReading:
     @property
     def hidden(self) -> HiddenEvents:
         """The hidden, rewound and moved events; complete after all events have been read."""
-        return HiddenEvents(frozenset(self._hidden), tuple(reversed([*self._taken_back()])), self._moved)
-
-    def _taken_back(self) -> Iterator[range]:
-        """Yield the ranges of rewound events, the last range first."""
-        end: float = inf
-        for number, invocation_id in reversed(self._rewinds):
-            invocation = self._invocations.get(invocation_id)
-            first = invocation.first if invocation is not None else number
-            if first < number < end:
-                yield range(first, number)
-                end = first
+        return HiddenEvents(frozenset(self._hidden), self._rewinds.removed, self._moved)
 
     @property
     def beginnings(self) -> frozenset[str]:

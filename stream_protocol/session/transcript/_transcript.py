@@ -63,6 +63,11 @@ class Turn:
     """Compaction events of the turn. The key is the number of the turn's stored events before the compaction."""
 
     @property
+    def invocation_id(self) -> str:
+        """The id of the turn's first invocation. A rewind to it removes this turn and all later turns."""
+        return self.stored[0].invocation_id
+
+    @property
     def was_stopped(self) -> bool:
         """The newest run of the turn was stopped before its end."""
         return is_aborted(self.stored[-1])
@@ -208,9 +213,8 @@ class Transcript:
 
     def begins_invocation(self, turn: Turn) -> bool:
         """Return True if no earlier turn has events of this turn's invocation. Only such a turn can be rewound."""
-        invocation_id = turn.stored[0].invocation_id
-        first = next(each for each in self.turns if any(event.invocation_id == invocation_id for event in each.stored))
-        return first is turn
+        own = turn.invocation_id
+        return turn is next(each for each in self.turns if any(event.invocation_id == own for event in each.stored))
 
 
 def _accepted(events: Iterable[Event]) -> tuple[dict[str, AcceptedMessage], set[str]]:

@@ -13,8 +13,8 @@ from functools import cached_property
 from math import inf
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from stream_protocol.adk import Rewind
 from stream_protocol.session.transcript._metadata import hidden_events
+from stream_protocol.session.transcript._rewinds import AppliedRewind, Rewinds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,15 +25,12 @@ ROOT: Final = -1
 """The parent number of first messages."""
 
 
-class _TakenBack(NamedTuple):
-    """A rewind that removed events."""
+class _Removal(NamedTuple):
+    """A rewind, and the newest user message before it."""
 
-    number: int
-    """The number of the rewind's event."""
+    rewind: AppliedRewind
     newest: int
-    """The number of the newest user message before the rewind."""
-    invocation_id: str | None
-    """The invocation that a later rewind names to undo this rewind; ``None`` if the rewind shares its invocation."""
+    """The number of the message."""
 
 
 class VersionTree:
@@ -48,7 +45,7 @@ class VersionTree:
         """Number of a message -> number of its parent."""
         self._after: dict[int, list[int]] = {}
         """Number of a message -> numbers of its children, in stored order."""
-        self._rewinds: list[_TakenBack] = []
+        self._removals: list[_Removal] = []
         self._newest = self._read(events)
 
     def find(self, event_id: str) -> int | None:
@@ -66,8 +63,8 @@ class VersionTree:
     def last_shown(self, number: int) -> float:
         """Return a number that is larger for messages that were rewound later; infinite for a message in the current
         chat."""
-        taken_back = self._last_rewinds.get(number)
-        return inf if taken_back is None else taken_back.number
+        rewind = self._last_rewinds.get(number)
+        return inf if rewind is None else rewind.removed.stop
 
     def stands(self, number: int) -> bool:
         """Return True if the message is in the current chat: never rewound, or restored."""
@@ -84,17 +81,13 @@ class VersionTree:
     def _read(self, events: Iterable[EventFacts]) -> int:
         """Read the events, and return the newest user message in the current chat."""
         newest_before: list[int] = []
-        first_of: dict[str, int] = {}
+        rewinds = Rewinds()
         newest = ROOT
         for number, facts in enumerate(events):
             newest_before.append(newest)
-            first = first_of.setdefault(facts.invocation_id, number)
-            rewind = facts.report(Rewind)
-            if rewind is not None:
-                target = first_of.get(rewind.invocation_id, number)
-                if target < number:
-                    self._rewinds.append(_TakenBack(number, newest, facts.invocation_id if first == number else None))
-                    newest = newest_before[target]
+            if (rewind := rewinds.add(facts)) is not None:
+                self._removals.append(_Removal(rewind, newest))
+                newest = newest_before[rewind.removed.start]
             elif facts.is_user_message and not facts.is_fragment and facts.id not in hidden_events(facts.event):
                 self._facts[number] = facts
                 self._numbers[facts.id] = number
@@ -104,17 +97,17 @@ class VersionTree:
         return newest
 
     @cached_property
-    def _last_rewinds(self) -> dict[int, _TakenBack]:
+    def _last_rewinds(self) -> dict[int, AppliedRewind]:
         """Number of a rewound message -> the last rewind that removed it. Each message is visited once."""
-        found: dict[int, _TakenBack] = {}
+        found: dict[int, AppliedRewind] = {}
         current_events: set[int] = set()
         number = self._newest
         while number != ROOT:
             current_events.add(number)
             number = self._before[number]
-        for taken_back in reversed(self._rewinds):
-            number = taken_back.newest
+        for rewind, newest in reversed(self._removals):
+            number = newest
             while number != ROOT and number not in found and number not in current_events:
-                found[number] = taken_back
+                found[number] = rewind
                 number = self._before[number]
         return found

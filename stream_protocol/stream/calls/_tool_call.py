@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stream_protocol.adk import NO_NOTE, REQUEST_CREDENTIAL, ApprovalNote, CallPiece, KnownCall
+from stream_protocol.stream._provider_metadata import provider_metadata
 from stream_protocol.stream.calls._argument_paths import ToolGuess
 from stream_protocol.stream.calls._call_states import (
     APPROVAL_REQUESTED,
@@ -26,7 +27,7 @@ from stream_protocol.stream.calls._call_states import (
     CallState,
 )
 from stream_protocol.stream.calls._streamed_arguments import GrowingText, PathText, RawText, integral
-from stream_protocol.wire import DeltaWriter, ProviderMetadata, Sink, StreamProtocolError, is_too_large, json_value
+from stream_protocol.wire import DeltaWriter, Sink, StreamProtocolError, is_too_large, json_value
 
 
 @dataclass(slots=True, eq=False)
@@ -45,8 +46,8 @@ class ToolCall:
     """True if the client must not show the call."""
     dynamic: bool = False
     title: str | None = None
-    provider: ProviderMetadata | None = None
-    """Provider metadata of the call's chunks: the author, and the thought signature."""
+    _signature: bytes | None = None
+    """The newest thought signature of the call."""
     more_to_come: bool = False
     """ADK's ``will_continue`` in the newest fragment."""
     long_running: bool = False
@@ -69,8 +70,8 @@ class ToolCall:
     """The streamed arguments; ``None`` before the first fragment with arguments, and after the complete input."""
     _write: DeltaWriter[Any] | None = None
     """Writer for ``tool-input-delta``; ``None`` before the start and after the complete input."""
-    _unsent: list[str] = field(default_factory=list)
-    """The argument text that waits for the tool's name."""
+    _unsent: list[str] | None = None
+    """The argument text that waits for the tool's name; ``None`` if there is none."""
     _guess: ToolGuess | None = None
     """Finds the tool by the paths of its arguments, if these come before the name."""
 
@@ -116,12 +117,9 @@ class ToolCall:
 
     # Input
 
-    def sign(self, provider: ProviderMetadata, signature: ProviderMetadata | None) -> None:
-        """Set the provider metadata of the author, unless it is set, and add the thought signature."""
-        if signature is not None:
-            self.provider = provider | signature
-        elif self.provider is None:
-            self.provider = provider
+    def sign(self, signature: bytes | None) -> None:
+        """Set the thought signature, if there is one."""
+        self._signature = signature or self._signature
 
     def add_fragment(self, fragment: CallPiece) -> None:
         """Add a streamed piece of the input, and write its text, or keep it until the call has a name."""
@@ -133,6 +131,7 @@ class ToolCall:
             if self._write is not None:
                 self._write(text)
         elif self.state is UNNAMED:
+            self._unsent = self._unsent or []
             self._unsent.append(text)
 
     def _text_of(self, fragment: CallPiece) -> str:
@@ -172,12 +171,12 @@ class ToolCall:
             dynamic=dynamic,
             provider_executed=self.provider_executed,
             title=title,
-            provider=self.provider,
+            provider=provider_metadata(self.known.speaker, self._signature),
         )
         self.state, self.is_shown, self._guess = state, True, None
-        for text in self._unsent:
+        for text in self._unsent or ():
             write(text)
-        self._unsent.clear()
+        self._unsent = None
 
     def complete_input(self, arguments: Any, *, by_client: bool = False) -> None:
         """Set the final input.
@@ -223,7 +222,7 @@ class ToolCall:
             dynamic=self.dynamic,
             provider_executed=self.provider_executed,
             title=self.title,
-            provider=self.provider,
+            provider=provider_metadata(self.known.speaker, self._signature),
         )
 
     # Waiting
@@ -317,8 +316,7 @@ class ToolCall:
     def reveal(self) -> None:
         """Reset a hidden call to its beginning, so that it can be shown."""
         self.state = self._next("reveal")
-        self._text = None
-        self._unsent.clear()
+        self._text = self._unsent = None
 
     def end_silently(self) -> None:
         """End a hidden call without a chunk."""

@@ -18,7 +18,6 @@ from stream_protocol.wire._errors import ClientStreamError
 from stream_protocol.wire._json_values import json_value, to_well_formed
 from stream_protocol.wire._ui_messages import UIMessage
 from stream_protocol.wire.client._chunk_schema import check_chunk
-from stream_protocol.wire.client._merge_metadata import merge_metadata
 from stream_protocol.wire.client._tool_parts import TOOL_HANDLERS, MutablePart, ToolParts, out_of_order
 
 PageUpdate = Literal["nothing", "message", "streaming"]
@@ -27,6 +26,9 @@ PageUpdate = Literal["nothing", "message", "streaming"]
 ``"message"``: the chat's list gets the current message. ``"streaming"``: in addition, the chat's status becomes
 ``streaming``.
 """
+
+
+_SKIPPED: Final = frozenset({"__proto__", "constructor", "prototype"})
 
 
 def reduce_chunks(
@@ -318,3 +320,45 @@ def _citation(citation: Mapping[str, Any]) -> dict[str, Any]:
     keys = ("type", "sourceType", "id", "title", "providerMetadata", *own)
     known = {key: citation[key] for key in ("startIndex", "endIndex", "citedText") if key in citation}
     return {"source": {key: source[key] for key in keys if key in source}, **known}
+
+
+def merge_metadata(base: Any, overrides: Any) -> Any:
+    """Return ``base`` with the keys of ``overrides`` set, as the client does for ``messageMetadata``.
+
+    Objects merge, and other values replace. Neither argument is changed. Mirrors ``util/merge-objects.ts``.
+
+    If one argument is ``None``, the result is the other argument. Metadata that is not an object merges as in
+    JavaScript, by the indices of its items. Raises ``ClientStreamError`` with the client's ``TypeError`` if ``base``
+    has no indices.
+    """
+    if base is None or overrides is None:
+        return base if overrides is None else overrides
+    whole: dict[str, Any] = {}
+    todo = [(whole, base, overrides)]  # a loop, because metadata may be nested deeper than Python's stack
+    while todo:
+        merged, old, new = todo.pop()
+        merged |= _items(old)
+        for key, value in _items(new).items():
+            if key in _SKIPPED:
+                continue
+            if not isinstance(old, Mapping | list):
+                text = f"Cannot use 'in' operator to search for '{key}' in {_as_js_text(old)}"
+                raise ClientStreamError(text, error_class="TypeError")
+            inner = merged.get(key)
+            merged[key] = value
+            if isinstance(inner, Mapping) and isinstance(value, Mapping):
+                merged[key] = {}
+                todo.append((merged[key], inner, value))
+    return whole
+
+
+def _items(value: Any) -> dict[str, Any]:
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, list | str):
+        return {str(index): item for index, item in enumerate(value)}
+    return {}
+
+
+def _as_js_text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from stream_protocol.wire import ClientStreamError
-from stream_protocol.wire.client._merge_metadata import merge_metadata
+from stream_protocol.wire.client._reducer import merge_metadata
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,7 @@
-"""Plans the user's new, edited or regenerated message, and the rewind that removes stored messages first.
+"""Plans a user message: new, edited or regenerated.
+
+``turn_to_rewind`` decides which stored turns the chat loses before the message is stored. The model's next prompt does
+not have their questions and answers.
 
 A message that is sent again or regenerated replaces everything stored from that message on. Some UI libraries edit
 differently: they send only the messages before the edited one, and a new message. An outdated tab sends an equal
@@ -37,31 +40,63 @@ TruncatedHistory: TypeAlias = Literal["append", "rewind"]
 and keep all stored messages. ``"rewind"``: remove everything stored after the last message that the client has."""
 
 
-def plan_stored_message(request: ChatRequest, message: UIMessage, transcript: Transcript, turn: Turn) -> NewUserTurn:
-    """Plan a user message that is already stored: rewind the chat to it, and run the agent again."""
-    parts = _message_parts(turn)
-    if request.trigger == "regenerate-message" and not _is_edited(message, parts):
-        content = stored_texts_and_files(parts, turn.stored[0].id)
-    else:
-        content = _with_saved_files(request, message, transcript.versions(message["id"]))
-    return _new_user_turn(request, content, transcript, taken_back=turn)
-
-
-def plan_new_message(
+def plan_user_message(
     request: ChatRequest,
     message: UIMessage,
     transcript: Transcript,
+    stored: Turn | None,
+    *,
     truncated_history: TruncatedHistory,
     content: Sequence[TextOrFile] | None,
 ) -> NewUserTurn:
-    """Plan a user message that is not stored. Its trigger does not matter: it may be the retry of a failed
-    regeneration."""
-    first_missing = _first_missing_turn(request, transcript) if truncated_history == "rewind" else None
-    missing_ids = first_missing.user_message_ids if first_missing is not None else ()
-    # The message itself was rewound if its worker died before the response began.
-    edited = [version for user_id in (*missing_ids, message["id"]) for version in transcript.versions(user_id)]
-    found = content if content is not None else _with_saved_files(request, message, edited)
-    return _new_user_turn(request, found, transcript, taken_back=first_missing)
+    """Plan a user message after which the agent runs.
+
+    ``stored``: the turn with this message, if the message is stored. ``content``: the content of the message, if an
+    earlier plan has found it. The trigger of a message that is not stored does not matter: the message may be the retry
+    of a failed regeneration.
+    """
+    rewound = turn_to_rewind(request, transcript, stored, truncated_history)
+    if stored is not None:
+        parts = tuple(_content_of_stored(request, message, transcript, stored))
+    elif content is not None:
+        parts = tuple(content)
+    else:
+        # The message itself was rewound if its worker died before the response began.
+        ids = (*(rewound.user_message_ids if rewound is not None else ()), message["id"])
+        edited = [version for user_id in ids for version in transcript.versions(user_id)]
+        parts = tuple(_with_saved_files(request, message, edited))
+    if not parts:
+        raise ChatRequestError("The message is empty.", status=422)
+    turn = transcript.current_before(rewound)
+    before = request.message_before_words
+    answered = list(answers_before_message(before, turn)) if before is not None and turn is not None else []
+    denied = [call for answer, call in answered if answer.is_approval]
+    return NewUserTurn(
+        texts_and_files=parts,
+        client_message_id=message["id"],
+        rewind_before=rewound.invocation_id if rewound is not None else None,
+        answers=tuple(call_answer(call, answer.response) for answer, call in answered),
+        rejections=tuple(_rejection(call, turn) for call in denied if turn is not None),
+        reasons={call.reply_id: answer.reason for answer, call in answered if answer.reason},
+        call_ids=transcript.call_ids if rewound is None else rewound.call_ids,
+    )
+
+
+def turn_to_rewind(
+    request: ChatRequest, transcript: Transcript, stored: Turn | None, truncated_history: TruncatedHistory
+) -> Turn | None:
+    """Return the turn to which the chat is rewound before the user's message is stored; ``None`` to lose no turn.
+
+    The rewind removes this turn and all later turns. ``stored``: as for ``plan_user_message``. Raises
+    ``ChatRequestError`` (409) if the turn shares its invocation with an earlier turn, so that no rewind can remove only
+    this turn.
+    """
+    turn = stored
+    if stored is None and truncated_history == "rewind":
+        turn = _first_missing_turn(request, transcript)
+    if turn is not None and not transcript.begins_invocation(turn):
+        raise ChatRequestError("This message belongs to an answer that began earlier; it stays.", status=409)
+    return turn
 
 
 def _first_missing_turn(request: ChatRequest, transcript: Transcript) -> Turn | None:
@@ -88,35 +123,14 @@ def _first_missing_turn(request: ChatRequest, transcript: Transcript) -> Turn | 
     return shown[kept] if kept < len(shown) else None
 
 
-def _invocation_to_rewind(turn: Turn, transcript: Transcript) -> str:
-    """Return the invocation whose rewind removes this turn and all later turns. Raises ``ChatRequestError`` (409) if an
-    earlier turn shares it."""
-    if not transcript.begins_invocation(turn):
-        raise ChatRequestError("This message belongs to an answer that began earlier; it stays.", status=409)
-    return turn.stored[0].invocation_id
-
-
-def _new_user_turn(
-    request: ChatRequest, content: Iterable[TextOrFile], transcript: Transcript, *, taken_back: Turn | None
-) -> NewUserTurn:
-    """Return the plan for this message. ``taken_back``: the turn to rewind first, with all later turns."""
-    rewind_before = _invocation_to_rewind(taken_back, transcript) if taken_back is not None else None
-    parts = tuple(content)
-    if not parts:
-        raise ChatRequestError("The message is empty.", status=422)
-    turn = transcript.current_before(taken_back)
-    before = request.message_before_words
-    answered = list(answers_before_message(before, turn)) if before is not None and turn is not None else []
-    denied = [call for answer, call in answered if answer.is_approval]
-    return NewUserTurn(
-        texts_and_files=parts,
-        client_message_id=request.target["id"],
-        rewind_before=rewind_before,
-        answers=tuple(call_answer(call, answer.response) for answer, call in answered),
-        rejections=tuple(_rejection(call, turn) for call in denied if turn is not None),
-        reasons={call.reply_id: answer.reason for answer, call in answered if answer.reason},
-        call_ids=transcript.call_ids if taken_back is None else taken_back.call_ids,
-    )
+def _content_of_stored(
+    request: ChatRequest, message: UIMessage, transcript: Transcript, stored: Turn
+) -> Iterable[TextOrFile]:
+    """Return the texts and files of a stored message, with the client's changes."""
+    parts = _message_parts(stored)
+    if request.trigger == "regenerate-message" and not _is_edited(message, parts):
+        return stored_texts_and_files(parts, stored.stored[0].id)
+    return _with_saved_files(request, message, transcript.versions(message["id"]))
 
 
 def _rejection(approval: StoredCall, turn: Turn) -> CallAnswer:
