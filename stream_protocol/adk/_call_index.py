@@ -31,6 +31,8 @@ class KnownCall:
     """The arguments; ``None`` until they are complete."""
     run: int = -1
     """The number of the run whose complete event has the call."""
+    number: int = 0
+    """The position of the call among the calls with its id in their event."""
     responses: int = 0
     """The number of the call's function responses, without placeholders."""
     approvals: int = 0

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from google.adk.events import Event
     from google.genai import types
 
+    from stream_protocol.adk._calls import CallReference
+
 USER: Final = "user"
 """The author of the user's events, and of the results that ADK stores with the user as author."""
 
@@ -287,7 +289,7 @@ class StateChange(NamedTuple):
 class NestedEvent(NamedTuple):
     """An event of an agent that runs inside a tool call. The outer session does not store it."""
 
-    call_id: str
+    call: "CallReference"
     event: Any
     """The event, or its JSON."""
 

@@ -6,6 +6,7 @@ from typing import Any
 from google.adk.events import Event
 from google.genai import types
 
+from stream_protocol.adk import CallReference
 from stream_protocol.session import RunOutput, Transcript, completing_events, tool_failure_events
 from stream_protocol.stream import Ending
 from tests.session.test_run_output import shown
@@ -142,7 +143,8 @@ def test_a_run_whose_messages_are_all_stored_needs_no_event() -> None:
 
 
 def failure_events(*stored: Event, call_ids: Sequence[str] = ("A",), run_failed: bool = True) -> list[Event]:
-    return tool_failure_events(Transcript([USER, *stored]), call_ids, run_failed=run_failed)
+    raised = [CallReference(call_id) for call_id in call_ids]
+    return tool_failure_events(Transcript([USER, *stored]), raised, run_failed=run_failed)
 
 
 def test_the_error_of_a_call_whose_tool_raised_repeats_what_adk_says_of_the_failure() -> None:
@@ -185,4 +187,4 @@ def test_failures_of_one_response_are_one_event_and_those_of_several_come_in_ord
 
 
 def test_a_session_in_which_nobody_has_spoken_has_no_failures() -> None:
-    assert tool_failure_events(Transcript([event("a", call("A"))]), ["A"], run_failed=True) == []
+    assert tool_failure_events(Transcript([event("a", call("A"))]), [CallReference("A")], run_failed=True) == []

@@ -147,7 +147,7 @@ class _Questions:
             original = {"id": credential_for}
         if not original.get("id"):
             return None
-        known = self._known.resolve_confirmation(_ANYBODY, original)
+        known = self._known.find_requester(_ANYBODY, original)
         return known or self._known.new(original["id"], _ANYBODY, original.get("name", ""))
 
     def is_answer(self, event: dict[str, Any], response: dict[str, Any]) -> bool:

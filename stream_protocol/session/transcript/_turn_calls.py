@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from google.adk.events import Event
 
-    from stream_protocol.adk import CallIds, EventFacts, KnownCall, SpeakerKey
+    from stream_protocol.adk import CallIds, CallReference, EventFacts, KnownCall, SpeakerKey
 
 HIDDEN_FROM_MODEL: Final = frozenset({REQUEST_CONFIRMATION, REQUEST_CREDENTIAL})
 """Names of ADK's functions. ADK hides an event from the model if it has a call or a response with one of these names,
@@ -192,7 +192,7 @@ class CallReader:
     def _add_call(self, facts: EventFacts, speaker: SpeakerKey, call: Call, *, shown: bool) -> None:
         known: KnownCall | None
         if call.kind is CallKind.APPROVAL:
-            known = self._known.add_confirmation(speaker, call.id or "", call.args, shown=shown)
+            known = self._known.request_approval(speaker, call.id or "", call.args, shown=shown)
         else:
             known = self._known.add_call(facts.event, speaker, call.id, call.name, call.args, shown=shown)
         if known is None:
@@ -214,22 +214,30 @@ class CallReader:
             self._by_known[known] = made
 
     def _add_result(self, facts: EventFacts, speaker: SpeakerKey | None, result: Result) -> None:
-        waits = result.waits_for is not None
-        call = self._approvals.get(result.id or "")
-        if call is None:
-            known, waits = self._known.resolve_response(
-                facts.event, speaker, result.id, result.name, is_placeholder=waits
-            )
+        known, waits, is_approval = self._known.resolve_response(
+            facts.event,
+            speaker,
+            result.id,
+            result.name,
+            is_placeholder=result.waits_for is not None,
+            by_user=facts.by_user,
+        )
+        if is_approval:
+            call: StoredCall | None = self._approvals[result.id or ""]
+            decided = known if facts.by_user else None
+        else:
             call = self._by_known.get(known) if known is not None else None
-            if known is not None and result.waits_for is not CallKind.APPROVAL:
-                self._unapproved.discard(known)
-        elif facts.by_user:
-            self._unapproved.discard(call.known)
-            if (known := self._known.resolve_approval(result.id)) is not None:
-                self._known.decide(known)
+            decided = known if result.waits_for is not CallKind.APPROVAL else None
+        if decided is not None:
+            self._unapproved.discard(decided)
         if call is None:
             return
         if waits:
             call.has_placeholder = True
         else:
             call.responses.append(StoredResponse(facts, self._index, result))
+
+    def find(self, reference: CallReference) -> StoredCall | None:
+        """Return the call whose tool runs or has run: see ``KnownCalls.find``."""
+        known = self._known.find(reference)
+        return None if known is None else self._by_known.get(known)
