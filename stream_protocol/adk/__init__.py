@@ -121,5 +121,12 @@ from stream_protocol.adk._reader import (
 )
 from stream_protocol.adk._relayed_events import a2a_markers, is_relayed
 from stream_protocol.adk._response_values import RESULT, client_output, failure_text, unrepresentable_text
-from stream_protocol.adk._running_calls import RunningCall, RunningCalls, UsedCalls, raising_calls, running_call
+from stream_protocol.adk._running_calls import (
+    ANSWERED_KEY,
+    RunningCall,
+    RunningCalls,
+    UsedCalls,
+    raising_calls,
+    running_call,
+)
 from stream_protocol.adk._steering_events import METADATA_KEY, STEERING_KEY, steering_id, steering_mark_id

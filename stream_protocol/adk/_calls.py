@@ -7,11 +7,14 @@ fragments nor sent chunks, because stored events have neither.
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stream_protocol.adk._adk_requests import confirmed_call
 from stream_protocol.adk._call_ids import CallIds
 from stream_protocol.adk._call_index import CallRank, CallsUnderId, KnownCall, OpenCalls, SpeakerKey
+
+if TYPE_CHECKING:
+    from stream_protocol.adk._facts import EventFacts, Result
 
 
 class Answered(NamedTuple):
@@ -227,18 +230,20 @@ class KnownCalls:
         *,
         is_placeholder: bool = False,
         by_user: bool = False,
+        number: int | None = None,
     ) -> Answered:
         """Find the call that a function response answers, and count the response. See ``find_answered`` for the rules.
 
         The answer to an approval request is no response of the call. ``speaker``: the author of the response; ``None``
         for the user, and for results that ADK stores in the user's name. ``is_placeholder``: the event marks the
-        response's id as waiting. ``by_user``: the user has sent the response.
+        response's id as waiting. ``by_user``: the user has sent the response. ``number``: the number of the call, if
+        the event has it.
         """
         if adk_id and adk_id in self._asked:
             return self._resolve_approval(adk_id, by_user=by_user)
         if not adk_id:
             self.begin_run()  # so that later calls are not taken for repetitions
-        known = self.find_answered(event, speaker, adk_id, name, is_placeholder=is_placeholder)
+        known = self.find_answered(event, speaker, adk_id, name, is_placeholder=is_placeholder, number=number)
         if known is None:
             return Answered(None, is_placeholder)
         # ADK asks for approval of only one of several calls with one id. The others have results.
@@ -252,8 +257,27 @@ class KnownCalls:
         self._mention(event, known)
         return Answered(known, is_placeholder)
 
+    def read_result(self, facts: "EventFacts", result: "Result") -> Answered:
+        """Find the call that a result in an event answers, and count the result. See ``find_answered``."""
+        return self.resolve_response(
+            facts.event,
+            None if facts.in_users_name else facts.speaker,
+            result.id,
+            result.name,
+            is_placeholder=result.waits_for is not None,
+            by_user=facts.by_user,
+            number=result.number,
+        )
+
     def find_answered(
-        self, event: object, speaker: SpeakerKey | None, adk_id: str | None, name: str, *, is_placeholder: bool
+        self,
+        event: object,
+        speaker: SpeakerKey | None,
+        adk_id: str | None,
+        name: str,
+        *,
+        is_placeholder: bool,
+        number: int | None = None,
     ) -> KnownCall | None:
         """Find the call that a function response answers, as ``resolve_response`` does, without counting the response.
 
@@ -262,13 +286,15 @@ class KnownCalls:
         calls that the user has just approved or denied. Next come calls with the fewest responses, or with the fewest
         placeholders if the response is a placeholder. The oldest call comes first among equal calls. If a call has its
         response, it takes no response of another tool: such a response belongs to an earlier message. An unknown id
-        belongs to the oldest call of the tool that came without an id.
+        belongs to the oldest call of the tool that came without an id. ``number``: as for ``resolve_response``.
         """
         self._begin_event(event)
         if not adk_id:
             return self._open.oldest(speaker, name)
         if adk_id not in self._same_id and (nameless := self._open.oldest(speaker, name, lacks_id=True)) is not None:
             self.alias(adk_id, nameless)
+        if number is not None and speaker is not None:
+            return self.find(CallReference(adk_id, name, *speaker[:2], number))
         if (calls := self._find(adk_id)) is None:
             return None
 

@@ -118,6 +118,8 @@ class Result(NamedTuple):
     signature: bytes | None = None
     nested: NestedEvents | None = None
     """The events of the agent that ran inside the call; ``None`` if the response has none."""
+    number: int | None = None
+    """The number of the answered call, if the event has it. See ``CallReference``."""
 
 
 class ProviderCall(NamedTuple):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from stream_protocol.adk._calls import CallReference
 from stream_protocol.adk._facts import NestedEvent, NestedEvents
+from stream_protocol.adk._running_calls import item_of
 
 if TYPE_CHECKING:
     from google.adk.events import Event
@@ -44,10 +45,7 @@ def nested_events(event: "Event", response: "FunctionResponse") -> NestedEvents 
     if not metadata or not isinstance(stored := metadata.get(NESTED_EVENTS), dict):
         return None
     kept = stored.get(response.id)
-    if isinstance(kept, list):
-        same_id = [each for each in event.get_function_responses() if each.id == response.id]
-        kept = next((each for each, other in zip(kept, same_id, strict=False) if other is response), None)
-    match kept:
+    match item_of(event, response, kept) if isinstance(kept, list) else kept:
         case {"events": list(events), "omitted": int(omitted)}:
             return NestedEvents(events, omitted)
     return None

@@ -16,6 +16,7 @@ from stream_protocol.adk._live_events import is_live_sound, without_sound
 from stream_protocol.adk._nested_events import carried_event, nested_events
 from stream_protocol.adk._posted_events import POSTED_KEY, posted_kind
 from stream_protocol.adk._relayed_events import DATA_TAGS, unwrap_a2a
+from stream_protocol.adk._running_calls import answered_number
 from stream_protocol.adk._steering_events import steering_id, steering_mark_id
 
 if TYPE_CHECKING:
@@ -227,6 +228,7 @@ def _read_response(response: "types.FunctionResponse", event: "Event", signature
         bool(response.will_continue),
         signature,
         nested_events(event, response),
+        answered_number(event, response),
     )
 
 

@@ -8,7 +8,7 @@ import hashlib
 import json
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -18,7 +18,14 @@ from stream_protocol.adk._calls import CallReference
 if TYPE_CHECKING:
     from google.adk.events import Event
     from google.adk.tools import ToolContext
-    from google.genai.types import FunctionCall
+    from google.genai.types import FunctionCall, FunctionResponse
+
+ANSWERED_KEY: Final = "adk_ui_stream_answered"
+"""Key in the ``custom_metadata`` of an event with function responses: ``{CALL_ID: [NUMBER, …]}``.
+
+The list has the number of the answered call for each response to the id. It is left out if the responses answer the
+first calls with the id in their order.
+"""
 
 _ATTRIBUTE: Final = "__adk_ui_stream_call__"
 """The attribute of a tool's context with its ``RunningCall``."""
@@ -87,6 +94,15 @@ class RunningCalls:
         """Return the calls of the event's function responses, in their order. Each call is returned once."""
         return [self._take(event, response.id, response.name) for response in event.get_function_responses()]
 
+    @staticmethod
+    def numbers(answered: Iterable[RunningCall | None]) -> dict[str, list[int]]:
+        """Return the value of ``ANSWERED_KEY`` for an event with responses to these calls."""
+        numbers: dict[str, list[int]] = defaultdict(list)
+        for call in answered:
+            if call is not None:
+                numbers[call.reference.id or ""].append(call.reference.number or 0)
+        return {call_id: found for call_id, found in numbers.items() if found != [*range(len(found))]}
+
     def _take(self, event: "Event", call_id: str | None, name: str | None) -> RunningCall | None:
         waiting = [call for call in self._of(event, call_id) if call.has_result and call in self._unanswered]
         found = min(waiting, key=lambda call: (call.reference.name != name, call.reference.number), default=None)
@@ -102,6 +118,21 @@ def running_call(context: "ToolContext") -> RunningCall | None:
     """Return the call of this tool context, if ``RunningCalls`` has started it."""
     found: RunningCall | None = getattr(context, _ATTRIBUTE, None)
     return found
+
+
+def answered_number(event: "Event", response: "FunctionResponse") -> int | None:
+    """Return the number of the call that this response of the event answers; ``None`` if the event does not have it."""
+    match event.custom_metadata and event.custom_metadata.get(ANSWERED_KEY):
+        case dict() as numbers if isinstance(listed := numbers.get(response.id), list):
+            number = item_of(event, response, listed)
+            return number if isinstance(number, int) else None
+    return None
+
+
+def item_of(event: "Event", response: "FunctionResponse", listed: Sequence[Any]) -> Any:
+    """Return the item for a response from a list with an item for each response to its id; ``None`` if missing."""
+    same_id = [each for each in event.get_function_responses() if each.id == response.id]
+    return next((item for each, item in zip(same_id, listed, strict=False) if each is response), None)
 
 
 def _calling_event(context: "ToolContext", agent: str, branch: str | None, call_id: str) -> "Event | None":

@@ -204,7 +204,7 @@ class EventWriter(Generic[T]):
                 case Call():
                     self._calls.add_complete(facts, speaker, part, call_ids, is_nested=True)
                 case Result():
-                    self.responses.add_response(facts, part, speaker.key)
+                    self.responses.add_response(facts, part)
         self.summary.add(facts, has_content=bool(facts.parts), any_shown=self.steps.response_has_content)
         speaker.end_response()
 
@@ -369,7 +369,7 @@ class EventWriter(Generic[T]):
                     self._calls.add_complete(facts, speaker, part, call_ids)
                     continue
                 case Result():
-                    self.responses.add_response(facts, part, speaker.key)
+                    self.responses.add_response(facts, part)
                 case File() | ProviderPart() | OtherPart():
                     if repeated_others.get(part.fields, 0) > 0:
                         repeated_others[part.fields] -= 1

@@ -100,21 +100,11 @@ class FunctionResponses:
         if facts.by_user:
             self._registry.known.begin_run()
         for result in facts.results:
-            self.add_response(facts, result, None)
+            self.add_response(facts, result)
 
-    def add_response(self, facts: EventFacts, result: Result, speaker: SpeakerKey | None) -> None:
-        """Process a function response: a result, a placeholder, or the answer to an approval request.
-
-        ``speaker``: its author; ``None`` for the user.
-        """
-        answered = self._registry.known.resolve_response(
-            facts.event,
-            speaker,
-            result.id,
-            result.name,
-            is_placeholder=result.waits_for is not None,
-            by_user=facts.by_user,
-        )
+    def add_response(self, facts: EventFacts, result: Result) -> None:
+        """Process a function response: a result, a placeholder, or the answer to an approval request."""
+        answered = self._registry.known.read_result(facts, result)
         call = None if answered.call is None else self._registry.of(answered.call)
         if answered.is_approval and facts.in_users_name:
             self._answer_approval(call, result)

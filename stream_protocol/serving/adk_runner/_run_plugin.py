@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from google.adk.events import Event, EventActions
 from google.adk.plugins import BasePlugin
 
-from stream_protocol.adk import CARDS_KEY, REQUEST_CONFIRMATION, RunningCalls, confirmed_call, running_call
+from stream_protocol.adk import (
+    ANSWERED_KEY,
+    CARDS_KEY,
+    REQUEST_CONFIRMATION,
+    RunningCalls,
+    confirmed_call,
+    running_call,
+)
 from stream_protocol.agents import approval_note, declared_title, enter_call
 from stream_protocol.serving.adk_runner._nested_runs import NestedRuns
 from stream_protocol.serving.base import run_off_loop
@@ -137,6 +144,8 @@ class RunPlugin(BasePlugin):
         writers = {key: [call in calls for call in answered] for key, calls in self._state_writers.items()}
         for problem in await run_off_loop(lambda: make_storable(event, writers), events=[event]):
             logger.error("%s", Quoting(problem, "A tool or an agent gave a value that is not JSON."))
+        if numbers := self._calls.numbers(answered):
+            event.custom_metadata = {**(event.custom_metadata or {}), ANSWERED_KEY: numbers}
         self._nested.keep_events(event, answered)
         if event.get_function_responses():
             await self._apply_writes(invocation_context)

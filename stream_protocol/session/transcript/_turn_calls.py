@@ -162,7 +162,12 @@ class CallReader:
         speaker = None if facts.in_users_name else facts.speaker
         answered = (
             self._known.find_answered(
-                facts.event, speaker, result.id, result.name, is_placeholder=result.waits_for is not None
+                facts.event,
+                speaker,
+                result.id,
+                result.name,
+                is_placeholder=result.waits_for is not None,
+                number=result.number,
             )
             for result in facts.results
             if result.id and result.waits_for is not CallKind.APPROVAL
@@ -181,7 +186,7 @@ class CallReader:
         for part in facts.parts:
             match part:
                 case Result():
-                    self._add_result(facts, speaker, part)
+                    self._add_result(facts, part)
                 case Call() if speaker is not None:
                     self._add_call(facts, speaker, part, shown=not is_hidden)
                 case ProviderPart(value=ProviderCall() as run) if speaker is not None and not is_hidden:
@@ -213,15 +218,8 @@ class CallReader:
         else:
             self._by_known[known] = made
 
-    def _add_result(self, facts: EventFacts, speaker: SpeakerKey | None, result: Result) -> None:
-        known, waits, is_approval = self._known.resolve_response(
-            facts.event,
-            speaker,
-            result.id,
-            result.name,
-            is_placeholder=result.waits_for is not None,
-            by_user=facts.by_user,
-        )
+    def _add_result(self, facts: EventFacts, result: Result) -> None:
+        known, waits, is_approval = self._known.read_result(facts, result)
         if is_approval:
             call: StoredCall | None = self._approvals[result.id or ""]
             decided = known if facts.by_user else None
