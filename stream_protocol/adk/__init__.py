@@ -41,8 +41,8 @@ from stream_protocol.adk._adk_requests import (
     is_confirmed,
 )
 from stream_protocol.adk._call_ids import NO_IDS, CallIds
-from stream_protocol.adk._call_index import KnownCall, SpeakerKey
-from stream_protocol.adk._calls import CallReference, KnownCalls, outer_calls
+from stream_protocol.adk._call_index import CallReference, KnownCall, SpeakerKey
+from stream_protocol.adk._calls import KnownCalls, outer_calls
 from stream_protocol.adk._card_notes import CARDS_KEY, NO_NOTE, ApprovalNote, noted_approval, noted_title
 from stream_protocol.adk._event_dicts import (
     EventOrDict,

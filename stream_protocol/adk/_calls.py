@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stream_protocol.adk._adk_requests import confirmed_call
 from stream_protocol.adk._call_ids import CallIds
-from stream_protocol.adk._call_index import CallRank, CallsUnderId, KnownCall, OpenCalls, SpeakerKey
+from stream_protocol.adk._call_index import CallRank, CallReference, CallsUnderId, KnownCall, OpenCalls, SpeakerKey
 
 if TYPE_CHECKING:
     from stream_protocol.adk._facts import EventFacts, Result
@@ -29,21 +29,6 @@ class Answered(NamedTuple):
     """True if the response is only a placeholder, because the call waits."""
     is_approval: bool = False
     """True if the response answers an approval request."""
-
-
-class CallReference(NamedTuple):
-    """A call as code inside it knows the call, or as another event names it."""
-
-    id: str | None
-    """ADK's id. Several calls may have it."""
-    name: str = ""
-    """The tool; empty if unknown."""
-    author: str = ""
-    """The agent that made the call; empty if unknown."""
-    branch: str | None = ""
-    """The branch of that agent; empty if unknown."""
-    number: int | None = None
-    """The position of the call among the calls with its id in their event; ``None`` if unknown."""
 
 
 def outer_calls(branch: str | None) -> Iterator[CallReference]:
@@ -108,11 +93,6 @@ class KnownCalls:
             known.same_id.append(calls)
             self._changed.append((known, (calls,)))
 
-    def by_id(self, adk_id: str) -> list[KnownCall]:
-        """Return the calls for which ADK has used the id, in their order."""
-        calls = self._same_id.get(adk_id)
-        return [*calls.numbers] if calls is not None else []
-
     def complete(self, event: object, known: KnownCall, name: str, args: dict[str, Any]) -> None:
         """Store the name and the arguments of a call.
 
@@ -136,8 +116,22 @@ class KnownCalls:
         *,
         shown: bool = True,
     ) -> KnownCall | None:
-        """Add a complete call and return it; ``None`` if it repeats an earlier call. ``shown``: as for ``new``."""
-        if self._find_duplicate(event, speaker, adk_id, name, args) is not None:
+        """Add a complete call and return it; ``None`` if it repeats an earlier call. ``shown``: as for ``new``.
+
+        The repeated call is from an earlier event of the same run, and has the same speaker, tool and arguments, and no
+        response.
+        """
+        self._begin_event(event)
+
+        def key(rank: CallRank) -> tuple[()] | None:
+            is_same = (rank.speaker, rank.run) == (speaker, self._run)
+            return () if is_same and not rank.mentioned and not rank.responses else None
+
+        calls = self._find(adk_id)
+        repeated = None if calls is None else calls.first_equal(name, args, key)
+        if repeated is not None:
+            self._count(repeated)
+            self._mention(event, repeated)
             return None
         known = self.new(adk_id, speaker, shown=shown)
         self.complete(event, known, name, args)
@@ -160,29 +154,6 @@ class KnownCalls:
         if known.opened is None:  # the call had a response that looked like a result, but its tool has not run
             self._open.add(known)
         self._changed.append((known, known.same_id))
-        return known
-
-    def _find_duplicate(
-        self, event: object, speaker: SpeakerKey, adk_id: str | None, name: str, args: dict[str, Any]
-    ) -> KnownCall | None:
-        """Return the call that a complete call repeats; ``None`` if there is none.
-
-        That is a call without a response, from an earlier event of the same run, with the same speaker, tool and
-        arguments.
-        """
-        self._begin_event(event)
-        calls = self._find(adk_id)
-        if calls is None:
-            return None
-
-        def key(rank: CallRank) -> tuple[()] | None:
-            is_same = (rank.speaker, rank.run) == (speaker, self._run)
-            return () if is_same and not rank.mentioned and not rank.responses else None
-
-        known = calls.first_equal(name, args, key)
-        if known is not None:
-            self._count(known)
-            self._mention(event, known)
         return known
 
     def _count(self, known: KnownCall) -> int:
@@ -208,42 +179,40 @@ class KnownCalls:
         self._changed.append((known, known.same_id))
         return known
 
-    def _resolve_approval(self, approval_id: str, *, by_user: bool) -> Answered:
-        """Return the call whose newest approval request has this id. Answers to older requests are ignored.
-
-        After the user's answer, the next response to the call's id is for this call.
-        """
-        known = self._asked[approval_id]
-        if known.approval_id != approval_id:
-            return Answered(None, is_approval=True)
-        if by_user:
-            known.decided = True
-            self._changed.append((known, known.same_id))
-        return Answered(known, is_approval=True)
+    def read_result(self, facts: "EventFacts", result: "Result") -> Answered:
+        """Find the call that a result in an event answers, and count the result: see ``resolve_response``."""
+        speaker = None if facts.in_users_name else facts.speaker
+        waits = result.waits_for is not None
+        return self.resolve_response(facts.event, speaker, result.answered, is_placeholder=waits, by_user=facts.by_user)
 
     def resolve_response(
         self,
         event: object,
         speaker: SpeakerKey | None,
-        adk_id: str | None,
-        name: str,
+        reference: CallReference,
         *,
         is_placeholder: bool = False,
         by_user: bool = False,
-        number: int | None = None,
     ) -> Answered:
         """Find the call that a function response answers, and count the response. See ``find_answered`` for the rules.
 
-        The answer to an approval request is no response of the call. ``speaker``: the author of the response; ``None``
-        for the user, and for results that ADK stores in the user's name. ``is_placeholder``: the event marks the
-        response's id as waiting. ``by_user``: the user has sent the response. ``number``: the number of the call, if
-        the event has it.
+        The answer to an approval request is no response of the call. After the user's answer, the next response to the
+        call's id is for this call. Answers to older requests are ignored. ``speaker``: the author of the response;
+        ``None`` for the user, and for results that ADK stores in the user's name. ``reference``: the response's id and
+        name, and the number of the call, if the event has it. ``is_placeholder``: the event marks the response's id as
+        waiting. ``by_user``: the user has sent the response.
         """
-        if adk_id and adk_id in self._asked:
-            return self._resolve_approval(adk_id, by_user=by_user)
+        adk_id = reference.id
+        if adk_id and (asked := self._asked.get(adk_id)) is not None:
+            if asked.approval_id != adk_id:
+                return Answered(None, is_approval=True)
+            if by_user:
+                asked.decided = True
+                self._changed.append((asked, asked.same_id))
+            return Answered(asked, is_approval=True)
         if not adk_id:
             self.begin_run()  # so that later calls are not taken for repetitions
-        known = self.find_answered(event, speaker, adk_id, name, is_placeholder=is_placeholder, number=number)
+        known = self.find_answered(event, speaker, reference, is_placeholder=is_placeholder)
         if known is None:
             return Answered(None, is_placeholder)
         # ADK asks for approval of only one of several calls with one id. The others have results.
@@ -257,27 +226,8 @@ class KnownCalls:
         self._mention(event, known)
         return Answered(known, is_placeholder)
 
-    def read_result(self, facts: "EventFacts", result: "Result") -> Answered:
-        """Find the call that a result in an event answers, and count the result. See ``find_answered``."""
-        return self.resolve_response(
-            facts.event,
-            None if facts.in_users_name else facts.speaker,
-            result.id,
-            result.name,
-            is_placeholder=result.waits_for is not None,
-            by_user=facts.by_user,
-            number=result.number,
-        )
-
     def find_answered(
-        self,
-        event: object,
-        speaker: SpeakerKey | None,
-        adk_id: str | None,
-        name: str,
-        *,
-        is_placeholder: bool,
-        number: int | None = None,
+        self, event: object, speaker: SpeakerKey | None, reference: CallReference, *, is_placeholder: bool
     ) -> KnownCall | None:
         """Find the call that a function response answers, as ``resolve_response`` does, without counting the response.
 
@@ -286,8 +236,9 @@ class KnownCalls:
         calls that the user has just approved or denied. Next come calls with the fewest responses, or with the fewest
         placeholders if the response is a placeholder. The oldest call comes first among equal calls. If a call has its
         response, it takes no response of another tool: such a response belongs to an earlier message. An unknown id
-        belongs to the oldest call of the tool that came without an id. ``number``: as for ``resolve_response``.
+        belongs to the oldest call of the tool that came without an id. ``reference``: as for ``resolve_response``.
         """
+        adk_id, name, _, _, number = reference
         self._begin_event(event)
         if not adk_id:
             return self._open.oldest(speaker, name)
@@ -319,11 +270,12 @@ class KnownCalls:
         Next come calls that ``event`` has mentioned, and then calls that are not settled. Of these, an approved call
         comes first, and then the oldest. If all calls are settled, the newest is returned.
         """
-        name, author, branch, number = reference[1:]
-        best: tuple[tuple[bool | int, ...], KnownCall] | None = None
-        for place, known in enumerate(self.by_id(reference.id or "")):
+        adk_id, name, author, branch, number = reference
+
+        def order(numbered: tuple[int, KnownCall]) -> tuple[bool | int, ...]:
+            place, known = numbered
             settled = is_settled(known)
-            order = (
+            return (
                 _differ(known.name, name),
                 author not in ("", known.speaker[0]),
                 branch not in ("", known.speaker[1]),
@@ -333,9 +285,9 @@ class KnownCalls:
                 not settled and not known.decided,
                 -place if settled else place,
             )
-            if best is None or order < best[0]:
-                best = order, known
-        return None if best is None else best[1]
+
+        calls = self._same_id.get(adk_id or "")
+        return None if calls is None else min(enumerate(calls.numbers), key=order)[1]
 
     def _find(self, adk_id: str | None) -> "CallsUnderId | None":
         self._update()

@@ -6,7 +6,7 @@ a posted event carries one nested event. The event with the tool's response carr
 
 from typing import TYPE_CHECKING, Final
 
-from stream_protocol.adk._calls import CallReference
+from stream_protocol.adk._call_index import CallReference
 from stream_protocol.adk._facts import NestedEvent, NestedEvents
 from stream_protocol.adk._running_calls import item_of
 

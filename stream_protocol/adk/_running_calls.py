@@ -13,7 +13,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from stream_protocol.adk._calls import CallReference
+from stream_protocol.adk._call_index import CallReference
 
 if TYPE_CHECKING:
     from google.adk.events import Event

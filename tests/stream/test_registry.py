@@ -76,10 +76,10 @@ def test_a_response_without_an_id_answers_its_own_speakers_call_first() -> None:
     for call_of_both in (others, own):
         announce(call_of_both)
         calls.known.complete(None, call_of_both.known, "f", {})
-    assert calls.known.resolve_response(None, ONE, None, "f") == Answered(own.known)
+    assert calls.known.resolve_response(None, ONE, CallReference(None, "f")) == Answered(own.known)
     own.fail_input("cut")
-    assert calls.known.resolve_response(None, ONE, None, "f") == Answered(others.known)
-    assert calls.known.resolve_response(None, ONE, None, "g") == Answered(None)
+    assert calls.known.resolve_response(None, ONE, CallReference(None, "f")) == Answered(others.known)
+    assert calls.known.resolve_response(None, ONE, CallReference(None, "g")) == Answered(None)
 
 
 def test_a_call_waits_from_when_it_was_shown_until_it_is_answered() -> None:
@@ -100,7 +100,9 @@ def test_an_answer_to_an_older_approval_request_means_nothing() -> None:
     added.complete_input({})
     for approval_id in ("B", "C"):
         assert calls.known.request_approval(ONE, approval_id, {"originalFunctionCall": {"id": "A"}}) is added.known
-    answers = [calls.known.resolve_response(None, None, approval_id, "", by_user=True) for approval_id in ("B", "C")]
+    answers = [
+        calls.known.resolve_response(None, None, CallReference(approval_id), by_user=True) for approval_id in ("B", "C")
+    ]
     assert answers == [Answered(None, is_approval=True), Answered(added.known, is_approval=True)]
 
 

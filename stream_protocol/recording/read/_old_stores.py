@@ -17,6 +17,7 @@ from stream_protocol.adk import (
     REQUEST_CONFIRMATION,
     USER,
     CallIds,
+    CallReference,
     KnownCall,
     KnownCalls,
     SpeakerKey,
@@ -155,10 +156,11 @@ class _Placeholders:
 
     def _add_response(self, event: object, speaker: SpeakerKey | None, call_id: str, name: str) -> Any:
         """Return ADK's question to the user if the response is a placeholder; otherwise ``None``."""
-        known = self._calls.find_answered(event, speaker, call_id, name, is_placeholder=False)
+        reference = CallReference(call_id, name)
+        known = self._calls.find_answered(event, speaker, reference, is_placeholder=False)
         question = self._asked.get(known) if known is not None else None
         by_user, waits = speaker is None, question is not None
-        answered = self._calls.resolve_response(event, speaker, call_id, name, is_placeholder=waits, by_user=by_user)
+        answered = self._calls.resolve_response(event, speaker, reference, is_placeholder=waits, by_user=by_user)
         if answered.is_approval and answered.call is not None and by_user:
             self._asked.pop(answered.call, None)
         return question

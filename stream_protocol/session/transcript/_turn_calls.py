@@ -19,6 +19,7 @@ from stream_protocol.adk import (
     REQUEST_CREDENTIAL,
     Call,
     CallKind,
+    CallReference,
     KnownCalls,
     ProviderCall,
     ProviderPart,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
     from google.adk.events import Event
 
-    from stream_protocol.adk import CallIds, CallReference, EventFacts, KnownCall, SpeakerKey
+    from stream_protocol.adk import CallIds, EventFacts, KnownCall, SpeakerKey
 
 HIDDEN_FROM_MODEL: Final = frozenset({REQUEST_CONFIRMATION, REQUEST_CREDENTIAL})
 """Names of ADK's functions. ADK hides an event from the model if it has a call or a response with one of these names,
@@ -162,12 +163,7 @@ class CallReader:
         speaker = None if facts.in_users_name else facts.speaker
         answered = (
             self._known.find_answered(
-                facts.event,
-                speaker,
-                result.id,
-                result.name,
-                is_placeholder=result.waits_for is not None,
-                number=result.number,
+                facts.event, speaker, result.answered, is_placeholder=result.waits_for is not None
             )
             for result in facts.results
             if result.id and result.waits_for is not CallKind.APPROVAL
@@ -192,7 +188,7 @@ class CallReader:
                 case ProviderPart(value=ProviderCall() as run) if speaker is not None and not is_hidden:
                     self._known.new(run.id, speaker, run.name)
                 case ProviderPart(value=ProviderResult() as run) if speaker is not None and not is_hidden:
-                    self._known.resolve_response(facts.event, speaker, run.id, run.name)
+                    self._known.resolve_response(facts.event, speaker, CallReference(run.id, run.name))
 
     def _add_call(self, facts: EventFacts, speaker: SpeakerKey, call: Call, *, shown: bool) -> None:
         known: KnownCall | None

@@ -88,6 +88,6 @@ class CallRegistry:
     def request_approval(self, call: ToolCall, note: ApprovalNote = NO_NOTE) -> None:
         """Ask for approval of the call, which may be settled already."""
         was_settled = call.is_settled
-        call.request_approval(call.known.approval_id, note)
+        call.request_approval(note)
         if was_settled:  # the call becomes the newest
             self._unsettled = [*(other for other in self._unsettled if other is not call), call]
