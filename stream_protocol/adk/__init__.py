@@ -126,6 +126,7 @@ from stream_protocol.adk._running_calls import (
     RunningCall,
     RunningCalls,
     UsedCalls,
+    answered_numbers,
     raising_calls,
     running_call,
 )

@@ -8,7 +8,7 @@ import hashlib
 import json
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 ANSWERED_KEY: Final = "adk_ui_stream_answered"
 """Key in the ``custom_metadata`` of an event with function responses: ``{CALL_ID: [NUMBER, …]}``.
 
-The list has the number of the answered call for each response to the id. It is left out if the responses answer the
-first calls with the id in their order.
+The list has the number of the answered call for each response to the id; ``null`` if unknown. It is left out if the
+responses answer the first calls with the id in their order.
 """
 
 _ATTRIBUTE: Final = "__adk_ui_stream_call__"
@@ -36,57 +36,54 @@ class RunningCall:
     """A call whose tool runs, or has run."""
 
     invocation_id: str
+    event_id: str
+    """The id of the event with the call; empty if unknown."""
     reference: CallReference
     args: Mapping[str, Any]
     """The arguments from the model. Callbacks may have changed the arguments of the tool."""
-    has_result: bool = False
-    """True if the tool, or a callback in its place, has returned a result."""
+    has_new_result: bool = False
+    """True if the tool has returned a result, and no event has it."""
 
     @property
     def key(self) -> str:
         """A key that no other call of the run has."""
-        return json.dumps([self.invocation_id, *self.reference])
+        return json.dumps([self.invocation_id, self.event_id, *self.reference])
 
 
 class RunningCalls:
     """The calls whose tools a run has started."""
 
     def __init__(self) -> None:
-        self._numbers: dict[tuple[str, str], set[int]] = defaultdict(set)
-        """Id of the event with the calls, id of the calls -> the numbers of the started calls."""
-        self._by_id: dict[tuple[str, str, str | None, str], list[RunningCall]] = defaultdict(list)
+        self._by_id: dict[tuple[str, str, str | None, str | None], list[RunningCall]] = defaultdict(list)
         """Invocation, agent, branch and id -> started calls."""
-        self._unanswered: dict[RunningCall, None] = {}
 
     def start(self, context: "ToolContext", tool: str, args: Mapping[str, Any]) -> RunningCall:
         """Return the call of a tool that starts with these arguments. ``running_call`` finds it again."""
         agent, branch = _agent(context)
-        call_id = context.function_call_id or ""
-        event = _calling_event(context, agent, branch, call_id)
-        calls = [] if event is None else [call for call in event.get_function_calls() if call.id == call_id]
-        number = 0
-        if event is not None and len(calls) > 1:
-            started = self._numbers[event.id, call_id]
-            number = _first_free(calls, started, tool, args)
-            started.add(number)
+        call_id = context.function_call_id
+        started = self._by_id[context.invocation_id, agent, branch, call_id]
+        event_id, calls = _newest_calls(context, agent, branch, call_id)
+        taken = {each.reference.number for each in started if each.event_id == event_id}
+        free = [number for number, call in enumerate(calls) if number not in taken and call.name == tool]
+        equal = [number for number in free if (calls[number].args or {}) == args]
+        number = next(iter(equal or free), 0)
         made = calls[number].args or {} if calls else deepcopy(args)
         reference = CallReference(call_id, tool, agent, branch, number)
-        running = RunningCall(context.invocation_id, reference, made)
+        running = RunningCall(context.invocation_id, event_id, reference, made)
         setattr(context, _ATTRIBUTE, running)
-        self._by_id[running.invocation_id, agent, branch, call_id].append(running)
-        self._unanswered[running] = None
+        started.append(running)
         return running
 
     def end(self, context: "ToolContext") -> RunningCall | None:
         """Note that the tool of this context, or a callback in its place, has returned a result. Return the call."""
         if (running := running_call(context)) is not None:
-            running.has_result = True
+            running.has_new_result = True
         return running
 
     def confirmed(self, event: "Event", original: dict[str, Any]) -> RunningCall | None:
         """Return the newest started call that a confirmation request in this event is for. ``original``: the result of
         ``confirmed_call``."""
-        named = [call for call in self._of(event, original.get("id")) if call.reference.name == original.get("name")]
+        named = self._of(event, original.get("id"), original.get("name"))
         equal = [call for call in named if call.args == original.get("args", {})]
         return next(reversed(equal or named), None)
 
@@ -94,24 +91,29 @@ class RunningCalls:
         """Return the calls of the event's function responses, in their order. Each call is returned once."""
         return [self._take(event, response.id, response.name) for response in event.get_function_responses()]
 
-    @staticmethod
-    def numbers(answered: Iterable[RunningCall | None]) -> dict[str, list[int]]:
-        """Return the value of ``ANSWERED_KEY`` for an event with responses to these calls."""
-        numbers: dict[str, list[int]] = defaultdict(list)
-        for call in answered:
-            if call is not None:
-                numbers[call.reference.id or ""].append(call.reference.number or 0)
-        return {call_id: found for call_id, found in numbers.items() if found != [*range(len(found))]}
-
     def _take(self, event: "Event", call_id: str | None, name: str | None) -> RunningCall | None:
-        waiting = [call for call in self._of(event, call_id) if call.has_result and call in self._unanswered]
-        found = min(waiting, key=lambda call: (call.reference.name != name, call.reference.number), default=None)
+        waiting = [call for call in self._of(event, call_id, name) if call.has_new_result]
+        newest = [call for call in waiting if call.event_id == waiting[-1].event_id]
+        found = min(newest, key=lambda call: call.reference.number or 0, default=None)
         if found is not None:
-            del self._unanswered[found]
+            found.has_new_result = False
         return found
 
-    def _of(self, event: "Event", call_id: str | None) -> list[RunningCall]:
-        return self._by_id.get((event.invocation_id, event.author, event.branch, call_id or ""), [])
+    def _of(self, event: "Event", call_id: str | None, name: str | None) -> list[RunningCall]:
+        calls = self._by_id.get((event.invocation_id, event.author, event.branch, call_id), [])
+        return [call for call in calls if call.reference.name == name]
+
+
+def answered_numbers(event: "Event", answered: Sequence[RunningCall | None]) -> dict[str, list[int | None]]:
+    """Return the value of ``ANSWERED_KEY`` for an event with responses to these calls."""
+    numbers: dict[str, list[int | None]] = defaultdict(list)
+    for response, call in zip(event.get_function_responses(), answered, strict=True):
+        numbers[response.id or ""].append(None if call is None else call.reference.number)
+    return {
+        call_id: found
+        for call_id, found in numbers.items()
+        if any(number not in (None, place) for place, number in enumerate(found))
+    }
 
 
 def running_call(context: "ToolContext") -> RunningCall | None:
@@ -135,17 +137,16 @@ def item_of(event: "Event", response: "FunctionResponse", listed: Sequence[Any])
     return next((item for each, item in zip(same_id, listed, strict=False) if each is response), None)
 
 
-def _calling_event(context: "ToolContext", agent: str, branch: str | None, call_id: str) -> "Event | None":
-    """Return the newest event of the agent with a call of this id."""
-    own = (event for event in reversed(context.session.events) if (event.author, event.branch) == (agent, branch))
-    return next((event for event in own if any(call.id == call_id for call in event.get_function_calls())), None)
-
-
-def _first_free(calls: list["FunctionCall"], started: set[int], tool: str, args: Mapping[str, Any]) -> int:
-    """Return the number of the first call of this tool that has not started, preferably with these arguments."""
-    free = [number for number, call in enumerate(calls) if number not in started and call.name == tool]
-    equal = [number for number in free if (calls[number].args or {}) == args]
-    return next(iter(equal or free), 0)
+def _newest_calls(
+    context: "ToolContext", agent: str, branch: str | None, call_id: str | None
+) -> tuple[str, list["FunctionCall"]]:
+    """Return the calls with this id in the newest event of the agent that has any, and the id of the event."""
+    for event in reversed(context.session.events):
+        if (event.author, event.branch) == (agent, branch):
+            calls = [call for call in event.get_function_calls() if call.id == call_id]
+            if calls:
+                return event.id, calls
+    return "", []
 
 
 def raising_calls(error: BaseException) -> list[CallReference]:

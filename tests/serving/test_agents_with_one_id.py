@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from google.adk.agents import LlmAgent, ParallelAgent
 from google.adk.models import LlmRequest
+from google.adk.plugins import BasePlugin
 from google.adk.tools import AgentTool, FunctionTool, ToolContext
 
 from stream_protocol.agents import emit_data, for_users, mcp_progress, report_progress
@@ -275,4 +276,21 @@ async def test_an_approval_has_the_reason_of_its_own_call(tmp_path: Path) -> Non
     assert workers.states() == ["approval-requested", "output-available"]
     reasons = [part["data"] for part in workers.page.messages[-1]["parts"] if part["type"] == "data-adk-approval"]
     assert reasons == [{"toolCallId": "0", "reason": "Pays 5."}]
+    await workers.aclose()
+
+
+async def test_an_unknown_tool_takes_no_result_from_the_call_with_its_id(tmp_path: Path) -> None:
+    class Explaining(BasePlugin):
+        async def on_tool_error_callback(self, *, tool: Any, error: Any, **_: Any) -> dict[str, Any]:
+            return {"problem": tool.name}
+
+    def look() -> str:
+        """Looks."""
+        return "looked"
+
+    agent = root([Call("imagined", id=ID), Call("look", id=ID)], "Done.", tools=[look])
+    workers = TwoWorkers(agent, WHOLE, plugins=[Explaining("explaining")])
+    await workers.page.send("go")
+    await workers.agree(tmp_path)
+    assert workers.outputs() == [{"problem": "imagined"}, {"result": "looked"}]
     await workers.aclose()

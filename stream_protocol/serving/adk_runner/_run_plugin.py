@@ -17,6 +17,7 @@ from stream_protocol.adk import (
     CARDS_KEY,
     REQUEST_CONFIRMATION,
     RunningCalls,
+    answered_numbers,
     confirmed_call,
     running_call,
 )
@@ -119,7 +120,9 @@ class RunPlugin(BasePlugin):
         ADK also calls this for a call that is cancelled because a parallel call raised.
         """
         self._nested.end_call(tool_context)
-        if isinstance(error, Exception) and (call := running_call(tool_context)) is not None:
+        if isinstance(error, Exception):
+            # A call of an unknown tool has not started.
+            call = running_call(tool_context) or self._calls.start(tool_context, tool.name, tool_args)
             self._raised[call] = None
 
     async def after_tool_callback(
@@ -144,7 +147,7 @@ class RunPlugin(BasePlugin):
         writers = {key: [call in calls for call in answered] for key, calls in self._state_writers.items()}
         for problem in await run_off_loop(lambda: make_storable(event, writers), events=[event]):
             logger.error("%s", Quoting(problem, "A tool or an agent gave a value that is not JSON."))
-        if numbers := self._calls.numbers(answered):
+        if numbers := answered_numbers(event, answered):
             event.custom_metadata = {**(event.custom_metadata or {}), ANSWERED_KEY: numbers}
         self._nested.keep_events(event, answered)
         if event.get_function_responses():
