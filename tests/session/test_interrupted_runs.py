@@ -17,8 +17,8 @@ def event(author: str, *parts: types.Part, **more: Any) -> Event:
     return Event(invocation_id="e-1", author=author, content=content, **more)
 
 
-def call(call_id: str) -> types.Part:
-    return types.Part(function_call=types.FunctionCall(id=call_id, name="f", args={}))
+def call(call_id: str, name: str = "f") -> types.Part:
+    return types.Part(function_call=types.FunctionCall(id=call_id, name=name, args={}))
 
 
 def response(call_id: str, name: str = "f") -> types.Part:
@@ -64,9 +64,15 @@ def test_a_call_and_its_error_are_of_one_speaker_and_in_separate_events() -> Non
 
 
 def test_a_call_that_an_agent_works_on_stays_open_after_an_error() -> None:
-    events = [USER, event("root", call("A")), event("task", types.Part(text="Which?"), isolation_scope="A")]
+    events = [USER, event("root", call("A", "task")), event("task", types.Part(text="Which?"), isolation_scope="A")]
     (added,) = appended(events, "error")
     assert (added.author, added.content) == ("task", None)
+
+
+def test_a_call_with_the_id_of_a_call_that_an_agent_works_on_ends() -> None:
+    calls = event("root", call("A", "task"), call("A"))
+    added = appended([USER, calls, event("task", types.Part(text="Which?"), isolation_scope="A")], "error")
+    assert [answer.name for each in added for answer in each.get_function_responses()] == ["f"]
 
 
 def test_nothing_is_appended_to_a_run_that_stored_nothing() -> None:

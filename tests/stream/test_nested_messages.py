@@ -147,7 +147,7 @@ def test_responses_to_one_id_have_an_item_each(kept: Any, shown: list[bool]) -> 
     responses = [result(CALL, {"result": number}) for number in (1, 2)]
     asked = said(call(CALL, request="a"), call(CALL, request="b"), author="root")
     event = said(*responses, author="root", custom_metadata={NESTED_EVENTS: {CALL: kept}})
-    chunks = [*iter_chunks([asked, event])]
+    chunks: list[Any] = [*iter_chunks([asked, event])]
     assert ["parts" in outputs(chunks, call_id)[-1] for call_id in (CALL, f"{CALL}.2")] == shown
 
 
@@ -159,7 +159,7 @@ def test_a_response_answers_the_call_of_its_number(numbers: Any, inputs: list[st
     asked = said(call(CALL, request="a"), call(CALL, request="b"), author="root")
     results = [result(CALL, {"of": of}) for of in inputs]
     event = said(*results, author="root", custom_metadata={ANSWERED_KEY: {CALL: numbers}})
-    chunks = [*iter_chunks([asked, event])]
+    chunks: list[Any] = [*iter_chunks([asked, event])]
     given = {
         chunk["toolCallId"]: chunk["input"]["request"] for chunk in chunks if chunk["type"] == "tool-input-available"
     }

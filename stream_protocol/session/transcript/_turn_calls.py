@@ -95,11 +95,6 @@ class StoredCall:
         return self.call.args
 
     @property
-    def call_id(self) -> str:
-        """The client's ``toolCallId``. For an approval, this is the id of the confirmed call."""
-        return self.known.id
-
-    @property
     def reply_id(self) -> str:
         """The id that ADK needs in the response. For an approval, this is the id of ADK's confirmation call. It may not
         be unique in the chat."""
