@@ -6,15 +6,16 @@
         |                         |
     the stream: chunks        the transcript: requests, planning, input for ADK
 
-``KnownCalls`` finds the call to which a request, a function response or a user's answer belongs, and the call's id in
-the client.
+``KnownCalls`` finds the call to which a request, a function response, a user's answer or an event of a running tool
+belongs, and the call's id in the client.
 
 Where to change what:
 
 - ``_reader``: converts the fields of an event to facts.
 - ``_facts``: the types of the facts.
 - ``_grounding``: sources and citations, and their positions, which Google counts in bytes.
-- ``_calls``: finds the call of an id, repeated calls, and the name of a call whose result is stored.
+- ``_calls``: finds the call that an event means: by an id, an approval, a repetition, or from inside the call.
+- ``_running_calls``: identifies running calls, the calls whose tools raised, and calls whose results are stored.
 - ``_call_index``: the index of calls by id.
 - ``_call_ids``: ids of calls in the client: ``<id>.2``, ``call_0``.
 - ``_live_events``: speech and sound of live runs.
@@ -28,7 +29,6 @@ Where to change what:
 - ``_adk_requests``: calls that wait for a user or a client.
 - ``_response_values``: failures and client outputs in function responses.
 - ``_failures``: errors and finish reasons.
-- ``_raising_calls``: finds the call that failed when a tool raised.
 """
 
 from stream_protocol.adk._adk_requests import (
@@ -41,8 +41,8 @@ from stream_protocol.adk._adk_requests import (
     is_confirmed,
 )
 from stream_protocol.adk._call_ids import NO_IDS, CallIds
-from stream_protocol.adk._call_index import KnownCall, SpeakerKey
-from stream_protocol.adk._calls import KnownCalls, ToolUse, UsedCalls
+from stream_protocol.adk._call_index import CallReference, KnownCall, SpeakerKey
+from stream_protocol.adk._calls import KnownCalls, outer_calls
 from stream_protocol.adk._card_notes import CARDS_KEY, NO_NOTE, ApprovalNote, noted_approval, noted_title
 from stream_protocol.adk._event_dicts import (
     EventOrDict,
@@ -102,7 +102,6 @@ from stream_protocol.adk._failures import (
 from stream_protocol.adk._live_events import readable_event
 from stream_protocol.adk._nested_events import NESTED_EVENT, NESTED_EVENTS, carried_event
 from stream_protocol.adk._posted_events import POSTED_KEY, POSTED_NESTED, POSTED_WIDGETS
-from stream_protocol.adk._raising_calls import raising_calls
 from stream_protocol.adk._reader import (
     OpenText,
     acting_for,
@@ -122,6 +121,15 @@ from stream_protocol.adk._reader import (
 )
 from stream_protocol.adk._relayed_events import a2a_markers, is_relayed
 from stream_protocol.adk._response_values import RESULT, client_output, failure_text, unrepresentable_text
+from stream_protocol.adk._running_calls import (
+    ANSWERED_KEY,
+    RunningCall,
+    RunningCalls,
+    UsedCalls,
+    answered_numbers,
+    raising_calls,
+    running_call,
+)
 from stream_protocol.adk._steering_events import (
     CONTEXT_KEY,
     METADATA_KEY,

@@ -18,6 +18,21 @@ _MAX_DEPTH: Final = 32
 """The most nested levels of arguments that are compared by value. Deeper levels are compared by ``repr``."""
 
 
+class CallReference(NamedTuple):
+    """A call as code inside it knows the call, or as another event names it."""
+
+    id: str | None
+    """ADK's id. Several calls may have it."""
+    name: str = ""
+    """The tool; empty if unknown."""
+    author: str = ""
+    """The agent that made the call; empty if unknown."""
+    branch: str | None = ""
+    """The branch of that agent; empty if unknown."""
+    number: int | None = None
+    """The position of the call among the calls with its id in their event; ``None`` if unknown."""
+
+
 @dataclass(slots=True, eq=False)
 class KnownCall:
     """A call, which may have several ids in ADK."""
@@ -31,6 +46,8 @@ class KnownCall:
     """The arguments; ``None`` until they are complete."""
     run: int = -1
     """The number of the run whose complete event has the call."""
+    number: int = 0
+    """The position of the call among the calls with its id in their event."""
     responses: int = 0
     """The number of the call's function responses, without placeholders."""
     approvals: int = 0

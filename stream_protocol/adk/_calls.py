@@ -1,34 +1,52 @@
-"""Find the call to which a function response, an approval or a user's answer belongs, live and in stored events.
+"""Find the call to which a response, an approval, an answer or an event of a running tool belongs, live and stored.
 
 An id is not enough. An id can come again while its first call still waits: in the same event, or in an event of another
 agent. So the search also uses the call's complete event, and the number of the call's responses. It uses neither
 fragments nor sent chunks, because stored events have neither.
 """
 
-import hashlib
-import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stream_protocol.adk._adk_requests import confirmed_call
 from stream_protocol.adk._call_ids import CallIds
-from stream_protocol.adk._call_index import CallRank, CallsUnderId, KnownCall, OpenCalls, SpeakerKey
+from stream_protocol.adk._call_index import CallRank, CallReference, CallsUnderId, KnownCall, OpenCalls, SpeakerKey
+
+if TYPE_CHECKING:
+    from stream_protocol.adk._facts import EventFacts, Result
 
 
 class Answered(NamedTuple):
     """The call of a function response."""
 
     call: KnownCall | None
-    """The call that the response answers; ``None`` if no event of the message has the call."""
-    is_placeholder: bool
+    """The call that the response answers; ``None`` if no event of the message has the call.
+
+    For the answer to an approval request, this is the call that needs approval; ``None`` if a newer request followed.
+    """
+    is_placeholder: bool = False
     """True if the response is only a placeholder, because the call waits."""
+    is_approval: bool = False
+    """True if the response answers an approval request."""
+
+
+def outer_calls(branch: str | None) -> Iterator[CallReference]:
+    """Yield the calls inside which an event with this branch happened, from the outermost to the innermost.
+
+    ADK adds ``<tool>@<call id>`` to the branch of the agent that made the call.
+    """
+    links = (branch or "").split(".")
+    for place, link in enumerate(links):
+        name, _, call_id = link.rpartition("@")
+        if call_id:
+            yield CallReference(call_id, name, branch=".".join(links[:place]) or None)
 
 
 class KnownCalls:
     """The calls of a message. Finds the call that a later event means."""
 
-    __slots__ = ("_asked", "_changed", "_event", "_ids", "_mentioned", "_open", "_run", "_same_id")
+    __slots__ = ("_asked", "_changed", "_counts", "_event", "_ids", "_mentioned", "_open", "_run", "_same_id")
 
     def __init__(self, ids: CallIds) -> None:
         self._ids = ids
@@ -42,6 +60,8 @@ class KnownCalls:
         """The newest event."""
         self._mentioned: list[KnownCall] = []
         """The calls that the newest event has mentioned so far."""
+        self._counts = Counter[CallsUnderId]()
+        """The number of calls in the newest event with each id."""
         self._changed: list[tuple[KnownCall, Sequence[CallsUnderId]]] = []
         """Calls whose rank has changed, with the indexes that must be updated before the next lookup."""
 
@@ -73,11 +93,6 @@ class KnownCalls:
             known.same_id.append(calls)
             self._changed.append((known, (calls,)))
 
-    def by_id(self, adk_id: str) -> list[KnownCall]:
-        """Return the calls for which ADK has used the id, in their order."""
-        calls = self._same_id.get(adk_id)
-        return [*calls.numbers] if calls is not None else []
-
     def complete(self, event: object, known: KnownCall, name: str, args: dict[str, Any]) -> None:
         """Store the name and the arguments of a call.
 
@@ -87,6 +102,8 @@ class KnownCalls:
         self._open.name(known)
         self._changed.append((known, known.same_id))
         if event is not None:
+            self._begin_event(event)
+            known.number = self._count(known)
             self._mention(event, known)
 
     def add_call(
@@ -99,52 +116,56 @@ class KnownCalls:
         *,
         shown: bool = True,
     ) -> KnownCall | None:
-        """Add a complete call and return it; ``None`` if it repeats an earlier call. ``shown``: as for ``new``."""
-        if self.find_duplicate(event, speaker, adk_id, name, args) is not None:
-            return None
-        known = self.new(adk_id, speaker, shown=shown)
-        self.complete(event, known, name, args)
-        return known
+        """Add a complete call and return it; ``None`` if it repeats an earlier call. ``shown``: as for ``new``.
 
-    def add_confirmation(
-        self, speaker: SpeakerKey, approval_id: str, args: dict[str, Any], *, shown: bool = True
-    ) -> KnownCall:
-        """Process ADK's ``adk_request_confirmation``, and return the call that needs approval.
-
-        Adds the call if no event has had it. ``shown``: as for ``new``.
-        """
-        original = confirmed_call(args)
-        known = self.resolve_confirmation(speaker, original)
-        if known is None:
-            known = self.new(original.get("id"), speaker, shown=shown)
-            self.complete(None, known, original.get("name", ""), original.get("args", {}))
-        self.request_approval(approval_id, known)
-        return known
-
-    def find_duplicate(
-        self, event: object, speaker: SpeakerKey, adk_id: str | None, name: str, args: dict[str, Any]
-    ) -> KnownCall | None:
-        """Return the call that a complete call repeats; ``None`` if there is none.
-
-        That is a call without a response, from an earlier event of the same run, with the same speaker, tool and
-        arguments.
+        The repeated call is from an earlier event of the same run, and has the same speaker, tool and arguments, and no
+        response.
         """
         self._begin_event(event)
-        calls = self._find(adk_id)
-        if calls is None:
-            return None
 
         def key(rank: CallRank) -> tuple[()] | None:
             is_same = (rank.speaker, rank.run) == (speaker, self._run)
             return () if is_same and not rank.mentioned and not rank.responses else None
 
-        known = calls.first_equal(name, args, key)
-        if known is not None:
-            self._mention(event, known)
+        calls = self._find(adk_id)
+        repeated = None if calls is None else calls.first_equal(name, args, key)
+        if repeated is not None:
+            self._count(repeated)
+            self._mention(event, repeated)
+            return None
+        known = self.new(adk_id, speaker, shown=shown)
+        self.complete(event, known, name, args)
         return known
 
-    def resolve_confirmation(self, speaker: SpeakerKey, original: dict[str, Any]) -> KnownCall | None:
-        """Return the call of a confirmation request. ``original``: the result of ``confirmed_call``."""
+    def request_approval(
+        self, speaker: SpeakerKey, approval_id: str, args: dict[str, Any], *, shown: bool = True
+    ) -> KnownCall:
+        """Process ADK's ``adk_request_confirmation``, and return the call that needs approval.
+
+        Adds the call if no event has had it. A later request for the call replaces the earlier request. ``args``: the
+        arguments of the request. ``shown``: as for ``new``.
+        """
+        original = confirmed_call(args)
+        known = self.find_requester(speaker, original) or self.new(original.get("id"), speaker, shown=shown)
+        if known.args is None:
+            self.complete(None, known, original.get("name", ""), original.get("args", {}))
+        self._asked[approval_id] = known
+        known.approval_id, known.decided = approval_id, False
+        if known.opened is None:  # the call had a response that looked like a result, but its tool has not run
+            self._open.add(known)
+        self._changed.append((known, known.same_id))
+        return known
+
+    def _count(self, known: KnownCall) -> int:
+        """Count a call of the newest event, and return the number of earlier calls of the event with its id."""
+        number = max((self._counts[calls] for calls in known.same_id), default=0)
+        for calls in known.same_id:
+            self._counts[calls] += 1
+        return number
+
+    def find_requester(self, speaker: SpeakerKey, original: dict[str, Any]) -> KnownCall | None:
+        """Return the call for which ADK asks the user. ``original``: its ``id``, and its ``name`` and ``args`` if the
+        request has them."""
         calls = self._find(original.get("id"))
         if calls is None:
             return None
@@ -158,36 +179,40 @@ class KnownCalls:
         self._changed.append((known, known.same_id))
         return known
 
-    def request_approval(self, approval_id: str, known: KnownCall) -> None:
-        """Store that the user was asked to approve the call. ``approval_id``: the id of the request."""
-        self._asked[approval_id] = known
-        known.approval_id, known.decided = approval_id, False
-        if known.opened is None:  # the call had a response that looked like a result, but its tool has not run
-            self._open.add(known)
-        self._changed.append((known, known.same_id))
-
-    def resolve_approval(self, approval_id: str | None) -> KnownCall | None:
-        """Return the call whose newest approval request has this id. Ids of older requests are ignored."""
-        known = self._asked.get(approval_id or "")
-        return known if known is not None and known.approval_id == approval_id else None
-
-    def decide(self, known: KnownCall) -> None:
-        """Store that the user has answered the approval request. The next response to the call's id is for this
-        call."""
-        known.decided = True
-        self._changed.append((known, known.same_id))
+    def read_result(self, facts: "EventFacts", result: "Result") -> Answered:
+        """Find the call that a result in an event answers, and count the result: see ``resolve_response``."""
+        speaker = None if facts.in_users_name else facts.speaker
+        waits = result.waits_for is not None
+        return self.resolve_response(facts.event, speaker, result.answered, is_placeholder=waits, by_user=facts.by_user)
 
     def resolve_response(
-        self, event: object, speaker: SpeakerKey | None, adk_id: str | None, name: str, *, is_placeholder: bool = False
+        self,
+        event: object,
+        speaker: SpeakerKey | None,
+        reference: CallReference,
+        *,
+        is_placeholder: bool = False,
+        by_user: bool = False,
     ) -> Answered:
         """Find the call that a function response answers, and count the response. See ``find_answered`` for the rules.
 
-        ``speaker``: the author of the response; ``None`` for the user. ``is_placeholder``: the event marks the
-        response's id as waiting.
+        The answer to an approval request is no response of the call. After the user's answer, the next response to the
+        call's id is for this call. Answers to older requests are ignored. ``speaker``: the author of the response;
+        ``None`` for the user, and for results that ADK stores in the user's name. ``reference``: the response's id and
+        name, and the number of the call, if the event has it. ``is_placeholder``: the event marks the response's id as
+        waiting. ``by_user``: the user has sent the response.
         """
+        adk_id = reference.id
+        if adk_id and (asked := self._asked.get(adk_id)) is not None:
+            if asked.approval_id != adk_id:
+                return Answered(None, is_approval=True)
+            if by_user:
+                asked.decided = True
+                self._changed.append((asked, asked.same_id))
+            return Answered(asked, is_approval=True)
         if not adk_id:
             self.begin_run()  # so that later calls are not taken for repetitions
-        known = self.find_answered(event, speaker, adk_id, name, is_placeholder=is_placeholder)
+        known = self.find_answered(event, speaker, reference, is_placeholder=is_placeholder)
         if known is None:
             return Answered(None, is_placeholder)
         # ADK asks for approval of only one of several calls with one id. The others have results.
@@ -202,7 +227,7 @@ class KnownCalls:
         return Answered(known, is_placeholder)
 
     def find_answered(
-        self, event: object, speaker: SpeakerKey | None, adk_id: str | None, name: str, *, is_placeholder: bool
+        self, event: object, speaker: SpeakerKey | None, reference: CallReference, *, is_placeholder: bool
     ) -> KnownCall | None:
         """Find the call that a function response answers, as ``resolve_response`` does, without counting the response.
 
@@ -211,13 +236,16 @@ class KnownCalls:
         calls that the user has just approved or denied. Next come calls with the fewest responses, or with the fewest
         placeholders if the response is a placeholder. The oldest call comes first among equal calls. If a call has its
         response, it takes no response of another tool: such a response belongs to an earlier message. An unknown id
-        belongs to the oldest call of the tool that came without an id.
+        belongs to the oldest call of the tool that came without an id. ``reference``: as for ``resolve_response``.
         """
+        adk_id, name, _, _, number = reference
         self._begin_event(event)
         if not adk_id:
             return self._open.oldest(speaker, name)
         if adk_id not in self._same_id and (nameless := self._open.oldest(speaker, name, lacks_id=True)) is not None:
             self.alias(adk_id, nameless)
+        if number is not None and speaker is not None:
+            return self.find(CallReference(adk_id, name, *speaker[:2], number))
         if (calls := self._find(adk_id)) is None:
             return None
 
@@ -228,6 +256,38 @@ class KnownCalls:
 
         known = (calls.first(key, speaker) if speaker is not None else None) or calls.first(key)
         return None if known is None or (known.responses and _differ(known.name, name)) else known
+
+    def find(
+        self,
+        reference: CallReference,
+        is_settled: Callable[[KnownCall], bool] = lambda known: known.opened is None,
+        *,
+        event: object = None,
+    ) -> KnownCall | None:
+        """Find the call in which something happens: its tool runs, raises or sends data, or an agent runs inside it.
+
+        Several calls may have the id. Calls with the values of the reference come first: tool, author, branch, number.
+        Next come calls that ``event`` has mentioned, and then calls that are not settled. Of these, an approved call
+        comes first, and then the oldest. If all calls are settled, the newest is returned.
+        """
+        adk_id, name, author, branch, number = reference
+
+        def order(numbered: tuple[int, KnownCall]) -> tuple[bool | int, ...]:
+            place, known = numbered
+            settled = is_settled(known)
+            return (
+                _differ(known.name, name),
+                author not in ("", known.speaker[0]),
+                branch not in ("", known.speaker[1]),
+                number not in (None, known.number),
+                event is None or event is not self._event or not known.mentioned,
+                settled,
+                not settled and not known.decided,
+                -place if settled else place,
+            )
+
+        calls = self._same_id.get(adk_id or "")
+        return None if calls is None else min(enumerate(calls.numbers), key=order)[1]
 
     def _find(self, adk_id: str | None) -> "CallsUnderId | None":
         self._update()
@@ -243,6 +303,7 @@ class KnownCalls:
         """Forget which calls earlier events have mentioned."""
         if event is not self._event:
             self._event = event
+            self._counts.clear()
             for known in self._mentioned:
                 known.mentioned = False
                 self._changed.append((known, known.same_id))
@@ -254,48 +315,6 @@ class KnownCalls:
             known.mentioned = True
             self._mentioned.append(known)
         self._changed.append((known, known.same_id))
-
-
-class ToolUse(NamedTuple):
-    """A tool execution: the call as the model made it."""
-
-    agent: str
-    branch: str | None
-    call_id: str
-    confirmed: bool
-    """True if the user has confirmed the call. ADK then runs the tool again under the same id."""
-    tool: str
-    args: Mapping[str, Any]
-    """The arguments as plain JSON."""
-
-
-class UsedCalls:
-    """Names for tool executions. If a run is executed again, its calls get the same names again.
-
-    Some providers number the calls of each response from 0, so an id can belong to several calls of a run. As in
-    ``KnownCalls``, calls differ if their speakers, tools or arguments differ. Equal calls are numbered in their order.
-
-    The names are stored. ``names_by_id``: True if an older release began the run. That release named the first call
-    with an id by the id alone.
-    """
-
-    def __init__(self, *, names_by_id: bool = False) -> None:
-        self._names_by_id = names_by_id
-        self._uses = Counter[str]()
-
-    def name(self, use: ToolUse) -> str:
-        """Return the name of the next execution with these values."""
-        phase = "confirmed" if use.confirmed else "called"
-        if self._names_by_id:
-            name = f"tool/{use.call_id}/{phase}"
-            self._uses[name] += 1
-            if self._uses[name] == 1:
-                return name
-        asked = json.dumps([use.tool, use.args], sort_keys=True)
-        digest = hashlib.sha256(asked.encode()).hexdigest()[:16]
-        name = f"tool/{use.agent}/{use.branch or ''}/{use.call_id}/{phase}/{digest}"
-        self._uses[name] += 1
-        return f"{name}/{self._uses[name]}"
 
 
 def _differ(first: str, second: str) -> bool:

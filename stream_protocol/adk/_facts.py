@@ -8,12 +8,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from stream_protocol.adk._adk_requests import CallKind
-from stream_protocol.adk._call_index import SpeakerKey
+from stream_protocol.adk._call_index import CallReference, SpeakerKey
 
 if TYPE_CHECKING:
     from google.adk.events import Event
     from google.genai import types
-
 USER: Final = "user"
 """The author of the user's events, and of the results that ADK stores with the user as author."""
 
@@ -116,6 +115,13 @@ class Result(NamedTuple):
     signature: bytes | None = None
     nested: NestedEvents | None = None
     """The events of the agent that ran inside the call; ``None`` if the response has none."""
+    number: int | None = None
+    """The number of the answered call, if the event has it. See ``CallReference``."""
+
+    @property
+    def answered(self) -> CallReference:
+        """The answered call, as the response names it."""
+        return CallReference(self.id, self.name, number=self.number)
 
 
 class ProviderCall(NamedTuple):
@@ -287,7 +293,7 @@ class StateChange(NamedTuple):
 class NestedEvent(NamedTuple):
     """An event of an agent that runs inside a tool call. The outer session does not store it."""
 
-    call_id: str
+    call: CallReference
     event: Any
     """The event, or its JSON."""
 

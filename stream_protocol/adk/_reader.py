@@ -13,9 +13,10 @@ from stream_protocol.adk._facts import CODE_EXECUTION, USER, EventFacts
 from stream_protocol.adk._failures import reports_error, told_reason
 from stream_protocol.adk._grounding import read_grounding
 from stream_protocol.adk._live_events import is_live_sound, without_sound
-from stream_protocol.adk._nested_events import nested_event, nested_events
+from stream_protocol.adk._nested_events import carried_event, nested_events
 from stream_protocol.adk._posted_events import POSTED_KEY, posted_kind
 from stream_protocol.adk._relayed_events import DATA_TAGS, unwrap_a2a
+from stream_protocol.adk._running_calls import answered_number
 from stream_protocol.adk._steering_events import steering_id, steering_mark_id
 
 if TYPE_CHECKING:
@@ -229,7 +230,8 @@ def _read_response(response: "types.FunctionResponse", event: "Event", signature
         tuple([_read_file(part, event, None) for part in response.parts or ()]),
         bool(response.will_continue),
         signature,
-        nested_events(event, call_id),
+        nested_events(event, response),
+        answered_number(event, response),
     )
 
 
@@ -299,7 +301,7 @@ def _fragment_reports(event: "Event", fields: dict[str, Any]) -> tuple[facts.Rep
     ``actions``, which are read.
     """
     if (metadata := fields["custom_metadata"]) and POSTED_KEY in metadata and (kind := posted_kind(event)) is not None:
-        nested = nested_event(metadata)
+        nested = carried_event(event)
         return facts.Posted(kind), *(() if nested is None else [nested]), *_actions(fields["actions"].__dict__)
     speech = fields["output_transcription"]
     if speech is None and not fields["error_code"] and not fields["error_message"]:

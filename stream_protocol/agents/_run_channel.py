@@ -103,6 +103,7 @@ def posted_event(context: Context, kind: str, actions: EventActions) -> Event:
     return Event(
         author=context.agent_name,
         invocation_id=context.invocation_id,
+        branch=context._invocation_context.branch,  # noqa: SLF001 - the public method copies the context
         partial=True,
         actions=actions,
         custom_metadata={POSTED_KEY: kind},

@@ -12,7 +12,7 @@ from google.adk.agents.context import Context
 from google.adk.events import Event, EventActions
 from google.adk.events.ui_widget import UiWidget
 
-from stream_protocol.adk import POSTED_WIDGETS
+from stream_protocol.adk import POSTED_WIDGETS, running_call
 from stream_protocol.agents._agent_helpers import DataPart, check_part_name
 from stream_protocol.agents._run_channel import CallScope, posted_event, scope_of
 from stream_protocol.stream import DATA_WIDGET_PROVIDER, PROGRESS_PART
@@ -163,10 +163,13 @@ def _progress_sender(context: Context) -> Callable[[dict[str, Any]], None] | Non
 
 
 def _send_progress(scope: CallScope | None, shown: Context, call_id: str, data: dict[str, Any]) -> None:
-    widget = _widget(f"{PROGRESS_PART}:{call_id}", {"name": PROGRESS_PART, "id": call_id, "data": data})
+    call = running_call(shown)
+    number = {"number": call.reference.number} if call is not None and call.reference.number else {}
+    widget_id = ":".join((PROGRESS_PART, call_id, *map(str, number.values())))
+    widget = _widget(widget_id, {"name": PROGRESS_PART, "id": call_id, **number, "data": data})
     _store(shown, widget)
     if scope is not None:
-        scope.channel.post_newest(call_id, lambda: _posted(shown, widget))
+        scope.channel.post_newest(call_id if call is None else call.key, lambda: _posted(shown, widget))
 
 
 def _check_number(name: str, value: object) -> None:

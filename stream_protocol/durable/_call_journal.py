@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dbos import DBOS
 
@@ -19,7 +19,7 @@ from stream_protocol.adk import UsedCalls
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
 
-    from stream_protocol.adk import ToolUse
+    from stream_protocol.adk import CallReference
     from stream_protocol.durable._workflows import Workflows
 
 
@@ -65,9 +65,9 @@ class CallJournal:
         self._model_calls[name] += 1
         return f"{name}/{self._model_calls[name]}"
 
-    def tool_call(self, use: ToolUse) -> str:
+    def tool_call(self, call: CallReference, args: Any, *, confirmed: bool) -> str:
         """Return the name of the next tool call with these values: see ``UsedCalls``."""
-        return self._used.name(use)
+        return self._used.name(call, args, confirmed=confirmed)
 
     async def kept(self, name: str) -> str | None:
         """Return the result of a call from an earlier execution; ``None`` if there is none."""

@@ -10,7 +10,7 @@ from google.adk.events import EventActions
 from google.genai import types
 from pydantic_core import to_jsonable_python
 
-from stream_protocol.adk import ToolUse
+from stream_protocol.adk import RunningCalls, running_call
 from stream_protocol.durable._call_journal import UnfinishedCallError, current_calls
 from stream_protocol.serving.adk_runner import current_nested_call
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from google.adk.tools import BaseTool, ToolContext
 
+    from stream_protocol.durable._call_journal import CallJournal
     from stream_protocol.serving.adk_runner import NestedCall
 
 UNFINISHED_TEXT: Final = (
@@ -45,10 +46,10 @@ def durable_tool(tool: BaseTool, idempotent: Collection[str]) -> BaseTool:
     """
 
     async def run_async(*, args: dict[str, Any], tool_context: ToolContext) -> Any:
-        calls, call_id = current_calls(), tool_context.function_call_id
-        if calls is None or call_id is None:
+        calls = current_calls()
+        if calls is None or tool_context.function_call_id is None:
             return await tool.run_async(args=args, tool_context=tool_context)
-        name = calls.tool_call(_use(tool, call_id, args, tool_context))
+        name = _name(calls, tool, args, tool_context)
         nested = current_nested_call()
         if (kept := await calls.kept(name)) is not None:
             return _restore_result(json.loads(kept), tool_context, nested)
@@ -76,31 +77,16 @@ def durable_tool(tool: BaseTool, idempotent: Collection[str]) -> BaseTool:
     return durable
 
 
-def _use(tool: BaseTool, call_id: str, args: dict[str, Any], tool_context: ToolContext) -> ToolUse:
-    return ToolUse(
-        agent=tool_context.agent_name,
-        branch=tool_context._invocation_context.branch,  # noqa: SLF001 - no public access
-        call_id=call_id,
-        confirmed=tool_context.tool_confirmation is not None,
-        tool=tool.name,
-        args=to_jsonable_python(_model_args(tool, call_id, args, tool_context), fallback=str),
-    )
+def _name(calls: CallJournal, tool: BaseTool, args: dict[str, Any], tool_context: ToolContext) -> str:
+    """Return the name of the tool's execution.
 
-
-def _model_args(tool: BaseTool, call_id: str, args: dict[str, Any], tool_context: ToolContext) -> dict[str, Any]:
-    """Return the arguments that the model sent.
-
-    The tool's current arguments cannot be used, because callbacks may change them differently in each execution.
+    It depends on the arguments that the model sent. Callbacks may change the tool's arguments differently in each
+    execution.
     """
-    newest: dict[str, Any] | None = None
-    for event in reversed(tool_context.session.events):
-        for call in event.get_function_calls():
-            if call.id == call_id and call.name == tool.name:
-                model_args = call.args or {}
-                if model_args == args:
-                    return args
-                newest = model_args if newest is None else newest
-    return args if newest is None else newest
+    # Our plugin does not see agents of an `AgentTool` without plugins.
+    call = running_call(tool_context) or RunningCalls().start(tool_context, tool.name, args)
+    model_args = to_jsonable_python(call.args, fallback=str)
+    return calls.tool_call(call.reference, model_args, confirmed=tool_context.tool_confirmation is not None)
 
 
 def _to_json(result: Any, tool_context: ToolContext, nested: NestedCall | None) -> str:

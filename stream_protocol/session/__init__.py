@@ -20,8 +20,7 @@ Where to change what:
 - ``_edited_messages``: plans a user message; decides which turns an edit removes from the chat and the prompt.
 - ``_stored_responses``: finds the stored response for a retried request.
 - ``_request_plans``: the results of planning.
-- ``_submitted_answers``: matches approvals and tool outputs with pending calls; refuses others with 409.
-- ``_answer_checks``: checks user input and credentials before ADK gets them.
+- ``_submitted_answers``: matches approvals and tool outputs with pending calls; checks input and credentials.
 - ``_schema_checks``: checks user input against JSON schemas.
 - ``_schema_costs``: limits the work of a schema check.
 - ``_idempotency_key``: recognises equal requests.
@@ -42,7 +41,6 @@ Where to change what:
 """
 
 from stream_protocol.adk import CONTEXT_KEY, METADATA_KEY
-from stream_protocol.session._answer_checks import CREDENTIAL_PROVIDED
 from stream_protocol.session._client_history import HistoryMode, restore_client_history
 from stream_protocol.session._decisions import AttemptedDecisions, Decision, attempted_decisions
 from stream_protocol.session._edited_messages import TruncatedHistory
@@ -73,6 +71,7 @@ from stream_protocol.session._run_input import (
 )
 from stream_protocol.session._run_output import RunOutput, for_client_only, unshown_events
 from stream_protocol.session._storable_events import make_storable, storable_json, storable_state
+from stream_protocol.session._submitted_answers import CREDENTIAL_PROVIDED
 from stream_protocol.session._thought_signatures import repair_thought_signatures
 from stream_protocol.session._user_message import artifact_path, steering_content, user_message
 from stream_protocol.session._versions import MessageVersions, message_versions, rewind_to_choose

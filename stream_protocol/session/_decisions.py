@@ -52,13 +52,13 @@ def decision(call: StoredCall, response: dict[str, Any]) -> Decision:
             confirmed = confirmed_call(call.args)
             kind: DecisionKind = "approve" if response.get("confirmed") is True else "deny"
             return Decision(
-                kind=kind, call_id=call.call_id, tool=confirmed.get("name", ""), arguments=confirmed.get("args", {})
+                kind=kind, call_id=call.known.id, tool=confirmed.get("name", ""), arguments=confirmed.get("args", {})
             )
         case CallKind.CREDENTIAL:
             kind = "sign-in"
         case CallKind.INPUT | CallKind.CLIENT_TOOL:
             kind = "answer"
-    return Decision(kind=kind, call_id=call.call_id, tool=call.name, arguments=call.args)
+    return Decision(kind=kind, call_id=call.known.id, tool=call.name, arguments=call.args)
 
 
 def attempted_decisions(request: ChatRequest, transcript: Transcript) -> AttemptedDecisions:

@@ -4,14 +4,14 @@ ADK stores only complete events. A run may have streamed text that no complete e
 stopped, the session does not show this, and some calls have no response.
 """
 
-from collections.abc import Collection, Container, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, Final
 
 from google.adk.events import Event
 from google.genai import types
 
-from stream_protocol.adk import ABORTED, USER, a2a_markers, reports_error, told_reason
+from stream_protocol.adk import ABORTED, USER, CallReference, a2a_markers, reports_error, told_reason
 from stream_protocol.session._run_output import RunOutput, event_like
 from stream_protocol.session.transcript import (
     EVENT_INTERVAL,
@@ -58,16 +58,15 @@ def completing_events(
     return added
 
 
-def tool_failure_events(transcript: Transcript, call_ids: Collection[str], *, run_failed: bool) -> list[Event]:
+def tool_failure_events(transcript: Transcript, raised: Iterable[CallReference], *, run_failed: bool) -> list[Event]:
     """Return the events to append after a run in which the tools of these calls raised. ADK stores no response for
     them.
 
     ``transcript``: the complete session. A call gets no event if an app's callback has responded since. ``run_failed``:
     True if the exception ended the run. The events then have an error code, like ADK's own event.
     """
-    turn = transcript.current
-    newest = {call.call.id: call for call in turn.calls if call.call.id in call_ids} if turn is not None else {}
-    unanswered = sorted((call for call in newest.values() if not call.responses), key=lambda call: call.index)
+    turn, found = transcript.current, {transcript.find_call(reference) for reference in raised}
+    unanswered = [call for call in (turn.calls if turn is not None else ()) if call in found and not call.responses]
     last, events = transcript.stored[-1], list[Event]()
     code_and_message = (
         (last.error_code, last.error_message) if _reports_outcome(last, "error") else (RUN_FAILED_CODE, None)
@@ -135,12 +134,16 @@ def _missing_responses(
     ``hidden``: ids of stored events that the client was not shown. If only hidden events respond to a client tool's
     call, the call counts as unanswered. ``failed``: the client's ids of calls whose tools raised.
     """
-    delegated = {event.isolation_scope for event in turn.stored}
+    delegated = {(event.isolation_scope, event.author) for event in turn.stored}
     unanswered = (
         call
         for call in turn.calls
         if not (call.has_placeholder or _is_answered(call, hidden))
-        and (closes_pending or call.known.id in failed or (call.kind is None and call.call.id not in delegated))
+        and (
+            closes_pending
+            or call.known.id in failed
+            or (call.kind is None and (call.call.id, call.name) not in delegated)
+        )
     )
     for _, calls in groupby(unanswered, key=lambda call: call.index):
         texts = [(call, TOOL_FAILED_TEXT if call.known.id in failed else error_text) for call in calls]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import compress
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -20,7 +21,7 @@ from stream_protocol.adk import REQUEST_CONFIRMATION, REQUEST_INPUT, unrepresent
 from stream_protocol.wire import StreamProtocolError, UnrepresentableValueError, json_value, short_json
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Mapping, Sequence
 
     from google.adk.events import Event
 
@@ -35,12 +36,12 @@ _NUL: Final = re.compile(rb"((?<!\\)(?:\\\\)*)\\u0000")
 """U+0000 in JSON text, after any escaped backslashes. PostgreSQL cannot store it."""
 
 
-def make_storable(event: Event, state_writers: Mapping[str, Collection[str]]) -> list[str]:
+def make_storable(event: Event, state_writers: Mapping[str, Sequence[bool]]) -> list[str]:
     """Replace the event's values by plain JSON, in place. Return a problem text for each value without a JSON form.
 
     If a tool result has no JSON form, the call gets an error. If a tool wrote such a value to the state, its call gets
-    an error too. Other values without a JSON form are left out. ``state_writers``: state key -> the ids of the calls
-    that wrote the key, as far as they are known.
+    an error too. Other values without a JSON form are left out. ``state_writers``: state key -> True for each response
+    of the event whose call wrote the key.
     """
     problems: list[str] = []
     responses = event.get_function_responses()
@@ -53,8 +54,7 @@ def make_storable(event: Event, state_writers: Mapping[str, Collection[str]]) ->
                 response.response = {"error": problems[-1]}
     for key, refusal in _take_unstorable(event.actions.state_delta).items():
         value = f"the state key {short_json(key)} to a value that cannot be stored. {refusal}"
-        writers = state_writers.get(key, ())
-        blamed = [response for response in responses if response.id in writers] or responses
+        blamed = [*compress(responses, state_writers.get(key, ()))] or responses
         for response in blamed:
             problems.append(f"The tool {response.name} set {value}")
             response.response = {"error": problems[-1]}

@@ -6,6 +6,7 @@ from typing import Any, Final, Literal
 from stream_protocol.adk import (
     ApprovalNote,
     Blob,
+    CallReference,
     Compaction,
     EventFacts,
     File,
@@ -69,7 +70,7 @@ class EventActions:
     def write_posted(self, facts: EventFacts) -> None:
         """Write the widgets of a posted event."""
         for report in facts.reports:
-            if isinstance(report, Widget) and self._write_widget(report):
+            if isinstance(report, Widget) and self._write_widget(report, facts):
                 self._posted = self._posted or {}
                 self._posted[report.id] = report.payload
 
@@ -85,7 +86,7 @@ class EventActions:
                 case Transfer(agent):
                     self._sink.data("adk-agent", _without_none({"agent": agent, "from": facts.speaker[0]}))
                 case Widget() if report.id not in newest or report is newest[report.id]:
-                    _ = self._write_widget(report)
+                    _ = self._write_widget(report, facts)
                 case StateChange(delta) if keys := self._settings.options["send_state"]:
                     _write_state(self._sink, delta, keys)
 
@@ -105,14 +106,14 @@ class EventActions:
             if widget_id in self._posted
         }
 
-    def _write_widget(self, widget: Widget) -> bool:
+    def _write_widget(self, widget: Widget, facts: EventFacts) -> bool:
         """Write the part of a widget. Return True if the part stays in the message."""
         payload = widget.payload
         match payload:
             case {"name": str(name), "data": value} if widget.provider == DATA_WIDGET_PROVIDER:
                 own_id = payload.get("id")
                 if name == PROGRESS_PART:
-                    return self._write_progress(own_id, value)
+                    return self._write_progress(payload, facts)
                 transient = payload.get("transient") is True
                 data_id = own_id if isinstance(own_id, str) else None
                 self._sink.data(name, json_value(value, lossy=True), data_id=data_id, transient=transient)
@@ -122,10 +123,17 @@ class EventActions:
                 self._sink.data("adk-ui-widget", value, data_id=widget.id)
                 return True
 
-    def _write_progress(self, adk_id: Any, value: Any) -> bool:
-        """Write the progress of a call under its id in the client. Return False if the client has no such call."""
-        call = self._registry.find(adk_id) if isinstance(adk_id, str) else None
-        if call is None or not call.is_shown or not isinstance(value, dict):
+    def _write_progress(self, payload: dict[str, Any], facts: EventFacts) -> bool:
+        """Write the progress of a call under its id in the client. Return False if the client has no such call.
+
+        The payload has the call's number if the call is not the first with its id in its event. See ``CallReference``.
+        """
+        adk_id, value, (author, branch, _) = payload.get("id"), payload["data"], facts.speaker
+        if not isinstance(adk_id, str) or not isinstance(value, dict):
+            return False
+        reference = CallReference(adk_id, "", author, branch, payload.get("number", 0))
+        call = self._registry.find(reference, event=facts.event)
+        if call is None or not call.is_shown:
             return False
         self._sink.data(PROGRESS_PART, {"toolCallId": call.id, **json_value(value, lossy=True)}, data_id=call.id)
         return True

@@ -205,7 +205,7 @@ class EventWriter(Generic[T]):
                 case Call():
                     self._calls.add_complete(facts, speaker, part, call_ids, is_nested=True)
                 case Result():
-                    self.responses.add_response(facts, part, speaker.key)
+                    self.responses.add_response(facts, part)
         self.summary.add(facts, has_content=bool(facts.parts), any_shown=self.steps.response_has_content)
         speaker.end_response()
 
@@ -363,7 +363,7 @@ class EventWriter(Generic[T]):
                     self._calls.add_complete(facts, speaker, part, call_ids)
                     continue
                 case Result():
-                    self.responses.add_response(facts, part, speaker.key)
+                    self.responses.add_response(facts, part)
                 case _:
                     self._add_whole(speaker, part, facts)
             if part.signature:

@@ -15,12 +15,15 @@ from stream_protocol.adk import (
     Call,
     CallKind,
     CallPiece,
+    CallReference,
     EventFacts,
     ProviderCall,
+    SpeakerKey,
     confirmed_call,
     credential_input,
     noted_approval,
     noted_title,
+    outer_calls,
 )
 from stream_protocol.stream._data_parts import write_approval
 from stream_protocol.stream._options import Settings
@@ -104,14 +107,16 @@ class FunctionCalls:
             self._request_approval(event, speaker, adk_id or "", args)
             return
         if kind is CallKind.CREDENTIAL:
-            self._await_credential(args)
+            self._await_credential(facts, args)
         if call is None:
-            if self._registry.known.find_duplicate(event, speaker.key, adk_id, name, args) is not None:
+            known = self._registry.known.add_call(event, speaker.key, adk_id, name, args)
+            if known is None:
                 return
-            call = self._registry.new(adk_id, speaker.key)
-        elif adk_id:
-            self._registry.known.alias(adk_id, call.known)
-        self._registry.known.complete(event, call.known, name, args)
+            call = self._registry.of(known)
+        else:
+            if adk_id:
+                self._registry.known.alias(adk_id, call.known)
+            self._registry.known.complete(event, call.known, name, args)
         if adk_id:
             speaker.calls_by_id[adk_id] = call
         speaker.remove_call(call)
@@ -134,36 +139,31 @@ class FunctionCalls:
         A confirmation is never shown as a separate call, even if it is streamed or the model invented it.
         """
         original = confirmed_call(args)
-        call = self._registry.shown(self._registry.known.resolve_confirmation(speaker.key, original))
-        if call is None:
-            call = self._registry.new(original.get("id"), speaker.key)
+        call = self._registry.of(self._registry.known.request_approval(speaker.key, approval_id, args))
         if not call.is_shown:
             call.reveal()
             self._show(event, speaker, call, call.name or original.get("name", ""))
         if call.state is CallState.INPUT_STREAMING:
-            self._registry.known.complete(None, call.known, original.get("name", ""), original.get("args", {}))
             self._complete_input(call, original.get("args", {}))
         note = noted_approval(event, original.get("id"))
-        self._registry.request_approval(approval_id, call, note if self._settings.client.major == 7 else NO_NOTE)
+        self._registry.request_approval(call, note if self._settings.client.major == 7 else NO_NOTE)
         write_approval(self._sink, call.id, note, self._settings)
 
     def _hold_outer_calls(self, facts: EventFacts) -> None:
         """Let the outer calls wait while a node inside them asks the user, because these calls have not ended.
 
-        The node's branch names the outer calls: ``<tool>@<call id>``, from the outermost to the innermost. A call that
-        delegates to a task-mode agent does not wait, because its result may come several turns later. Such a call got
-        an interim output with the first event of its agent.
+        A call that delegates to a task-mode agent does not wait, because its result may come several turns later. Such
+        a call got an interim output with the first event of its agent.
         """
-        for link in (facts.speaker[1] or "").split("."):
-            call_id = link.partition("@")[2]
-            call = self._registry.find(call_id) if call_id != facts.scope else None
+        for outer in outer_calls(facts.speaker[1]):
+            call = self._registry.find(outer) if outer.id != facts.scope else None
             if call is not None and call.state is CallState.RUNNING:
                 call.await_credential()
 
-    def _await_credential(self, args: dict[str, Any]) -> None:
+    def _await_credential(self, facts: EventFacts, args: dict[str, Any]) -> None:
         """Process ``adk_request_credential``: the call that needs the credential now waits for it, and not for its
         tool."""
-        call = self._registry.find(credential_input(args).get("functionCallId"))
+        call = self._credential_call(facts.speaker, credential_input(args))
         if call is not None and call.is_open:
             call.await_credential()
 
@@ -188,17 +188,20 @@ class FunctionCalls:
     def _complete_input(self, call: ToolCall, args: Any, *, by_client: bool = False) -> None:
         arguments = TOO_LARGE_INPUT if is_too_large(args) else json_value(args, lossy=True)
         if call.name == REQUEST_CREDENTIAL:
-            arguments = self._credential_input(arguments)
+            arguments = self._credential_input(call.known.speaker, arguments)
         call.complete_input(arguments, by_client=by_client)
 
-    def _credential_input(self, args: Any) -> dict[str, Any]:
+    def _credential_input(self, speaker: SpeakerKey, args: Any) -> dict[str, Any]:
         """Return the fields of a credential request that a browser may see, with the client's id of the call that needs
         it."""
         visible = credential_input(args if isinstance(args, dict) else {})
-        match visible:
-            case {"functionCallId": str(adk_id)} if (call := self._registry.find(adk_id)) is not None:
-                return {**visible, "functionCallId": call.id}
-        return visible
+        call = self._credential_call(speaker, visible)
+        return visible if call is None else {**visible, "functionCallId": call.id}
+
+    def _credential_call(self, speaker: SpeakerKey, visible: dict[str, Any]) -> ToolCall | None:
+        """Return the call that needs a credential. ``visible``: the result of ``credential_input``."""
+        author, branch, _ = speaker
+        return self._registry.find(CallReference(visible.get("functionCallId"), author=author, branch=branch))
 
 
 def _continued(speaker: AuthorStream, fragment: CallPiece, mentioned: list[ToolCall]) -> ToolCall | None:

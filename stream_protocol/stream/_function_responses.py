@@ -13,6 +13,7 @@ from stream_protocol.adk import (
     USER,
     Artifacts,
     CallKind,
+    CallReference,
     EventFacts,
     File,
     NestedEvent,
@@ -99,34 +100,31 @@ class FunctionResponses:
         if facts.by_user:
             self._registry.known.begin_run()
         for result in facts.results:
-            call = self._registry.shown(self._registry.known.resolve_approval(result.id))
-            if call is None:
-                self.add_response(facts, result, None)
-                continue
-            if facts.by_user:
-                self._registry.known.decide(call.known)
-            if call.state is CallState.APPROVAL_REQUESTED:
-                approved = is_confirmed(result.value)
-                if approved is not None:
-                    call.answer_approval(approved=approved, write_response=self._settings.client.major == 7)
+            self.add_response(facts, result)
 
-    def add_response(self, facts: EventFacts, result: Result, speaker: SpeakerKey | None) -> None:
-        """Process a function response: a result or a placeholder. ``speaker``: its author; ``None`` for the user."""
-        known, waits = self._registry.known.resolve_response(
-            facts.event, speaker, result.id, result.name, is_placeholder=result.waits_for is not None
-        )
-        call = self._registry.shown(known)
-        if facts.failure is not None and facts.failure.code == ABORTED:
+    def add_response(self, facts: EventFacts, result: Result) -> None:
+        """Process a function response: a result, a placeholder, or the answer to an approval request."""
+        answered = self._registry.known.read_result(facts, result)
+        call = None if answered.call is None else self._registry.of(answered.call)
+        if answered.is_approval and facts.in_users_name:
+            self._answer_approval(call, result)
+        elif facts.failure is not None and facts.failure.code == ABORTED:
             # ADK closed the call because the run was stopped. The end of the response writes the error of all calls.
-            call = self._registry.shown(self._registry.known.resolve_approval(result.id)) or call
             if call is not None and call.is_open:
                 call.stop_waiting()
-        elif call is not None:
-            self._add_to_call(facts, call, result, waits=waits)
+        elif call is not None and not answered.is_approval:
+            self._add_to_call(facts, call, result, waits=answered.is_placeholder)
         elif not facts.in_users_name and not self._settings.hides(result.name):
             # The client fails on an output whose call is in an earlier message. The history shows such an output with
             # its call. No warning for events with the user as author: answers and results of task agents may be late.
             self._warn(f"Skipped a response of `{result.name}` to the call {result.id}, which is not in this message.")
+
+    def _answer_approval(self, call: ToolCall | None, result: Result) -> None:
+        if call is None or call.state is not CallState.APPROVAL_REQUESTED:
+            return
+        approved = is_confirmed(result.value)
+        if approved is not None:
+            call.answer_approval(approved=approved, write_response=self._settings.client.major == 7)
 
     def _add_to_call(self, facts: EventFacts, call: ToolCall, result: Result, *, waits: bool) -> None:
         failed = failure_text(result.value) is not None
@@ -161,10 +159,9 @@ class FunctionResponses:
         """Process the result of a tool that the model's provider ran. ``facts``: the complete event; ``None`` for a
         fragment."""
         event = facts.event if facts is not None else None
-        known, _ = self._registry.known.resolve_response(event, speaker, result.id, result.name)
-        call = self._registry.shown(known)
-        if call is not None:
-            self._add_output(call, result.output)
+        known = self._registry.known.resolve_response(event, speaker, CallReference(result.id, result.name)).call
+        if known is not None:
+            self._add_output(self._registry.of(known), result.output)
 
     def add_progress(self, facts: EventFacts) -> bool:
         """Write an event of a running tool as a preliminary output of its call. Return False for any other event.
@@ -177,7 +174,7 @@ class FunctionResponses:
         if facts.calls or facts.results:
             return False  # an agent that runs in the tool's place uses tools of its own
         head, _, call_id = branch.rpartition("@")
-        call = self._registry.find(call_id, author)
+        call = self._registry.find(CallReference(call_id, author))
         if call is None or not call.is_open or not call.name == author == head.rpartition(".")[2]:
             return False
         if (artifacts := facts.report(Artifacts)) is not None:
@@ -216,7 +213,8 @@ class FunctionResponses:
         messages, and any agent may ask the user first.
         """
         author, scope, agents_call = acting_for(event)
-        call = self._registry.find(scope, author) or self._registry.find(agents_call, author)
+        find = self._registry.find
+        call = find(CallReference(scope, author)) or find(CallReference(agents_call, author))
         if call is not None and call.state is CallState.RUNNING and not asks_somebody(event):
             self._add_interim(call, {"agent": author})
 
@@ -250,7 +248,7 @@ class FunctionResponses:
 
         ``error``: the exception of the run. The calls in which it was raised end in any case.
         """
-        raised = {self._registry.find(call_id) for call_id in raising_calls(error)} if error is not None else set()
+        raised = {self._registry.find(reference) for reference in raising_calls(error)} if error is not None else set()
         reported = self._raised or set()
         failed: list[str] = []
         for call in self._registry.unsettled():

@@ -1,16 +1,13 @@
 """Show agents that run inside tool calls: find the call of an event, and write the agent's message as its output."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from stream_protocol.adk import USER, EventFacts, NestedEvent, NestedEvents
+from stream_protocol.adk import USER, EventFacts, NestedEvent, NestedEvents, outer_calls
 from stream_protocol.stream._nested_messages import NestedConversion, NestedMessage
 from stream_protocol.stream._options import Settings
 from stream_protocol.stream.calls import CallRegistry, CallState, ToolCall
 from stream_protocol.wire import Sink
-
-if TYPE_CHECKING:
-    pass
 
 
 class InnerAgents:
@@ -47,11 +44,11 @@ class InnerAgents:
         if branch is None or "@" not in branch or facts.scope is not None:
             return None
         says_something = facts.role not in (None, USER) or facts.calls or facts.results or facts.failure is not None
-        for link in branch.split("."):
-            name, _, call_id = link.rpartition("@")
-            if link in path.split("/"):
+        for outer in outer_calls(branch):
+            name = outer.name
+            if f"{name}@{outer.id}" in path.split("/"):
                 continue
-            call = self._registry.find(call_id, name)
+            call = self._registry.find(outer)
             if call is None or call.name != name or not call.is_shown or self._settings.nested_agents(name) == "flat":
                 continue
             if call in self._nested or (says_something and author != USER):
@@ -60,7 +57,7 @@ class InnerAgents:
 
     def add_nested(self, nested: NestedEvent) -> None:
         """Process an event of an agent that runs inside a call: show the agent's message in that call."""
-        call = self._registry.find(nested.call_id)
+        call = self._registry.find(nested.call)
         if call is None or not call.is_shown or call.state is not CallState.RUNNING:
             return
         if not self._settings.nests(call.name):

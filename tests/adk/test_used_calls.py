@@ -2,19 +2,21 @@
 
 from typing import Any
 
-from stream_protocol.adk import ToolUse, UsedCalls
+from stream_protocol.adk import CallReference, UsedCalls
 
 OF_F = "tool/root/b/0/called/52a186b4abd27e4a"
 
 
-def use(*, args: dict[str, Any] | None = None, call_id: str = "0", **others: Any) -> ToolUse:
-    given = {"agent": "root", "branch": "b", "confirmed": False, "tool": "f", **others}
-    return ToolUse(call_id=call_id, args=args or {}, **given)
+Use = tuple[CallReference, dict[str, Any], bool]
 
 
-def names(*uses: ToolUse, **options: Any) -> list[str]:
+def use(*, args: dict[str, Any] | None = None, confirmed: bool = False, **others: Any) -> Use:
+    return CallReference(**{"id": "0", "name": "f", "author": "root", "branch": "b", **others}), args or {}, confirmed
+
+
+def names(*uses: Use, **options: Any) -> list[str]:
     used = UsedCalls(**options)
-    return [used.name(one) for one in uses]
+    return [used.name(call, args, confirmed=confirmed) for call, args, confirmed in uses]
 
 
 def test_equal_calls_under_an_id_are_told_apart_by_their_order() -> None:
@@ -28,10 +30,10 @@ def test_equal_calls_under_an_id_are_told_apart_by_their_order() -> None:
 
 def test_a_call_of_another_speaker_tool_id_or_phase_is_another() -> None:
     others = [
-        use(agent="a"),
+        use(author="a"),
         use(branch=None),
-        use(tool="g"),
-        use(call_id="1"),
+        use(name="g"),
+        use(id="1"),
         use(confirmed=True),
         use(args={"x": 1}),
     ]

@@ -11,6 +11,7 @@ import pytest
 from google.adk.agents import BaseAgent, LlmAgent, ParallelAgent
 from google.adk.agents.run_config import RunConfig, StreamingMode
 from google.adk.models import LlmRequest
+from google.adk.tools import AgentTool
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.tool_context import ToolContext
@@ -79,7 +80,14 @@ def call(tool: str, text: str) -> Call:
 async def executed(
     recorder: ToolRecorder, *makes: Callable[[], BaseAgent], kept: int = 0, begun: int = 0
 ) -> list[tuple[str, str, str]]:
-    """Run servers one after the other, with these agents. Return the calls in the client with their results.
+    """Return the calls in the client with their results: see ``message_after``."""
+    return results(await message_after(recorder, *makes, kept=kept, begun=begun))
+
+
+async def message_after(
+    recorder: ToolRecorder, *makes: Callable[[], BaseAgent], kept: int = 0, begun: int = 0
+) -> dict[str, Any]:
+    """Run servers one after the other, with these agents. Return the assistant message in the client.
 
     All servers except the last end when a tool waits, so the given numbers of calls are stored and of tools have begun.
     The last server lets all tools end.
@@ -101,7 +109,7 @@ async def executed(
             _ = await begin(service)
         await ended(service)
         _, answer = await history(service)
-    return results(answer)
+    return answer
 
 
 async def until_kept(number: int) -> None:
@@ -273,3 +281,25 @@ async def test_a_run_of_an_older_release_keeps_the_results_of_its_tools(recorder
     gave = await executed(recorder, lambda: recorder.agent(*turns, "Done."))
     assert gave == [("send", "a", "sent a"), ("slow", "b", "slowly b"), ("send", "c", "sent c")]
     assert recorder.began == ["send a", "slow b", "slow b", "send c"]
+
+
+@pytest.mark.filterwarnings("ignore:The `plugins` argument is deprecated:DeprecationWarning")  # of ADK's AgentTool
+async def test_agents_inside_calls_with_one_id_are_shown_on_their_own_cards_after_a_recovery(
+    recorder: ToolRecorder,
+) -> None:
+    def make() -> BaseAgent:
+        def respond(request: LlmRequest) -> Turn:
+            return f"About {(request.contents[-1].parts or [])[-1].text}."
+
+        news = LlmAgent(name="news", description="news", model=ScriptedLlm(respond=respond))
+        asked = [Call("news", {"request": about}, id=ID) for about in ("Oslo", "Rome")]
+        root = recorder.agent(asked, call("slow", "d"), "Done.")
+        root.tools.append(AgentTool(news))
+        return root
+
+    message = await message_after(recorder, make, make, kept=4, begun=1)
+    outputs = [part["output"] for part in message["parts"] if part["type"] == "tool-news"]
+    texts = [[part["text"] for part in output["parts"] if part["type"] == "text"] for output in outputs]
+    assert texts == [["About Oslo."], ["About Rome."]]
+    assert [output["metadata"]["result"]["result"] for output in outputs] == ["About Oslo.", "About Rome."]
+    assert recorder.began == ["slow d"]

@@ -1,14 +1,16 @@
 """Models and nodes use a call id again: each call has an id of its own on the page, in every reading and in answers."""
 
 import copy
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from google.adk.agents import Context, LlmAgent, ParallelAgent
 from google.adk.agents.run_config import RunConfig, StreamingMode
+from google.adk.apps import App
 from google.adk.events import RequestInput
+from google.adk.plugins import BasePlugin
 from google.adk.runners import InMemoryRunner, Runner
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
@@ -41,11 +43,12 @@ def look(city: str) -> dict[str, str]:
 class TwoWorkers:
     """A page before two workers with one store."""
 
-    def __init__(self, agent: Any, run_config: RunConfig | None = None) -> None:
+    def __init__(self, agent: Any, run_config: RunConfig | None = None, plugins: Sequence[BasePlugin] = ()) -> None:
         runner = InMemoryRunner(agent=agent)
+        app = App(name=runner.app_name, root_agent=agent, plugins=[*plugins])
         self.services = [
             InstrumentedService(
-                Runner(app_name=runner.app_name, agent=agent, session_service=runner.session_service),
+                Runner(app=app, session_service=runner.session_service),
                 run_config=run_config,
             )
             for _ in range(2)

@@ -6,6 +6,7 @@ from typing import Any
 from google.adk.events import Event
 from google.genai import types
 
+from stream_protocol.adk import CallReference
 from stream_protocol.session import RunOutput, Transcript, completing_events, tool_failure_events
 from stream_protocol.stream import Ending
 from tests.session.test_run_output import shown
@@ -16,8 +17,8 @@ def event(author: str, *parts: types.Part, **more: Any) -> Event:
     return Event(invocation_id="e-1", author=author, content=content, **more)
 
 
-def call(call_id: str) -> types.Part:
-    return types.Part(function_call=types.FunctionCall(id=call_id, name="f", args={}))
+def call(call_id: str, name: str = "f") -> types.Part:
+    return types.Part(function_call=types.FunctionCall(id=call_id, name=name, args={}))
 
 
 def response(call_id: str, name: str = "f") -> types.Part:
@@ -63,9 +64,15 @@ def test_a_call_and_its_error_are_of_one_speaker_and_in_separate_events() -> Non
 
 
 def test_a_call_that_an_agent_works_on_stays_open_after_an_error() -> None:
-    events = [USER, event("root", call("A")), event("task", types.Part(text="Which?"), isolation_scope="A")]
+    events = [USER, event("root", call("A", "task")), event("task", types.Part(text="Which?"), isolation_scope="A")]
     (added,) = appended(events, "error")
     assert (added.author, added.content) == ("task", None)
+
+
+def test_a_call_with_the_id_of_a_call_that_an_agent_works_on_ends() -> None:
+    calls = event("root", call("A", "task"), call("A"))
+    added = appended([USER, calls, event("task", types.Part(text="Which?"), isolation_scope="A")], "error")
+    assert [answer.name for each in added for answer in each.get_function_responses()] == ["f"]
 
 
 def test_nothing_is_appended_to_a_run_that_stored_nothing() -> None:
@@ -142,7 +149,8 @@ def test_a_run_whose_messages_are_all_stored_needs_no_event() -> None:
 
 
 def failure_events(*stored: Event, call_ids: Sequence[str] = ("A",), run_failed: bool = True) -> list[Event]:
-    return tool_failure_events(Transcript([USER, *stored]), call_ids, run_failed=run_failed)
+    raised = [CallReference(call_id) for call_id in call_ids]
+    return tool_failure_events(Transcript([USER, *stored]), raised, run_failed=run_failed)
 
 
 def test_the_error_of_a_call_whose_tool_raised_repeats_what_adk_says_of_the_failure() -> None:
@@ -185,4 +193,4 @@ def test_failures_of_one_response_are_one_event_and_those_of_several_come_in_ord
 
 
 def test_a_session_in_which_nobody_has_spoken_has_no_failures() -> None:
-    assert tool_failure_events(Transcript([event("a", call("A"))]), ["A"], run_failed=True) == []
+    assert tool_failure_events(Transcript([event("a", call("A"))]), [CallReference("A")], run_failed=True) == []

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
@@ -63,7 +63,7 @@ def results(*values: Any, **fields: Any) -> Event:
     return Event(author="root", content=types.Content(role="user", parts=parts), **fields)
 
 
-def made(event: Event, writers: Mapping[str, set[str]] | None = None) -> tuple[list[Any], list[str]]:
+def made(event: Event, writers: Mapping[str, Sequence[bool]] | None = None) -> tuple[list[Any], list[str]]:
     """Return the responses after the conversion, and the problems."""
     problems = make_storable(event, writers or {})
     return [response.response for response in event.get_function_responses()], problems
@@ -185,9 +185,9 @@ def test_a_tool_that_wrote_a_value_that_cannot_be_stored_has_failed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("writers", "blamed"), [({"cart": {"call-1"}}, [1]), ({}, [0, 1]), ({"cart": {"other"}}, [0, 1])]
+    ("writers", "blamed"), [({"cart": [False, True]}, [1]), ({}, [0, 1]), ({"cart": [False, False]}, [0, 1])]
 )
-def test_of_parallel_calls_the_one_that_wrote_it_has_failed(writers: dict[str, set[str]], blamed: list[int]) -> None:
+def test_of_parallel_calls_the_one_that_wrote_it_has_failed(writers: dict[str, list[bool]], blamed: list[int]) -> None:
     responses, problems = made(results({"a": 1}, {"b": 2}, actions=changing(cart=Opaque())), writers)
     assert [index for index, response in enumerate(responses) if "error" in response] == blamed
     assert [f"f{index}" in text for index, text in zip(blamed, problems, strict=True)] == [True] * len(blamed)

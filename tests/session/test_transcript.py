@@ -168,7 +168,7 @@ def test_who_answers_a_call_that_waits() -> None:
     requests = [call("I", "adk_request_input"), call("C", "adk_request_credential"), call("A"), call("S", "look")]
     waiting = event("root", *requests, long_running_tool_ids={"I", "C", "A"})
     (turn,) = Transcript([said("a"), waiting, *gated("G", "B"), answered("I")]).turns
-    assert [(one.call_id, one.reply_id, one.kind, one.is_pending) for one in turn.external_calls] == [
+    assert [(one.known.id, one.reply_id, one.kind, one.is_pending) for one in turn.external_calls] == [
         ("I", "I", CallKind.INPUT, False),
         ("C", "C", CallKind.CREDENTIAL, True),
         ("A", "A", CallKind.CLIENT_TOOL, True),

@@ -70,7 +70,7 @@ def assert_agree(events: Sequence[Event]) -> None:
         earlier = [*turn.call_ids]
         given_ids = [*after][len(earlier) :]
         assert given_ids == shown_ids(turn.events, earlier)
-        assert {one.call_id for one in turn.external_calls} <= {*given_ids}
+        assert {one.known.id for one in turn.external_calls} <= {*given_ids}
 
 
 @settings(max_examples=50)
@@ -96,7 +96,7 @@ PAID = [results(response("pay", {"paid": number}, "0")) for number in range(2)]
 def test_the_result_of_an_approved_call_belongs_to_the_response_that_the_approval_began() -> None:
     (turn,) = Transcript([user(text("go")), *TWO_WAIT, decision(("C2", True)), PAID[0]]).turns
     assert turn.response_starts == (0, 7)
-    assert [one.call_id for one in turn.external_calls if one.is_pending] == ["0"]
+    assert [one.known.id for one in turn.external_calls if one.is_pending] == ["0"]
 
 
 def test_where_answers_are_missing_each_result_of_a_call_that_waited_begins_a_response() -> None:

@@ -381,7 +381,9 @@ class Context(ToolContext):
     """The context of a call, as ADK makes it, without the rest of a run."""
 
     def __init__(self, invocation_id: str, call_id: str | None) -> None:
-        self._invocation_context = SimpleNamespace(invocation_id=invocation_id)  # type: ignore[assignment]
+        self._invocation_context = SimpleNamespace(  # type: ignore[assignment]
+            invocation_id=invocation_id, agent=SimpleNamespace(name=AGENT), branch=None
+        )
         self._function_call_id = call_id
 
 

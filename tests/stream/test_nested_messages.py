@@ -8,7 +8,7 @@ from google.adk.events import Event
 from google.genai import types
 
 from stream_protocol import StreamProtocolConverter, encode_sse, iter_chunks, reduce_chunks
-from stream_protocol.adk import NESTED_EVENT, NESTED_EVENTS, POSTED_KEY, POSTED_NESTED
+from stream_protocol.adk import ANSWERED_KEY, NESTED_EVENT, NESTED_EVENTS, POSTED_KEY, POSTED_NESTED
 from stream_protocol.stream import Settings, chunk_conversion
 from stream_protocol.stream._nested_messages import BYTES_PER_NEW_BYTE, FREE_BYTES
 from stream_protocol.wire import StreamProtocolError
@@ -128,6 +128,43 @@ def test_what_is_no_event_is_skipped(broken: Any) -> None:
 def test_what_is_kept_in_another_form_is_no_message(kept: Any) -> None:
     event = said(result(CALL, {"result": "ok"}), author="root", custom_metadata={NESTED_EVENTS: kept})
     assert outputs(iter_chunks([ASKED, event])) == [{"result": "ok"}]
+
+
+NESTED = {"events": [], "omitted": 0}
+
+
+@pytest.mark.parametrize(
+    ("kept", "shown"),
+    [
+        ([NESTED, NESTED], [True, True]),
+        ([None, NESTED], [False, True]),
+        ([NESTED, "other"], [True, False]),
+        ([NESTED], [True, False]),
+        ([], [False, False]),
+    ],
+)
+def test_responses_to_one_id_have_an_item_each(kept: Any, shown: list[bool]) -> None:
+    responses = [result(CALL, {"result": number}) for number in (1, 2)]
+    asked = said(call(CALL, request="a"), call(CALL, request="b"), author="root")
+    event = said(*responses, author="root", custom_metadata={NESTED_EVENTS: {CALL: kept}})
+    chunks: list[Any] = [*iter_chunks([asked, event])]
+    assert ["parts" in outputs(chunks, call_id)[-1] for call_id in (CALL, f"{CALL}.2")] == shown
+
+
+@pytest.mark.parametrize(
+    ("numbers", "inputs"),
+    [([1], ["b"]), ([1, 0], ["b", "a"]), ([None, 1], ["a", "b"]), (["x"], ["a"]), (1, ["a"]), ([9], ["a"])],
+)
+def test_a_response_answers_the_call_of_its_number(numbers: Any, inputs: list[str]) -> None:
+    asked = said(call(CALL, request="a"), call(CALL, request="b"), author="root")
+    results = [result(CALL, {"of": of}) for of in inputs]
+    event = said(*results, author="root", custom_metadata={ANSWERED_KEY: {CALL: numbers}})
+    chunks: list[Any] = [*iter_chunks([asked, event])]
+    given = {
+        chunk["toolCallId"]: chunk["input"]["request"] for chunk in chunks if chunk["type"] == "tool-input-available"
+    }
+    found = {chunk["toolCallId"]: chunk["output"]["of"] for chunk in chunks if chunk["type"] == "tool-output-available"}
+    assert found == {call_id: of for call_id, of in given.items() if of in inputs}
 
 
 def test_omitted_events_are_counted() -> None:

@@ -3,7 +3,8 @@ import logging
 import pytest
 from google.adk.events import Event
 
-from stream_protocol.adk import CallIds, SpeakerKey
+from stream_protocol.adk import CallIds, CallReference, SpeakerKey
+from stream_protocol.adk._calls import Answered
 from stream_protocol.stream.calls import CallRegistry, ToolCall
 from stream_protocol.wire import ChunkSink
 from tests.batch import batch
@@ -49,8 +50,13 @@ def test_an_alias_finds_the_call_and_nothing_finds_none() -> None:
     calls = registry()
     added = calls.new("A", ONE)
     calls.known.alias("B", added.known)
-    assert calls.find("A") is calls.find("B") is added
-    assert calls.find(None) is calls.find("") is calls.find("C") is None
+    assert [calls.find(CallReference(adk_id)) for adk_id in ("A", "B", None, "", "C")] == [
+        added,
+        added,
+        None,
+        None,
+        None,
+    ]
 
 
 def test_a_response_with_an_id_answers_a_call_that_came_without_and_keeps_to_it() -> None:
@@ -70,10 +76,10 @@ def test_a_response_without_an_id_answers_its_own_speakers_call_first() -> None:
     for call_of_both in (others, own):
         announce(call_of_both)
         calls.known.complete(None, call_of_both.known, "f", {})
-    assert calls.known.resolve_response(None, ONE, None, "f") == (own.known, False)
+    assert calls.known.resolve_response(None, ONE, CallReference(None, "f")) == Answered(own.known)
     own.fail_input("cut")
-    assert calls.known.resolve_response(None, ONE, None, "f") == (others.known, False)
-    assert calls.known.resolve_response(None, ONE, None, "g") == (None, False)
+    assert calls.known.resolve_response(None, ONE, CallReference(None, "f")) == Answered(others.known)
+    assert calls.known.resolve_response(None, ONE, CallReference(None, "g")) == Answered(None)
 
 
 def test_a_call_waits_from_when_it_was_shown_until_it_is_answered() -> None:
@@ -92,10 +98,12 @@ def test_an_answer_to_an_older_approval_request_means_nothing() -> None:
     added = calls.new("A", ONE)
     announce(added)
     added.complete_input({})
-    calls.request_approval("B", added)
-    calls.request_approval("C", added)
-    assert calls.known.resolve_approval("C") is added.known
-    assert calls.known.resolve_approval("B") is calls.known.resolve_approval(None) is None
+    for approval_id in ("B", "C"):
+        assert calls.known.request_approval(ONE, approval_id, {"originalFunctionCall": {"id": "A"}}) is added.known
+    answers = [
+        calls.known.resolve_response(None, None, CallReference(approval_id), by_user=True) for approval_id in ("B", "C")
+    ]
+    assert answers == [Answered(None, is_approval=True), Answered(added.known, is_approval=True)]
 
 
 def test_a_call_whose_approval_is_requested_after_its_result_waits_again() -> None:
@@ -105,7 +113,8 @@ def test_a_call_whose_approval_is_requested_after_its_result_waits_again() -> No
         announce(each)
         each.complete_input({})
     first.answer({})
-    calls.request_approval("C", first)
+    calls.known.request_approval(ONE, "C", {"originalFunctionCall": {"id": "A"}})
+    calls.request_approval(first)
     assert calls.unsettled() == [second, first]
 
 

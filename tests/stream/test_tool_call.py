@@ -21,7 +21,7 @@ STEPS: dict[CallEvent, Callable[[ToolCall], None]] = {
     "complete input": lambda call: call.complete_input({}),
     "fail input": lambda call: call.fail_input("cut"),
     "announce approval": lambda call: call.announce_approval(gated=True),
-    "request approval": lambda call: call.request_approval("R"),
+    "request approval": lambda call: call.request_approval(),
     "answer approval": lambda call: call.answer_approval(approved=True, write_response=True),
     "request credential": lambda call: call.await_credential(lacking=True),
     "await client": lambda call: call.await_client(),
@@ -107,7 +107,8 @@ def test_somebody_outside_the_run_can_answer_what_was_requested(state: CallState
 def test_an_approval_that_is_announced_anew_takes_no_answer_to_the_request_before() -> None:
     call = call_in(CallState.APPROVAL_REQUESTED, ChunkSink())
     call.announce_approval(gated=True)
-    assert call.approval_id == "R"
+    assert call.state is CallState.APPROVAL_REQUESTED
     call.answer_approval(approved=True, write_response=False)
     call.announce_approval(gated=False)
-    assert call.approval_id is None
+    with pytest.raises(StreamProtocolError):
+        call.answer_approval(approved=True, write_response=False)

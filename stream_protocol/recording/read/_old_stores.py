@@ -17,6 +17,7 @@ from stream_protocol.adk import (
     REQUEST_CONFIRMATION,
     USER,
     CallIds,
+    CallReference,
     KnownCall,
     KnownCalls,
     SpeakerKey,
@@ -148,20 +149,20 @@ class _Placeholders:
         call_id = found_id if isinstance(found_id, str) else None
         args: dict[str, Any] = found if isinstance(found, dict) else {}
         if name == REQUEST_CONFIRMATION:
-            known = self._calls.add_confirmation(speaker, call_id or "", args)
+            known = self._calls.request_approval(speaker, call_id or "", args)
             self._asked[known] = field(args, "tool_confirmation") or {}
         else:
             self._calls.add_call(event, speaker, call_id, name, args)
 
     def _add_response(self, event: object, speaker: SpeakerKey | None, call_id: str, name: str) -> Any:
         """Return ADK's question to the user if the response is a placeholder; otherwise ``None``."""
-        if speaker is None and (known := self._calls.resolve_approval(call_id)) is not None:
-            self._calls.decide(known)
-            self._asked.pop(known, None)
-            return None
-        known = self._calls.find_answered(event, speaker, call_id, name, is_placeholder=False)
+        reference = CallReference(call_id, name)
+        known = self._calls.find_answered(event, speaker, reference, is_placeholder=False)
         question = self._asked.get(known) if known is not None else None
-        self._calls.resolve_response(event, speaker, call_id, name, is_placeholder=question is not None)
+        by_user, waits = speaker is None, question is not None
+        answered = self._calls.resolve_response(event, speaker, reference, is_placeholder=waits, by_user=by_user)
+        if answered.is_approval and answered.call is not None and by_user:
+            self._asked.pop(answered.call, None)
         return question
 
 

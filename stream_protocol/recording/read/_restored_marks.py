@@ -16,6 +16,7 @@ from stream_protocol.adk import (
     REQUEST_INPUT,
     USER,
     CallIds,
+    CallReference,
     KnownCall,
     KnownCalls,
     SpeakerKey,
@@ -147,7 +148,7 @@ class _Questions:
             original = {"id": credential_for}
         if not original.get("id"):
             return None
-        known = self._known.resolve_confirmation(_ANYBODY, original)
+        known = self._known.find_requester(_ANYBODY, original)
         return known or self._known.new(original["id"], _ANYBODY, original.get("name", ""))
 
     def is_answer(self, event: dict[str, Any], response: dict[str, Any]) -> bool:
@@ -157,17 +158,18 @@ class _Questions:
     def take_answer(self, event: dict[str, Any], response: dict[str, Any]) -> None:
         """Read the user's answer to a question, and write the question's id and name into it."""
         if (question := self._asked(event, response)) is not None:
-            self._known.resolve_response(event, None, question.id, question.name)
+            self._known.resolve_response(event, None, CallReference(question.id, question.name))
             response["id"], response["name"] = question.id, question.name
 
     def take_result(self, event: dict[str, Any], response: dict[str, Any]) -> None:
         """Read a tool's response, and mark it in its event if its call waits for the answer to a question."""
         call_id, name = _id(response), _name(response)
-        known = self._known.find_answered(event, None, call_id, name, is_placeholder=False)
+        reference = CallReference(call_id, name)
+        known = self._known.find_answered(event, None, reference, is_placeholder=False)
         questions = self._waiting[known] if known is not None and call_id else deque[_Question]()
         while questions and questions[0].known.responses:
             questions.popleft()
-        self._known.resolve_response(event, None, call_id, name, is_placeholder=bool(questions))
+        self._known.resolve_response(event, None, reference, is_placeholder=bool(questions))
         if not questions:
             return
         question = questions.popleft()
@@ -182,7 +184,7 @@ class _Questions:
         id in the name field."""
         call_id, name = _id(response), _name(response)
         for id_and_name in [(call_id, "")] if call_id else [(None, name), (name, "")]:
-            known = self._known.find_answered(event, None, *id_and_name, is_placeholder=False)
+            known = self._known.find_answered(event, None, CallReference(*id_and_name), is_placeholder=False)
             question = self._questions.get(known) if known is not None else None
             if question is not None and not question.known.responses:
                 return question

@@ -143,9 +143,16 @@ def _redact_metadata(search: Search, metadata: Any) -> Any:
     if not isinstance(metadata, dict):
         return search.clean(metadata)
     kept = search.object_with(events=search.list_of(_redact_nested))
+    each = search.list_of(kept)
     cleaners: dict[str, Callable[[Any], Any]] = {
         NESTED_EVENT: search.object_with(event=_redact_nested),
-        NESTED_EVENTS: lambda calls: search.object_with(**dict.fromkeys(calls, kept))(calls),
+        NESTED_EVENTS: lambda calls: (
+            search.object_with(
+                **{call_id: each if isinstance(value, list) else kept for call_id, value in calls.items()}
+            )(calls)
+            if isinstance(calls, dict)
+            else search.clean(calls)
+        ),
     }
     return search.clean_object(_without_own_metadata(metadata), cleaners)
 

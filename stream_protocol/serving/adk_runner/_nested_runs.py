@@ -8,7 +8,7 @@ run. A context variable holds the channel of the run. Our plugin finds the tool 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,7 +19,7 @@ from google.adk.events import Event
 from google.adk.plugins import BasePlugin
 from google.adk.tools.agent_tool import AgentTool
 
-from stream_protocol.adk import METADATA_KEY, NESTED_EVENT, NESTED_EVENTS, POSTED_KEY, POSTED_NESTED
+from stream_protocol.adk import METADATA_KEY, NESTED_EVENT, NESTED_EVENTS, POSTED_KEY, POSTED_NESTED, running_call
 from stream_protocol.agents import RunChannel, run_channel, set_channel
 from stream_protocol.serving.adk_runner._runner import agent_tree
 from stream_protocol.session import storable_json
@@ -28,6 +28,8 @@ from stream_protocol.wire import is_instance
 if TYPE_CHECKING:
     from google.adk.agents.invocation_context import InvocationContext
     from google.adk.tools import BaseTool, ToolContext
+
+    from stream_protocol.adk import RunningCall
 
 MAX_KEPT: Final = 2**19
 """The most bytes of nested events that are stored with one tool response: 512 KiB of JSON."""
@@ -57,10 +59,8 @@ session."""
 class NestedCall:
     """One call of an ``AgentTool``, and the channel of all code that runs inside the call."""
 
-    def __init__(self, call_id: str, context: ToolContext, outer: RunChannel) -> None:
-        self._call_id = call_id
-        self._author = context.agent_name
-        self._invocation_id = context.invocation_id
+    def __init__(self, call: RunningCall, context: ToolContext, outer: RunChannel) -> None:
+        self.call = call
         run_config = context.get_invocation_context().run_config
         self.streams = run_config is not None and run_config.streaming_mode is StreamingMode.SSE
         """True if the outer agent streams."""
@@ -82,7 +82,7 @@ class NestedCall:
 
     def post_newest(self, key: str, make: Callable[[], Event]) -> None:
         """Posts an event that replaces earlier events with the same ``key``."""
-        self.outer.post_newest(f"{self._call_id} {key}", lambda: self._inside(make()))
+        self.outer.post_newest(f"{self.call.key} {key}", lambda: self._inside(make()))
 
     def add(self, event: Event) -> None:
         """Posts an event of the nested agent, and keeps it if it is complete.
@@ -112,19 +112,15 @@ class NestedCall:
         if kept is not None:
             self._has_begun, self._events, self._omitted = True, kept["events"], kept["omitted"]
 
-    def keep_with(self, response: Event) -> None:
-        """Adds the nested agent's events to the event with the tool's response, before that event is stored."""
-        if (kept := self.kept) is not None:
-            metadata = response.custom_metadata or {}
-            nested = {**metadata.get(NESTED_EVENTS, {}), self._call_id: kept}
-            response.custom_metadata = {**metadata, NESTED_EVENTS: nested}
-
     def _inside(self, event: Event | dict[str, Any]) -> Event:
         """Wrap an event from inside the call in an event of the outer agent."""
-        carried = {"call_id": self._call_id, "event": event}
+        reference = self.call.reference
+        number = {"number": reference.number} if reference.number else {}
+        carried = {"call_id": reference.id, **number, "event": event}
         return Event(
-            author=self._author,
-            invocation_id=self._invocation_id,
+            author=reference.author,
+            invocation_id=self.call.invocation_id,
+            branch=reference.branch,
             partial=True,
             custom_metadata={POSTED_KEY: POSTED_NESTED, NESTED_EVENT: carried},
         )
@@ -144,26 +140,25 @@ class NestedRuns:
 
     def __init__(self, nests: Callable[[str], bool]) -> None:
         self._nests = nests
-        self._calls: dict[tuple[str, str], NestedCall] = {}
-        """(Invocation id, id of the call) -> the call."""
+        self._calls: dict[RunningCall, NestedCall] = {}
 
-    def begin_call(self, tool: BaseTool, context: ToolContext) -> None:
+    def begin_call(self, tool: BaseTool, context: ToolContext, running: RunningCall) -> None:
         """Called in the task of a tool call, before the tool runs."""
-        channel, call_id = run_channel(), context.function_call_id
+        channel = run_channel()
         # Subclasses of `AgentTool` run their agent in the outer session.
         if type(tool) is not AgentTool or not tool.include_plugins or not self._nests(tool.name):
             return
-        if channel is None or not call_id:
+        if channel is None or not running.reference.id:
             return
-        call = NestedCall(call_id, context, channel)
+        call = NestedCall(running, context, channel)
         if call.depth <= MAX_DEPTH:
-            self._calls[context.invocation_id, call_id] = call
+            self._calls[running] = call
             set_channel(call)
 
     def end_call(self, context: ToolContext) -> None:
         """Called when the tool has returned or raised."""
-        call = self._calls.get((context.invocation_id, context.function_call_id or ""))
-        if call is not None and run_channel() is call:
+        call = current_nested_call()
+        if call is not None and call.call is running_call(context):
             set_channel(call.outer)
 
     def begin_run(self, context: InvocationContext) -> None:
@@ -175,12 +170,18 @@ class NestedRuns:
             if call.streams and context.run_config is not None and _ends_streams_whole(context):
                 context.run_config = context.run_config.model_copy(update={"streaming_mode": StreamingMode.SSE})
 
-    def keep_events(self, event: Event) -> None:
-        """Adds the events of nested agents to an event with the responses of their calls."""
-        for response in event.get_function_responses():
-            call = self._calls.pop((event.invocation_id, response.id or ""), None)
-            if call is not None:
-                call.keep_with(event)
+    def keep_events(self, event: Event, answered: Sequence[RunningCall | None]) -> None:
+        """Adds the events of nested agents to an event with responses, before it is stored.
+
+        ``answered``: the calls of the responses, in their order.
+        """
+        nested = [None if call is None else self._calls.pop(call, None) for call in answered]
+        kept: dict[str, list[Any]] = {}
+        for response, call in zip(event.get_function_responses(), nested, strict=True):
+            kept.setdefault(response.id or "", []).append(None if call is None else call.kept)
+        found = {call_id: each if len(each) > 1 else each[0] for call_id, each in kept.items() if any(each)}
+        if found:
+            event.custom_metadata = {**(event.custom_metadata or {}), NESTED_EVENTS: found}
 
 
 def _observe(context: InvocationContext, call: NestedCall) -> None:

@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from google.adk.events import Event, EventActions
 from google.adk.plugins import BasePlugin
 
-from stream_protocol.adk import CARDS_KEY, REQUEST_CONFIRMATION, confirmed_call
+from stream_protocol.adk import (
+    ANSWERED_KEY,
+    CARDS_KEY,
+    REQUEST_CONFIRMATION,
+    RunningCalls,
+    answered_numbers,
+    confirmed_call,
+    running_call,
+)
 from stream_protocol.agents import approval_note, declared_title, enter_call
 from stream_protocol.serving.adk_runner._nested_runs import NestedRuns
 from stream_protocol.serving.base import run_off_loop
@@ -29,6 +37,7 @@ if TYPE_CHECKING:
     from google.adk.sessions import Session
     from google.adk.tools import BaseTool, ToolContext
 
+    from stream_protocol.adk import CallReference, RunningCall
     from stream_protocol.serving.adk_runner._steering_inbox import SteeringInbox
 
 logger = logging.getLogger(__name__)
@@ -65,20 +74,20 @@ class RunPlugin(BasePlugin):
         self._session_id = session.id
         self._inbox = inbox
         self._writes = writes
+        self._calls = RunningCalls()
         self._nested = NestedRuns(nests)
-        self._raised: set[tuple[str, str]] = set()
-        """(Invocation id, call id) of each call whose tool raised. A callback of the app may have set a result for the
-        call."""
-        self._state_writers: dict[str, set[str]] = {}
-        """State key -> the ids of the calls that wrote it."""
+        self._raised: dict[RunningCall, None] = {}
+        """The calls whose tools raised. A callback of the app may have set a result for the call."""
+        self._state_writers: dict[str, set[RunningCall]] = {}
+        """State key -> the calls that wrote it."""
         self._titles: dict[str, str] = {}
         """Tool name -> the tool's title for users."""
-        self._approvals: dict[str, dict[str, Any]] = {}
-        """Id of a started call -> the note about its approval."""
+        self._approvals: dict[RunningCall, dict[str, Any]] = {}
+        """Started call -> the note about its approval."""
 
-    def raised_in(self, invocation_id: str) -> frozenset[str]:
-        """Return the ids of the calls of this invocation whose tools raised an exception."""
-        return frozenset(call_id for invocation, call_id in self._raised if invocation == invocation_id)
+    def raised_in(self, invocation_id: str) -> list[CallReference]:
+        """Return the calls of this invocation whose tools raised an exception."""
+        return [call.reference for call in self._raised if call.invocation_id == invocation_id]
 
     async def before_run_callback(self, *, invocation_context: InvocationContext) -> None:
         """Opens the inbox for steering messages, and starts to watch a nested run."""
@@ -98,9 +107,10 @@ class RunPlugin(BasePlugin):
     ) -> None:
         """Notes the start of the call, and the text for the user if the call needs an approval."""
         enter_call(tool_context)
-        if tool_context.function_call_id and (note := approval_note(tool, tool_args).to_json()):
-            self._approvals[tool_context.function_call_id] = note
-        self._nested.begin_call(tool, tool_context)
+        call = self._calls.start(tool_context, tool.name, tool_args)
+        if note := approval_note(tool, tool_args).to_json():
+            self._approvals[call] = note
+        self._nested.begin_call(tool, tool_context, call)
 
     async def on_tool_error_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, error: BaseException
@@ -110,16 +120,19 @@ class RunPlugin(BasePlugin):
         ADK also calls this for a call that is cancelled because a parallel call raised.
         """
         self._nested.end_call(tool_context)
-        if isinstance(error, Exception) and tool_context.function_call_id:
-            self._raised.add((tool_context.invocation_id, tool_context.function_call_id))
+        if isinstance(error, Exception):
+            # A call of an unknown tool has not started.
+            call = running_call(tool_context) or self._calls.start(tool_context, tool.name, tool_args)
+            self._raised[call] = None
 
     async def after_tool_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, result: dict[str, Any]
     ) -> None:
-        """Notes the state keys that the call wrote, before ADK merges the events of parallel calls into one event."""
+        """Notes the result, and the state keys that the call wrote, before ADK merges the events of parallel calls."""
         self._nested.end_call(tool_context)
-        for key in tool_context.actions.state_delta:
-            self._state_writers.setdefault(key, set()).add(tool_context.function_call_id or "")
+        if (call := self._calls.end(tool_context)) is not None:
+            for key in tool_context.actions.state_delta:
+                self._state_writers.setdefault(key, set()).add(call)
 
     async def on_event_callback(self, *, invocation_context: InvocationContext, event: Event) -> None:
         """Adds titles and approval notes to the event, and makes a complete event storable.
@@ -130,9 +143,13 @@ class RunPlugin(BasePlugin):
             event.custom_metadata = {**(event.custom_metadata or {}), CARDS_KEY: cards}
         if event.partial:
             return
-        for problem in await run_off_loop(lambda: make_storable(event, self._state_writers), events=[event]):
+        answered = self._calls.take_answered(event)
+        writers = {key: [call in calls for call in answered] for key, calls in self._state_writers.items()}
+        for problem in await run_off_loop(lambda: make_storable(event, writers), events=[event]):
             logger.error("%s", Quoting(problem, "A tool or an agent gave a value that is not JSON."))
-        self._nested.keep_events(event)
+        if numbers := answered_numbers(event, answered):
+            event.custom_metadata = {**(event.custom_metadata or {}), ANSWERED_KEY: numbers}
+        self._nested.keep_events(event, answered)
         if event.get_function_responses():
             await self._apply_writes(invocation_context)
 
@@ -164,10 +181,10 @@ class RunPlugin(BasePlugin):
                 titles[call.name] = self._titles[call.name]
             if call.name == REQUEST_CONFIRMATION:
                 asking = confirmed_call(call.args or {})
-                name, call_id = asking.get("name"), asking.get("id")
-                if call_id in self._approvals:
-                    approvals[call_id] = self._approvals[call_id]
-                if name in self._titles:  # the page may not have shown the call before
+                running = self._calls.confirmed(event, asking)
+                if running is not None and running in self._approvals:
+                    approvals[asking["id"]] = self._approvals[running]
+                if (name := asking.get("name")) in self._titles:  # the page may not have shown the call before
                     titles[name] = self._titles[name]
         cards: dict[str, dict[str, Any]] = {"titles": titles, "approvals": approvals}
         return {key: notes for key, notes in cards.items() if notes}

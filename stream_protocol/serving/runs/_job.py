@@ -266,11 +266,11 @@ class Job:
         ``events``: the session's events, then the run's. ``failure``: the exception of the run. If the store fails, the
         events are not stored. They are returned anyway, so that the page gets them.
         """
-        call_ids = plugin.raised_in(events[-1].invocation_id) | (raising_calls(failure) if failure else frozenset())
-        if not call_ids:
+        raised = [*plugin.raised_in(events[-1].invocation_id), *(raising_calls(failure) if failure else ())]
+        if not raised:
             return []
         missing = await run_off_loop(
-            lambda: tool_failure_events(Transcript(events), call_ids, run_failed=failure is not None), events=events
+            lambda: tool_failure_events(Transcript(events), raised, run_failed=failure is not None), events=events
         )
         try:
             key = (self.session.user_id, self.session.id)

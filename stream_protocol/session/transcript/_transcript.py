@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from google.adk.events import Event
 
-    from stream_protocol.adk import EventFacts
+    from stream_protocol.adk import CallReference, EventFacts
     from stream_protocol.session.transcript._turn_calls import StoredCall
 
 
@@ -173,6 +173,10 @@ class Transcript:
         remaining = self.turns if turn is None else self.turns[: self.turns.index(turn)]
         newest = remaining[-1] if remaining else None
         return newest if newest is not None and newest.user_event is not None else None
+
+    def find_call(self, reference: CallReference) -> StoredCall | None:
+        """Return the call of the current turn whose tool runs or has run."""
+        return self._reader.calls.find(reference) if self.current is not None else None
 
     def next_message_id(self, invocation_id: str) -> str:
         """Return the id of the next assistant message, if it begins in this invocation."""

@@ -19,6 +19,7 @@ from stream_protocol.adk import (
     REQUEST_CREDENTIAL,
     Call,
     CallKind,
+    CallReference,
     KnownCalls,
     ProviderCall,
     ProviderPart,
@@ -94,11 +95,6 @@ class StoredCall:
         return self.call.args
 
     @property
-    def call_id(self) -> str:
-        """The client's ``toolCallId``. For an approval, this is the id of the confirmed call."""
-        return self.known.id
-
-    @property
     def reply_id(self) -> str:
         """The id that ADK needs in the response. For an approval, this is the id of ADK's confirmation call. It may not
         be unique in the chat."""
@@ -162,7 +158,7 @@ class CallReader:
         speaker = None if facts.in_users_name else facts.speaker
         answered = (
             self._known.find_answered(
-                facts.event, speaker, result.id, result.name, is_placeholder=result.waits_for is not None
+                facts.event, speaker, result.answered, is_placeholder=result.waits_for is not None
             )
             for result in facts.results
             if result.id and result.waits_for is not CallKind.APPROVAL
@@ -181,18 +177,18 @@ class CallReader:
         for part in facts.parts:
             match part:
                 case Result():
-                    self._add_result(facts, speaker, part)
+                    self._add_result(facts, part)
                 case Call() if speaker is not None:
                     self._add_call(facts, speaker, part, shown=not is_hidden)
                 case ProviderPart(value=ProviderCall() as run) if speaker is not None and not is_hidden:
                     self._known.new(run.id, speaker, run.name)
                 case ProviderPart(value=ProviderResult() as run) if speaker is not None and not is_hidden:
-                    self._known.resolve_response(facts.event, speaker, run.id, run.name)
+                    self._known.resolve_response(facts.event, speaker, CallReference(run.id, run.name))
 
     def _add_call(self, facts: EventFacts, speaker: SpeakerKey, call: Call, *, shown: bool) -> None:
         known: KnownCall | None
         if call.kind is CallKind.APPROVAL:
-            known = self._known.add_confirmation(speaker, call.id or "", call.args, shown=shown)
+            known = self._known.request_approval(speaker, call.id or "", call.args, shown=shown)
         else:
             known = self._known.add_call(facts.event, speaker, call.id, call.name, call.args, shown=shown)
         if known is None:
@@ -213,23 +209,24 @@ class CallReader:
         else:
             self._by_known[known] = made
 
-    def _add_result(self, facts: EventFacts, speaker: SpeakerKey | None, result: Result) -> None:
-        waits = result.waits_for is not None
-        call = self._approvals.get(result.id or "")
-        if call is None:
-            known, waits = self._known.resolve_response(
-                facts.event, speaker, result.id, result.name, is_placeholder=waits
-            )
+    def _add_result(self, facts: EventFacts, result: Result) -> None:
+        known, waits, is_approval = self._known.read_result(facts, result)
+        if is_approval:
+            call: StoredCall | None = self._approvals[result.id or ""]
+            decided = known if facts.by_user else None
+        else:
             call = self._by_known.get(known) if known is not None else None
-            if known is not None and result.waits_for is not CallKind.APPROVAL:
-                self._unapproved.discard(known)
-        elif facts.by_user:
-            self._unapproved.discard(call.known)
-            if (known := self._known.resolve_approval(result.id)) is not None:
-                self._known.decide(known)
+            decided = known if result.waits_for is not CallKind.APPROVAL else None
+        if decided is not None:
+            self._unapproved.discard(decided)
         if call is None:
             return
         if waits:
             call.has_placeholder = True
         else:
             call.responses.append(StoredResponse(facts, self._index, result))
+
+    def find(self, reference: CallReference) -> StoredCall | None:
+        """Return the call whose tool runs or has run: see ``KnownCalls.find``."""
+        known = self._known.find(reference)
+        return None if known is None else self._by_known.get(known)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
-from stream_protocol.adk import NO_NOTE, ApprovalNote, CallIds, KnownCall, KnownCalls, SpeakerKey
+from stream_protocol.adk import NO_NOTE, ApprovalNote, CallIds, CallReference, KnownCall, KnownCalls, SpeakerKey
 from stream_protocol.stream.calls._call_states import CallState
 from stream_protocol.stream.calls._tool_call import ToolCall
 from stream_protocol.wire import Sink
@@ -26,7 +26,7 @@ class CallRegistry:
         self._sink = sink
         self._warn = warn
         self.known = KnownCalls(ids.copy())
-        """Finds the call that an event means. See ``shown``."""
+        """Finds the call that an event means. See ``of``."""
         self._calls: dict[str, ToolCall] = {}
         """Id in the client -> call."""
         self._unsettled: list[ToolCall] = []
@@ -39,26 +39,23 @@ class CallRegistry:
         self, adk_id: str | None, speaker: SpeakerKey, name: str = "", *, provider_executed: bool = False
     ) -> ToolCall:
         """Add a call with a new client id. ``name``: the tool, if known."""
-        known = self.known.new(adk_id, speaker, name)
-        if not (adk_id or provider_executed):
+        return self._add(self.known.new(adk_id, speaker, name), provider_executed=provider_executed)
+
+    def _add(self, known: KnownCall, *, provider_executed: bool = False) -> ToolCall:
+        if not (known.has_id or provider_executed):
             self._warn(f"ADK gave a function call no id; it is {known.id}")
         call = self._calls[known.id] = ToolCall(self._sink, known, provider_executed=provider_executed)
         self._unsettled.append(call)
         return call
 
-    def shown(self, known: KnownCall | None) -> ToolCall | None:
-        """Return the tool call for a call of ``known``."""
-        return None if known is None else self._calls[known.id]
+    def of(self, known: KnownCall) -> ToolCall:
+        """Return the tool call for a call of ``known``. A call that ``known`` has just added is added here, too."""
+        return self._calls.get(known.id) or self._add(known)
 
-    def find(self, adk_id: str | None, name: str = "") -> ToolCall | None:
-        """Return a call with this ADK id; ``None`` if there is none.
-
-        If several calls have the id, calls of the tool ``name`` come first. Of the remaining calls, the oldest that is
-        not settled is returned, or else the newest.
-        """
-        calls = [self._calls[known.id] for known in self.known.by_id(adk_id or "")]
-        unsettled = [call for call in calls if not call.is_settled]
-        return min((*unsettled, *reversed(calls)), key=lambda call: call.name != name, default=None)
+    def find(self, reference: CallReference, *, event: object = None) -> ToolCall | None:
+        """Return the call in which something happens: see ``KnownCalls.find``."""
+        found = self.known.find(reference, lambda known: self.of(known).is_settled, event=event)
+        return None if found is None else self.of(found)
 
     def unsettled(self) -> list[ToolCall]:
         """Return the calls that are not settled in this response."""
@@ -88,10 +85,9 @@ class CallRegistry:
         running = [*islice((call for call in own if call.state in (CallState.RUNNING, CallState.AWAITING_CLIENT)), 2)]
         return running[0] if len(running) == 1 and running[0].state is CallState.RUNNING else None
 
-    def request_approval(self, approval_id: str, call: ToolCall, note: ApprovalNote = NO_NOTE) -> None:
+    def request_approval(self, call: ToolCall, note: ApprovalNote = NO_NOTE) -> None:
         """Ask for approval of the call, which may be settled already."""
         was_settled = call.is_settled
-        call.request_approval(approval_id, note)
+        call.request_approval(note)
         if was_settled:  # the call becomes the newest
             self._unsettled = [*(other for other in self._unsettled if other is not call), call]
-        self.known.request_approval(approval_id, call.known)

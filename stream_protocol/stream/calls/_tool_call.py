@@ -52,10 +52,8 @@ class ToolCall:
     """ADK's ``will_continue`` in the newest fragment."""
     long_running: bool = False
     """True if the client, or a backend, sends the output."""
-    approval_id: str | None = None
-    """The id of the newest approval request that was sent."""
     approved: bool | None = None
-    """The user's answer to that request; ``None`` before it."""
+    """The user's answer to the newest approval request; ``None`` before it."""
     gated: bool = True
     """True if ADK asked for approval before the tool ran; False if the tool asked while it ran."""
     lacks_credential: bool = False
@@ -232,16 +230,15 @@ class ToolCall:
 
         ``gated``: True if ADK asks before the tool runs; False if the tool itself asks while it runs.
         """
-        state = self._next("announce approval")
-        if state is not self.state:
-            self.approval_id = None  # it belongs to an older request, which is answered
-        self.state, self.gated = state, gated
+        self.state, self.gated = self._next("announce approval"), gated
 
-    def request_approval(self, approval_id: str, note: ApprovalNote = NO_NOTE) -> None:
+    def request_approval(self, note: ApprovalNote = NO_NOTE) -> None:
         """Ask for approval. ``note``: the tool's reason and descriptor, if the client accepts them."""
         state = self._next("request approval")
-        self._sink.tool_approval_request(approval_id, self.id, reason=note.reason, descriptor=note.descriptor)
-        self.state, self.approval_id, self.approved = state, approval_id, None
+        self._sink.tool_approval_request(
+            self.known.approval_id, self.id, reason=note.reason, descriptor=note.descriptor
+        )
+        self.state, self.approved = state, None
 
     def answer_approval(self, *, approved: bool, write_response: bool) -> None:
         """Process the answer to the newest request. ``write_response``: write the answer as a chunk, for v7 clients.
@@ -251,8 +248,8 @@ class ToolCall:
         an output.
         """
         self.state, self.approved = self._next("answer approval"), approved
-        if write_response and self.approval_id is not None:
-            self._sink.tool_approval_response(self.approval_id, approved=approved)
+        if write_response:
+            self._sink.tool_approval_response(self.known.approval_id, approved=approved)
         if approved and self.long_running:
             self._send_input(self._input)
             self.await_client()
