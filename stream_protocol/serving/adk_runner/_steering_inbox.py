@@ -56,22 +56,27 @@ class SteeringInbox:
         self._invocation: InvocationContext | None = None
         """The invocation of the run while ADK appends to its session."""
         self._storing = asyncio.Lock()
-        self.context: Any = None
-        """The page's context that model calls get now: of the request, or of the newest message that a model call has
-        read. ``None`` without context."""
+        self._context: Any = None
         self._changed = asyncio.Condition()
         self._refusal: Refusal | None = None
         self._closed = False
         self._tasks = Tasks()
 
     def begin(
-        self, waiting: Iterable[AcceptedMessage], *, delivered: Iterable[str] = (), taken_in: Iterable[Event] = ()
+        self,
+        waiting: Iterable[AcceptedMessage],
+        *,
+        context: Any = None,
+        delivered: Iterable[str] = (),
+        taken_in: Iterable[Event] = (),
     ) -> None:
-        """Adds the messages of earlier runs and executions. Call it before the run starts.
+        """Sets the page's context, and adds the messages of earlier runs and executions. Call it before the run starts.
 
-        ``waiting``: messages that wait in the session. ``delivered``: the ids of messages that earlier runs have read.
-        ``taken_in``: events with messages that an earlier execution of this run has read and stored.
+        ``waiting``: messages that wait in the session. ``context``: the context of the request. ``delivered``: the ids
+        of messages that earlier runs have read. ``taken_in``: events with messages that an earlier execution of this
+        run has read and stored.
         """
+        self._context = context
         self._delivered.update(delivered)
         for event in taken_in:
             if (steering := TakenInMessage.of(event)) is not None:
@@ -79,6 +84,15 @@ class SteeringInbox:
                 self._delivered.add(steering.id)
         self._waiting.update((message.id, message) for message in waiting if message.id not in self._delivered)
         self._delivered.update(self._waiting)
+
+    @property
+    def context(self) -> Any:
+        """The page's context for the next model call: of the newest message that a model call has read, or else of the
+        request.
+
+        ``None`` without context.
+        """
+        return self._context
 
     @property
     def waiting(self) -> tuple[AcceptedMessage, ...]:
@@ -187,8 +201,8 @@ class SteeringInbox:
         update_metadata(event, steering=steering)
         await invocation.session_service.append_event(invocation.session, event)
         if steering is not None and steering.context is not None:
-            replace_context(invocation, request, steering.context, earlier=self.context)
-            self.context = steering.context
+            replace_context(invocation, request, steering.context, earlier=self._context)
+            self._context = steering.context
         if event.content is not None:
             request.contents.append(event.content)
         if (channel := run_channel()) is not None:

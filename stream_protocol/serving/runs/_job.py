@@ -148,9 +148,9 @@ class Job:
         ``inbox``: the steering messages.
         """
         beginning = self.request_plan.client_message_id if isinstance(self.request_plan, NewUserTurn) else None
-        inbox.context = self.context
         inbox.begin(
             self._earlier_messages(beginning),
+            context=self.context,
             delivered=(taken_in for turn in self.transcript.turns for taken_in in turn.steering_ids),
         )
         # A copy: `messages_before_response` and `Completion` need the session as it was before the run.
