@@ -1,7 +1,8 @@
-"""Measures the time until a request is accepted, and two parts of this time, in turn in one run.
+"""Measures the time until a request is accepted, and two parts of this time.
 
-A response begins when the user's message is stored. So this is the cost of that promise until the first byte, in
-appended events of the same store. The other part is the run log, which is asked twice if the chat was stopped.
+Each round measures all three times. A response begins only after the user's message is stored. So the first part is the
+time to append one event to the same store. The second part is the time of two queries to the run log for the newest
+stop. A request makes one query when it arrives, and one after it has claimed its chat.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """Computes the resources for a number of chats: ``python -m bench.capacity`` prints the tables of
 bench/reports/capacity.md.
 
-It reads the results of ``python -m bench.workers FILE``. Assumptions are arguments.
+It reads the results of ``python -m bench.workers FILE``. You pass your assumptions as command-line arguments.
 """
 
 import argparse

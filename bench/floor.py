@@ -1,4 +1,4 @@
-"""Two floors for the converter: the minimal work to turn these events into the same number of chunks.
+"""Two floors for the converter: the minimal work to turn its events into the same number of chunks.
 
 The first floor reads, by attribute, the fields that decide the chunks of an event: ``partial``, ``author``, ``branch``,
 ``node_info.path``, ``error_code``, ``finish_reason`` and ``content.parts``. Of each part it reads ``text``,
@@ -10,7 +10,7 @@ It ignores most of these values. It has no state, opens and closes no parts, doe
 text, and does not count usage. It gets the number of chunks of each event, and fills up with ``finish-step``. So it
 emits exactly as many chunks as the converter, but no client could use its stream.
 
-The floor of text reads only texts, and makes each a ``text-delta`` in the same way.
+The second floor, ``text_floor``, reads only texts. It makes a ``text-delta`` from each text in the same way.
 """
 
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Sequence

@@ -1,4 +1,8 @@
-"""Measures the cost of a delta when much content is before it, or unread: the first and the last tenth of a stream."""
+"""Measures the cost of a delta in the first and in the last tenth of a long stream.
+
+In a long part, much content is before the last tenth. A reader with a backlog has the most unread events at the first
+tenth.
+"""
 
 import asyncio
 import gc

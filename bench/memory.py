@@ -13,8 +13,8 @@ STREAMS = 1_000
 def bytes_per_open_stream() -> float:
     """Return the bytes that Python allocates per stream, with 1,000 streams open in the middle of a turn.
 
-    Each stream has had its thoughts, its text, its call, and half of the text after the result. The generator, the
-    converter and its sink count. The events do not: they are shared.
+    Each stream has had its thoughts, its text, its call, and half of the text after the result. The result includes the
+    generator, the converter and its sink. It does not include the events, because all streams share them.
     """
     turn = conversation()[0]
     middle = EVENTS_PER_TURN * 3 // 4

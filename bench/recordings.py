@@ -1,7 +1,7 @@
 """Measures ``replay`` and ``check`` of a recording: events per second, and memory for a small and a large recording.
 
-Each command runs in its own process. For the memory, each turn of the conversation has a long result. So 200 MB are not
-half a million events.
+Each command runs in its own process. To measure the memory, each turn of the conversation has a long tool result.
+Without these results, a file of 200 MB would have half a million events.
 """
 
 import json

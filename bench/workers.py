@@ -123,7 +123,10 @@ class Measured:
 
 
 async def used(deployment: Fleet, workers: int) -> Use:
-    """Return the resources that were used so far. ``workers``: count only the first so many workers."""
+    """Return the resources that were used so far.
+
+    ``workers``: the number of workers to count, from the first worker on.
+    """
     with redis.Redis(port=deployment.redis.port) as asked:
         told: Any = asked.info()
     connection = await asyncpg.connect(deployment.database)

@@ -17,8 +17,8 @@ Case: TypeAlias = dict[str, Any]
 def batch(**values: Values | Callable[[], Values]) -> Callable[[Test], Test]:
     """Run the test for all combinations of values, as ``parametrize``, in one test. A failure names its values.
 
-    A value may be a mapping, whose key is the name. A function is called when the test runs. Other fixtures are created
-    once, for all cases.
+    The values of an argument may be a mapping: its keys are the names of the values. They may also be a function, which
+    is called when the test runs. Other fixtures are created once, for all cases.
     """
 
     def decorate(judge: Test) -> Test:

@@ -15,9 +15,9 @@ _Part = dict[str, Any]
 def comparable(messages: Iterable[UIMessage]) -> list[UIMessage]:
     """Return copies of the messages without the allowed differences between a live client and history.
 
-    Removed: calls whose arguments never completed, a step with nothing else, the empty metadata of a message that such
-    a step began, every ``rawInput``, and approvals without an answer before their call ended. A call that a later user
-    message skipped is closed.
+    Calls whose arguments never completed are removed. A step that has only such calls is removed, and so is the empty
+    metadata of a message with such a call. Every ``rawInput`` is removed. An approval is removed if its call ended
+    without the user's answer to it. A call that a later user message skipped is closed.
 
     Parts of parallel agents are ordered by branch. Parts without a branch (files, data) follow. Files and data in a row
     are sorted, since parallel calls send theirs while they run. Steps between them are removed. A message without parts

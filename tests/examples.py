@@ -10,5 +10,8 @@ IN_EACH_RUN: Final = 40
 
 
 def examples(in_a_hunt: int) -> settings:
-    """Return settings with this many examples in a hunt. Other runs have a fixed fraction of them."""
+    """Return settings with this number of examples for a hunt, which is a run with new random examples.
+
+    Other runs have a fixed fraction of this number.
+    """
     return settings(max_examples=in_a_hunt * settings().max_examples // IN_A_HUNT)

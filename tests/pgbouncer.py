@@ -24,7 +24,8 @@ HANG = 20.0
 def pgbouncer(database: Postgres, mode: Literal["transaction", "session"]) -> Iterator[int]:
     """Run a PgBouncer with few connections, so that clients share them. Yields its port.
 
-    The rest of a URL is the server's. Skips the test if PgBouncer is not installed.
+    A URL for the pooler has this port. Its other parts are those of the server's URL. Skips the test if PgBouncer is
+    not installed.
     """
     program = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
     if program is None:

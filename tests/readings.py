@@ -1,4 +1,4 @@
-"""Reads a stored chat in all other ways than its history: a replay of each form of a stored session."""
+"""Reads a stored chat in every way except its history: it replays each form of the stored session."""
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path

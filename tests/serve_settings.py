@@ -15,9 +15,9 @@ def write_settings(folder: Path, options: Mapping[str, Any]) -> None:
 
 
 def on_command_line(words: Sequence[str], folder: Path) -> list[str]:
-    """Write options that belong into the settings file there, and return the rest of the command line.
+    """Write the options of the settings file into it, and return the rest of the command line.
 
-    So a test can list options without deciding where each belongs.
+    So a test can list all options together, without knowing which of them belong in the file.
     """
     known = file_options()
     settings: dict[str, Any] = {}

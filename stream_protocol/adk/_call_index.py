@@ -1,6 +1,7 @@
 """Index of calls by id and by tool, so that a lookup takes the same time among few calls and among many.
 
-Nearly always, an id belongs to one call. Only a repeated id needs an index of its calls by rank.
+Nearly always, an id belongs to one call. Only a repeated id needs an index of its calls by rank. A rank has the
+properties by which a search chooses between calls with one id.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
@@ -204,7 +205,7 @@ class _Index:
             self.by_content.setdefault(known.content, _Ranks()).add(rank, number, known)
 
     def forget(self, numbers: dict[KnownCall, int], *, before: int) -> None:
-        """Forget the calls with a response whose number is below ``before``."""
+        """Forget each call that has a response and whose number is below ``before``."""
         for old in [known for known in self._answered if numbers[known] < before]:
             del self._answered[old], numbers[old]
             self._remove_empty(old, numbers)

@@ -2,7 +2,7 @@
 
 An id is not enough. An id can come again while its first call still waits: in the same event, or in an event of another
 agent. So the search also uses the call's complete event, and the number of the call's responses. It uses neither
-fragments nor sent chunks, because stored events have neither.
+fragments nor sent chunks, because a session stores neither.
 """
 
 from collections import Counter
@@ -68,7 +68,7 @@ class KnownCalls:
     def begin_run(self) -> None:
         """Begin a new run, after a message or an answer of the user.
 
-        The agent's calls after it are not repetitions of calls before it.
+        A call in the new run never counts as a repetition of a call in an earlier run.
         """
         self._run += 1
 
@@ -231,12 +231,13 @@ class KnownCalls:
     ) -> KnownCall | None:
         """Find the call that a function response answers, as ``resolve_response`` does, without counting the response.
 
-        A response without an id answers the oldest open call of the tool, and preferably a call of the same speaker. If
-        several calls have the id, calls of the same speaker come first, and then calls of the same tool. Next come
-        calls that the user has just approved or denied. Next come calls with the fewest responses, or with the fewest
-        placeholders if the response is a placeholder. The oldest call comes first among equal calls. If a call has its
-        response, it takes no response of another tool: such a response belongs to an earlier message. An unknown id
-        belongs to the oldest call of the tool that came without an id. ``reference``: as for ``resolve_response``.
+        A response without an id answers the oldest open call of the tool by the same speaker. If there is none, it
+        answers the oldest open call of the tool by any speaker. If several calls have the id, calls of the same speaker
+        come first, and then calls of the same tool. Next come calls that the user has just approved or denied. Next
+        come calls with the fewest responses, or with the fewest placeholders if the response is a placeholder. The
+        oldest call comes first among equal calls. If a call has its response, it takes no response of another tool:
+        such a response belongs to an earlier message. An unknown id belongs to the oldest call of the tool that came
+        without an id. ``reference``: as for ``resolve_response``.
         """
         adk_id, name, _, _, number = reference
         self._begin_event(event)

@@ -107,6 +107,8 @@ def read_events(events: Iterable[EventOrDict], warn: WarnOnce) -> "Sequence[Even
 
 
 def _is_event(value: Any) -> bool:
-    """Return True for an event object of ADK. Returns False for dictionaries, even if they have its keys as
-    attributes."""
+    """Return True for an event object of ADK.
+
+    A dictionary never counts as one, even if it has the keys of an event as attributes.
+    """
     return not isinstance(value, dict) and {"author", "branch", "node_info"} <= getattr(value, "__dict__", {}).keys()

@@ -99,8 +99,8 @@ class _Places:
 
         ``part``: the index of the part in which the bytes are counted. Protobuf omits 0 for ``part`` and for ``start``.
         ADK joins the parts of a stream, and puts thoughts before them. So bytes of the first part may also be bytes of
-        the whole text. The range in the whole text is used if it has the text ``text``. Without ``text``, it is used if
-        the event has only one text.
+        the whole text. The range in the whole text is used if its characters are equal to ``text``. Without ``text``,
+        the range is used if the event has only one text.
         """
         if not isinstance(end, int) or not isinstance(start, int | None):
             return None

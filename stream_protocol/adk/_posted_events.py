@@ -2,7 +2,8 @@
 
 A posted event is an ADK event that no runner yields and no session stores. Code inside a run makes it, and posts it to
 the run's channel (``stream_protocol.agents``). From there it goes through the reader, the conversion and the recorder,
-as all other events do. So a replay of the recording also shows it. It is a fragment with a mark that contains its kind.
+as all other events do. So a replay of the recording also shows it. A posted event is a fragment. It has a mark with the
+kind of the posted event.
 """
 
 from typing import TYPE_CHECKING, Final

@@ -269,8 +269,8 @@ def _artifact(blob: "types.Blob | types.FunctionResponseBlob", event: "Event") -
     """Return the name and the version of the artifact with the blob's bytes; ``None`` if the event does not show one.
 
     The artifact has the blob's display name. ADK removes that name from tool results. For these, the artifact must be
-    the only artifact that the event's only tool saved. The tool must return nothing else, and the artifact's name must
-    end as images of the blob's type do.
+    the only artifact that the event's only tool saved. The tool must return no other file. The artifact's name must
+    have the file extension of the blob's image type.
     """
     saved = event.actions.artifact_delta
     if blob.display_name in saved:

@@ -38,7 +38,7 @@ class RunChannel(Protocol):
 
 
 class CallScope(NamedTuple):
-    """The channel of a call, and the outer call that the client is shown instead."""
+    """The channel of a call, and the outer ``AgentTool`` call that the client is shown instead of this call."""
 
     channel: RunChannel
     shown: Context | None
@@ -69,7 +69,7 @@ def open_channel(channel: RunChannel) -> Iterator[None]:
 
 
 def set_channel(channel: RunChannel) -> None:
-    """Set the channel for the rest of this task. No ``AgentTool`` call counts as running in the new channel yet."""
+    """Set the channel for the rest of this task. The new channel has no outermost ``AgentTool`` call yet."""
     _CHANNEL.set(channel)
     _OUTERMOST.set(None)
 

@@ -45,7 +45,10 @@ async def _turn_after_tools(backend: Backend) -> None:
 
 
 async def _answered(backend: Backend, *, approved: bool) -> tuple[list[ToolPart], ChatResponse]:
-    """Answer the approvals. Return their calls after the next response, and this response."""
+    """Answer the approvals, and read the next response.
+
+    Return the calls of the approvals as they are after this response, and the response.
+    """
     chat = await _with_approval(backend)
     pending = {call["toolCallId"] for call in calls_of(chat.messages[-1], "approval-requested")}
     chat.answer_approvals(approved=approved, reason=None if approved else "Not today.")

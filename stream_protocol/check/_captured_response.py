@@ -27,9 +27,9 @@ class _Response:
 
     @property
     def kind(self) -> str:
-        """The words `` with `` and the content type, for a sentence.
+        """The content type as a part of a sentence, such as `` with text/html``.
 
-        The content type has no parameters. The text is empty if the response has no content type.
+        The parameters of the content type are left out. The text is empty if the response has no content type.
         """
         kind = self.fields.get("content-type", "").partition(";")[0].strip()
         return f" with {short_json(kind)[1:-1]}" if kind else ""

@@ -327,7 +327,8 @@ class ResponseChecker:
     def _unfinished_call(self, call: ToolPart, *, user_is_asked: bool, in_last_step: bool) -> Iterator[Problem]:
         """Yield the problem of a call without an end.
 
-        ``user_is_asked``: a call of the last step waits for the user. Then other calls may wait for the same answer.
+        ``user_is_asked``: True if a call of the last step waits for the user. In this case, the other calls may wait
+        until the user has answered.
         """
         name = f"Call {short_json(call['toolCallId'])}"
         match call["state"]:

@@ -93,8 +93,9 @@ def serve_with_workers(server: AgentServer, listener: socket.socket, *, opens_pa
 def reserved_address(listener: socket.socket) -> socket.socket:
     """Return a socket that keeps the address for the workers.
 
-    On Linux this is a new socket that does not listen. The listener has checked that the address is free. It is closed,
-    because the workers' sockets could not be bound beside it. On other systems the listener itself is returned.
+    On Linux this is a new socket that does not listen. The listener has checked that the address is free. The listener
+    is then closed, because the workers' sockets could not be bound beside it. On other systems the listener itself is
+    returned.
     """
     if sys.platform != "linux":
         return listener

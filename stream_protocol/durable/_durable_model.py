@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 class ModelCallNames:
     """Names for the calls of one agent's model.
 
-    A name needs the agent and the branch. ADK passes both to a callback, but not to a model.
+    A name contains the agent and the branch. ADK passes both to a callback, but not to a model. So a callback stores
+    the name with ``note``, and the model gets it with ``take``.
     """
 
     def __init__(self) -> None:

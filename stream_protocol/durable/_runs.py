@@ -55,8 +55,10 @@ LOG: Final = "log"
 
 
 def run_prefixes(deployment: Deployment) -> list[str]:
-    """Return the prefixes of workflow ids for the deployment's runs, including runs of releases without deployment
-    names."""
+    """Return the prefixes of workflow ids for the deployment's runs.
+
+    Older releases stored runs without a deployment name. The prefix of these runs is included.
+    """
     return [_deployment_prefix([deployment.app, deployment.run_log, deployment.session_store]), OLDEST_PREFIX]
 
 

@@ -23,7 +23,10 @@ MAX_RESPONSE_BYTES: Final = 2**20
 
 
 def newest_entries(turns: Sequence[InspectedTurn], after: int) -> bytes:
-    """Return ``{"entries": […], "next": 7}``: the entries after number ``after``, and the next ``after``."""
+    """Return ``{"entries": […], "next": 7}``: the entries after number ``after``.
+
+    ``next`` is the value of ``after`` for the next request.
+    """
     shown: list[bytes] = []
     size = 0
     for turn in turns:
@@ -37,7 +40,7 @@ def newest_entries(turns: Sequence[InspectedTurn], after: int) -> bytes:
 
 
 def chat_recording(turns: Sequence[InspectedTurn]) -> bytes:
-    """Return the turns as a recording. Empty without turns."""
+    """Return the turns as a recording. Without turns, the result is empty."""
     return as_recording(turns[0].header, (entry for turn in turns for _, entry in turn.entries)) if turns else b""
 
 

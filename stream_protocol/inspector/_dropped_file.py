@@ -65,7 +65,7 @@ _ENDS: Final = {"finish": "finish", "error": "error", "abort": "abort"}
 
 @dataclass
 class Budget:
-    """Number of bytes that a file may still produce."""
+    """Number of bytes that may still be added to the result for a file."""
 
     bytes_left: int = field(default_factory=lambda: MAX_SHOWN_BYTES)
 

@@ -42,8 +42,9 @@ class InspectedChats(Chats):
         return None if entry is None else entry.recording.path
 
     def entries(self, chat_id: str, after: int) -> bytes:
-        """Return ``{"entries": […], "next": 7}``: the played entries after the number ``after``, and the next
-        ``after``.
+        """Return ``{"entries": […], "next": 7}``: the played entries after the number ``after``.
+
+        ``next`` is the value of ``after`` for the next request.
 
         While a turn is played, only its sent chunks are included.
         """

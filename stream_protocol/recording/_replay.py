@@ -154,8 +154,9 @@ def replay_messages(
 
 
 def _as_requested(events: Iterable[Event], body: Mapping[str, Any], taken_ids: set[str]) -> Iterator[Event]:
-    """Yield copies of the events with the id of the user's message and the user's reasons for decisions, as the service
-    stores them.
+    """Yield copies of the events as the service stores them.
+
+    They have the id of the user's message, and the user's reasons for decisions.
 
     ``body``: the unchecked body of the request that led to the events. ``taken_ids``: message ids that are already
     used. The function does not use these ids again, and adds the new message id to them. The given events are not

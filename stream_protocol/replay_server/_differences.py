@@ -23,7 +23,8 @@ CONTEXT_LENGTH: Final = 20
 class Difference:
     """Difference between a request and a recorded turn: a path in the request, and two values as JSON.
 
-    ``recorded`` or ``received`` is ``None`` if the value is missing there.
+    ``recorded`` is ``None`` if the recorded turn has no such value. ``received`` is ``None`` if the request has no such
+    value.
     """
 
     path: str

@@ -107,9 +107,9 @@ def _candidates(
 ) -> list[tuple[TurnSummary, TurnSummary | None]]:
     """Return the turns that begin with a user message, each with the turn before it.
 
-    If the request regenerates the response of the turn ``last``, the turn after ``last`` is the first candidate,
-    because the recording may contain the regeneration as a further turn with the same user text. Then comes ``last``
-    itself.
+    The request may regenerate the response of the turn ``last``. In this case, the turn after ``last`` is the first
+    candidate, and ``last`` is the second. The reason: the recording may contain the regeneration as a further turn with
+    the same user text.
     """
     pairs = [
         (turn, previous)
@@ -207,8 +207,8 @@ def _first_difference(answers: Sequence[RecordedAnswer], received: Sequence[Rece
 def _find_answer(answer: RecordedAnswer, received: Sequence[ReceivedAnswer]) -> ReceivedAnswer | None:
     """Return the received answer to the same call.
 
-    If no received answer has the same id, return an answer to a call of the same tool. If the model sends no ids, its
-    fragments may have had different ids.
+    If no received answer has the same id, return an answer to a call of the same tool. The ids can differ: if the model
+    sends no ids, the fragments of a call may have had different ids.
     """
     same_tool = (each for each in received if each.tool == answer.tool and not each.is_approval)
     return next((each for each in received if each.id == answer.id), None) or next(same_tool, None)

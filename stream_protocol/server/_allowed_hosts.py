@@ -2,6 +2,7 @@
 
 The owner of a domain can point its name to 127.0.0.1 (DNS rebinding). The browser then treats a server on this machine
 as part of the owner's page, which can read all responses. The page cannot change the ``Host`` header of its requests.
+So this module refuses requests with a foreign name in this header.
 
 Starlette's ``TrustedHostMiddleware`` compares only names. It does not support address ranges, reads the first of
 several ``Host`` headers, and its error does not name the setting to change.
@@ -27,11 +28,11 @@ _HOST: Final = re.compile(r"(?:(?P<name>[a-z0-9_-]+(?:\.[a-z0-9_-]+)*)\.?|\[(?P<
 def only_allowed_hosts(
     app: ASGIApp, listener: socket.socket, allowed_hosts: Collection[str] = (), *, behind_proxy: bool = False
 ) -> ASGIApp:
-    """Returns the app behind a check of host names that fits the listening address.
+    """Returns the app with a check of host names. The check depends on the listening address.
 
     On a loopback address, requests may use the names of loopback and the names in ``allowed_hosts``. On any other
-    address, or behind a proxy, requests may use every name. If ``allowed_hosts`` are given there, only these names and
-    the names of loopback are allowed. Raises ``StreamProtocolError`` for an invalid name.
+    address, or behind a proxy, requests may use every name. If such a server gets ``allowed_hosts``, only these names
+    and the names of loopback are allowed. Raises ``StreamProtocolError`` for an invalid name.
     """
     check_callable("app", app, ("scope", "receive", "send"), expected="an ASGI app")
     check_listener(listener)

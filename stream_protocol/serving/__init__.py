@@ -8,7 +8,8 @@ Where to change what:
 - ``base``: limits of a user (429, 503), times, long computations in threads, the audit trail.
 - ``requests``: one request from its arrival to its run; histories; stops and deletions; options; ``/readyz``.
 - ``runs``: active runs. ``run_logs``: responses that several workers share. ``engine``: runs of dead workers.
-- ``chats``: stored chats. ``adk_runner``: agents and stores by name. ``http``: the routes.
+- ``chats``: stored chats. ``adk_runner``: ADK's runner; agents named on a command line; session services created from
+  URIs. ``http``: the routes.
 - ``errors``, ``telemetry``: error texts, logs, traces and metrics.
 - ``_sync_service``: Flask and Django under WSGI.
 """

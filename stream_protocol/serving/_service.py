@@ -39,9 +39,9 @@ class ChatService:
     Each chat of a user is one ADK session with the id of the chat. The first message creates the session. All methods
     raise ``ChatRequestError`` (400) for an invalid ``chat_id``.
 
-    ``target``: an agent, an ``App`` or a ``Runner``. ``options``: ``ServiceOptions``, including the converter's.
-    The calls of task-mode sub-agents are always hidden, like ``hidden_tools``. Raises ``StreamProtocolError`` for an
-    invalid value.
+    ``target``: an agent, an ``App`` or a ``Runner``. ``options``: ``ServiceOptions``, which include the options of the
+    converter. The calls of task-mode sub-agents are always hidden from the client, as if ``hidden_tools`` named these
+    agents. Raises ``StreamProtocolError`` for an invalid value.
     """
 
     def __init__(self, target: Target, **options: Unpack[ServiceOptions]) -> None:
@@ -73,7 +73,9 @@ class ChatService:
         await self._context.executor.start()
 
     def count_request(self, user_id: str, *, foreign: bool = False) -> None:
-        """Counts a request of this user, except stops. Raises ``ChatRequestError`` (429) if there were too many.
+        """Counts a request of this user. Raises ``ChatRequestError`` (429) if there were too many.
+
+        Call it for every request except a stop.
 
         ``foreign``: True if a page of another site has sent the request. These requests have a separate allowance, so
         that other sites cannot use up the user's allowance.
@@ -85,7 +87,9 @@ class ChatService:
         (self._context.foreign_rates if foreign else self._context.rates).count(user_id)
 
     def hold_memory(self, user_id: str) -> ByteShare:
-        """Returns an empty share of ``ServiceLimits.max_response_bytes`` for a response to this user.
+        """Returns a counter for the bytes of one response to this user.
+
+        It begins at 0. ``ServiceLimits.max_response_bytes`` is the limit for the bytes of all responses.
 
         ``ChatEndpoints`` uses a share for each response. Use it in your own routes that send histories or artifacts.
         """
@@ -163,10 +167,10 @@ class ChatService:
 
         During a run, the messages include the stored part of the run's message. Calls without a result are shown as
         open.
-        ``artifact_base``: see ``RunOverrides``. ``memory``: a share from ``hold_memory``. The messages are counted in
-        this share before they are created. If the messages still do not fit into the budget after some seconds, the
-        method raises ``ChatRequestError`` (429, 503). ``encoded``: True returns file URLs as text. The chat routes use
-        False, and encode each file when they send it.
+        ``artifact_base``: see ``RunOverrides``. ``memory``: a share from ``hold_memory``. Before the messages are
+        created, their estimated size is counted in this share. If the messages still do not fit into the budget after
+        some seconds, the method raises ``ChatRequestError`` (429, 503). ``encoded``: if True, the URLs of files are
+        returned as text. The chat routes pass False. They encode each file only when they send it.
         """
         check_text("artifact_base", artifact_base, or_none=True)
         check_flag("encoded", encoded)

@@ -1,9 +1,9 @@
 """Adds responses to messages in order, as the client does: for a stored session and for a recording.
 
-The module also applies the effects of later events on earlier parts. An approval that the user has answered becomes
-answered on its card. A late result goes to the message with its call.
-If a call or an approval can no longer be answered, it is closed. ``transcript`` decides which events form a message,
-and ``KnownCalls`` finds the call of a response.
+The module also applies the effects of later events on earlier parts. If the user has answered an approval, the part
+with the approval shows the answer. A late result goes to the message with its call. If a call or an approval can no
+longer be answered, it is closed. ``transcript`` decides which events form a message, and ``KnownCalls`` finds the call
+of a response.
 """
 
 from __future__ import annotations
@@ -228,7 +228,7 @@ class _PageTurn:
 def fold_response(chunks: Iterable[AnyChunk], message: UIMessage | None, settings: Settings) -> UIMessage:
     """Return the message that the client shows after a response. ``message``: the message that the response continues.
 
-    An empty last step is left out, because the client's list of messages gets a step only with the next change.
+    An empty last step is left out, because the client stores it only with the next change of the message.
     """
     reducer = MessageReducer(ai_sdk=settings.client.major, message=message)
     shown = len(reducer.message["parts"])

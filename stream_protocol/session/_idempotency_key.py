@@ -27,8 +27,9 @@ def idempotency_key(request: ChatRequest) -> str:
     The digest covers the parts of ``ChatRequest.target`` that ``plan`` reads. For a user message, these are its parts,
     its id, and the denials that came with it. Because of the id, the same text in a new message starts a new turn.
     Earlier messages do not count, because the first request with this id has already rewound the chat. For an assistant
-    message, they are the user's answers in its tool parts, and the payloads of these answers. The digest ignores other
-    parts, because they may differ between two tabs. Raises ``ChatRequestError`` (422) for invalid payloads.
+    message, the digest covers the user's answers in its tool parts, and the payloads of these answers. The digest
+    ignores other parts, because they may differ between two tabs. Raises ``ChatRequestError`` (422) for invalid
+    payloads.
     """
     target = request.target
     content = _user_parts(request) if target["role"] == "user" else _answers(request)

@@ -118,8 +118,8 @@ class Conversion(Generic[T]):
         """End the response of a failed run: end its open parts and calls, and write an ``error`` with the text of
         ``on_error``.
 
-        Calls that wait for an answer stay open. ``stopped``: the run was stopped from outside. Then these calls end,
-        too.
+        Calls that wait for an answer stay open. ``stopped``: True if the run was stopped from outside. In this case,
+        the calls that wait for an answer end, too.
         """
         closes_pending = stopped and self._running  # without an event of this run, its calls still wait
         self._check_running()

@@ -124,6 +124,6 @@ class RunSummary:
 def _recovers(branch: str | None, failed: str | None) -> bool:
     """Return True if content in ``branch`` shows a recovery from a failure in the branch ``failed``.
 
-    This is so if ``failed`` is the same branch, or a branch inside it.
+    The result is True if ``failed`` equals ``branch``, or is a branch inside ``branch``.
     """
     return branch is None or failed == branch or (failed or "").startswith(f"{branch}.")

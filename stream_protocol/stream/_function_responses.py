@@ -221,8 +221,9 @@ class FunctionResponses:
     def finalize_interim_outputs(self) -> None:
         """Write interim outputs again as final outputs, so that the client can send the answers to the pending calls.
 
-        The client's helpers send only when every output after the last ``start-step`` is final. Otherwise the interim
-        output would become final in the next response, which begins only after the answers are sent.
+        The client's helpers send only when every output after the last ``start-step`` is final. Without this method,
+        the interim output would become final only in the next response. But the next response begins only after the
+        answers are sent, so the client would never send them.
         """
         if any(call.is_pending for call in self._steps.calls):
             for call in self._steps.calls:
@@ -232,7 +233,7 @@ class FunctionResponses:
     def add_failure(self, facts: EventFacts, speaker: SpeakerKey) -> None:
         """Store the call whose tool raised, if this event shows it.
 
-        The event has no content. It must report the failure, and show which call it is.
+        Such an event has no content. It must report the failure, and it must be clear which call has failed.
         """
         failure = facts.failure
         if failure is None or failure.code in (ABORTED, NODE_TIMEOUT) or failure.finish_reason is not None:

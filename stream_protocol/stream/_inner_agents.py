@@ -37,8 +37,8 @@ class InnerAgents:
         """Return the call inside which an event of the same session happened, by its branch; ``None`` if there is none.
 
         Events of a task-mode agent are not inside a call: it talks to the user, in messages after the call's message. A
-        workflow that is a tool is not an agent, so its events do not count as inside its call. They are recognised by
-        their node path, which also has the call's name.
+        workflow that is a tool is not an agent, so its events do not count as inside its call. The events of such a
+        workflow are recognised by their node path, which also has the call's name.
         """
         author, branch, path = facts.speaker
         if branch is None or "@" not in branch or facts.scope is not None:

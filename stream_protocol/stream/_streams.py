@@ -129,7 +129,7 @@ def _read(
 
 
 class _TaskAgents:
-    """Predicate: the tool is a task-mode agent. It reads the events when the first tool is called."""
+    """Predicate: True if the tool is a task-mode agent. The first call of the predicate reads the events."""
 
     __slots__ = ("_events", "_names")
 

@@ -66,9 +66,9 @@ class Normaliser:
 def without_model_details(chunks: Iterable[Mapping[str, Any]]) -> Iterator[Json]:
     """Yield the stream without details that vary between runs of a model.
 
-    These are text fragments, streaming of arguments, usage, name and signatures. Each complete input is moved directly
-    after its ``tool-input-start``. This is necessary because a streaming model starts all its calls before it completes
-    the first call.
+    These details are the fragments of texts, the streaming of arguments, the usage, the name of the model, and the
+    signatures. Each complete input is moved directly after its ``tool-input-start``. This is necessary because a
+    streaming model starts all its calls before it completes the first call.
     """
     kept = [_without_model_metadata(chunk) for chunk in _inputs_at_starts([*chunks])]
     for _, group in groupby(enumerate(kept), key=_delta_key):

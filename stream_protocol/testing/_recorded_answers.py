@@ -25,8 +25,11 @@ class RecordedAnswer:
     whole: LlmResponse | None
 
     def replay(self, *, stream: bool) -> Iterator[LlmResponse]:
-        """Yield copies, because ADK changes the objects that it gets. Without ``stream``, yield only the complete
-        response."""
+        """Yield copies of the fragments, and then of the complete response.
+
+        ADK changes the objects that it gets, so they must be copies. Without ``stream``, yield only the complete
+        response.
+        """
         responses = self.fragments if stream else ()
         for response in responses if self.whole is None else (*responses, self.whole):
             yield response.model_copy(deep=True)

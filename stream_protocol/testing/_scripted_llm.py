@@ -64,9 +64,10 @@ class Thought:
 class Call:
     """One function call. Several calls in one turn are parallel calls.
 
-    Without ``id`` ADK generates an id (``adk-…``), equal on every fragment and on the aggregate. ``streamed`` sends the
-    arguments in fragments as Vertex does with ``stream_function_call_arguments``: a name, then ``partial_args`` by JSON
-    path, then a closing fragment. As with Vertex, numbers arrive as floats, and empty lists and objects are not sent.
+    Without ``id`` ADK generates an id (``adk-…``). Every fragment and the aggregate have the same id. ``streamed``
+    sends the arguments in fragments as Vertex does with ``stream_function_call_arguments``: a name, then
+    ``partial_args`` by JSON path, then a closing fragment. As with Vertex, numbers arrive as floats, and empty lists
+    and objects are not sent.
     """
 
     name: str

@@ -22,7 +22,7 @@ def describe_difference(expected: Sequence[Chunks], actual: Sequence[Chunks]) ->
     """Return a text about the first turn that differs, starting at its first difference; ``None`` if the streams are
     equal.
 
-    Each stream is a list of chunks for each turn. The order of keys is ignored.
+    A stream is a list of turns, and each turn is a list of chunks. The order of keys is ignored.
     """
     for number, (expected_turn, actual_turn) in enumerate(zip_longest(expected, actual), 1):
         if expected_turn is None:

@@ -77,7 +77,9 @@ def returned(function: Callable[..., Any]) -> tuple[WireForm, ...]:
 
 
 def _yielded(members: list[Any]) -> Iterator[WireForm]:
-    """Yield the JSON of a generator's outputs: ADK sends each yielded value directly, and the last value as the result.
+    """Yield the JSON of a generator's outputs. ADK sends each yielded value directly.
+
+    ADK also sends the last value as the result.
 
     ADK converts a pydantic model to a dictionary. The keys are the names of the fields, not their aliases.
     """

@@ -26,9 +26,10 @@ _HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
 
 def argument_error(name: str, expected: str, value: object, hint: str = "") -> InvalidArgumentError:
-    """Return the error "`name` must be EXPECTED, not VALUE:
+    """Return the error for an argument with a wrong value.
 
-    HINT.". For a class or a coroutine, the default hint says how to fix it.
+    Its text is "`name` must be EXPECTED, not VALUE: HINT." For a class or a coroutine, the default hint says how to fix
+    it.
     """
     if inspect.iscoroutine(value):
         value.close()  # else Python warns that it was never awaited
@@ -225,8 +226,8 @@ def check_interface(
 def check_iterable(function: str, value: object, items: str, *, is_async: bool = False, otherwise: str = "") -> None:
     """Raise ``TypeError`` unless the value is an iterable that ``function`` accepts.
 
-    ``items``: the error's description of the items. ``is_async``: the function uses ``async for``. ``otherwise``:
-    advice for an iterable of the other kind, synchronous or asynchronous.
+    ``items``: the error's description of the items. ``is_async``: the function uses ``async for``. ``otherwise``: the
+    hint in the error if the iterable is asynchronous and must be synchronous, or the reverse.
     """
     if isinstance(value, AsyncIterable if is_async else Iterable) and (is_async or not _is_one_value(value)):
         return

@@ -1,9 +1,8 @@
 """Types of the chunks in a UI message stream: a ``TypedDict`` for each type, and their union ``Chunk``.
 
 Source: ``packages/ai/src/ui-message-stream/ui-message-chunks.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and
-``ai@7.0.173``. The types leave out every key that some v6 clients from 6.0.39 on refuse. The only exception is
-``citations``. Clients before 6.0.231 and 7.0.32 validate with ``z.strictObject``, and fail on an unknown key. Every v6
-client from 6.0.39 on accepts all other keys of these types.
+``ai@7.0.173``. Clients before 6.0.231 and 7.0.32 validate with ``z.strictObject``, and fail on an unknown key. So these
+types have only keys that every v6 client from 6.0.39 on accepts. The only exception is ``citations``.
 
 A key that is ``NotRequired`` may be left out, but must not be ``None``: the client's schema refuses ``null`` there.
 ``input``, ``output``, ``data`` and the ``messageMetadata`` of ``message-metadata`` may be ``null`` but must be present.
@@ -267,8 +266,10 @@ class ResetStepChunk(TypedDict):
 
 
 class SteeringMessageChunk(TypedDict):
-    """A user message that the run receives while it works. ``parts``: text and file parts. For clients since
-    7.0.163."""
+    """A user message that the run receives while it works.
+
+    ``parts``: text and file parts. Only clients since 7.0.163 accept this chunk.
+    """
 
     type: Literal["steering-message"]
     id: str

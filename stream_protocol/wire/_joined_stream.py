@@ -1,4 +1,7 @@
-"""A shorter stream for late readers: it has joined deltas, and only the last preliminary output of each call."""
+"""A shorter form of a stream, for clients that begin to read it late.
+
+Its deltas are joined, and each call has only its last preliminary output.
+"""
 
 import re
 from collections.abc import Iterable
@@ -50,7 +53,7 @@ class JoinedStream:
 
     @property
     def growing(self) -> list[bytes]:
-        """The events after ``complete``, in their current state."""
+        """The events after those in ``complete``. Later deltas and outputs may still change them."""
         return [event if isinstance(event, bytes) else event.joined() for event in self._open.values()]
 
     def add(self, events: Iterable[bytes]) -> None:

@@ -83,8 +83,8 @@ def parse_json_in_slices(text: bytes | bytearray) -> Generator[int, None, Any]:
     Forbidden keys are renamed, as by ``rename_forbidden_keys``. U+0000 becomes U+FFFD, as lone surrogates do, because
     PostgreSQL refuses JSON with U+0000. Raises ``ValueError`` for text that ``parse_json`` refuses, for more than
     ``MAX_LEVELS`` levels, and for too many values (``TooManyValuesError``). Also raises for a text of more than
-    ``PIECE`` bytes that is a single string. The same is true if such a text has a key, a number or whitespace of more
-    than ``PIECE`` bytes.
+    ``PIECE`` bytes that is a single string. Also raises if a text of more than ``PIECE`` bytes has a key, a number or
+    whitespace of more than ``PIECE`` bytes.
     """
     return (yield from _SlicedParser(text).parse())
 

@@ -5,8 +5,8 @@ the value. The result is a copy, because a tool may change its dictionary later.
 
 Nearly all values are plain JSON already. ``orjson`` writes and reads these values at C speed, and passes every other
 type to ``_Walk``. ``orjson`` refuses keys that are not strings, lone surrogates, integers beyond 64 bits, and too many
-levels. In these cases ``_Walk`` converts the whole value. The options disable the types that ``orjson`` would write
-differently from ``_Walk``.
+levels. In these cases ``_Walk`` converts the whole value. ``JSON_OPTIONS`` turns off the types that ``orjson`` would
+write differently from ``_Walk``. So ``orjson`` passes these types to ``_Walk``, too.
 """
 
 import base64

@@ -101,13 +101,14 @@ class ChatRequest:
         """True if the request submits a new user message.
 
         It is False for an edited message, which has a ``message_id``. It is also False for a request to regenerate,
-        which has another trigger. Clients submit a new message once.
+        which has another trigger. Clients submit a new message only once, so a second request with this message is a
+        retry.
         """
         return self.has_trigger and self.trigger == "submit-message" and self.message_id is None
 
     @property
     def message_before_words(self) -> UIMessage | None:
-        """The last assistant message before the target. The target is a new user message that follows it."""
+        """The last assistant message before the target, or ``None``. The target must be a new user message."""
         *earlier, _target = self.messages_to_target
         return next((message for message in reversed(earlier) if message["role"] == "assistant"), None)
 

@@ -164,7 +164,7 @@ async def calendar(credential: AuthCredential, tool_context: ToolContext) -> str
 
 
 async def seed(count: int, tool_context: ToolContext) -> str:
-    """Makes so many chats of this user."""
+    """Makes the given number of chats of this user."""
     invocation = tool_context._invocation_context  # noqa: SLF001 - ADK's tools have no other way to the store
     for number in range(count):
         await invocation.session_service.create_session(

@@ -22,7 +22,10 @@ JSON: Final = {"content-type": "application/json"}
 
 @dataclass(frozen=True)
 class Answer:
-    """Response to the attacker. ``status``: 0 if the server closed the connection first, -1 if none came in time."""
+    """Response to the attacker.
+
+    ``status``: 0 if the server closed the connection before a response, -1 if no response came in time.
+    """
 
     status: int
     body: bytes = b""
@@ -111,7 +114,7 @@ class Attacker:
         return answer.json["messages"] if answer.status == 200 else []
 
     def answered(self, changes: Mapping[str, Any], chat: str = "c1", **options: Any) -> Answer:
-        """Post the chat with these keys in its open call."""
+        """Post the chat, after these keys were set in its last open call."""
         messages = self.messages(chat, **options)
         open_parts = [
             part

@@ -17,8 +17,8 @@ STORES: Final[Sequence[DeploymentName]] = ("memory", "SQLite", "Redis")
 class Attack:
     """An attack. ``sentence``: its description.
 
-    ``memory`` in MiB, ``files``, and ``log`` in KiB limit the server's growth, while the only other chat is the other
-    user's.
+    ``memory`` (MiB), ``files`` and ``log`` (KiB) limit the server's growth during the attack. Apart from the attack,
+    only one chat of another user runs.
     """
 
     name: str
@@ -42,7 +42,7 @@ def attack(
     files: int = 100,
     log: int = 32,
 ) -> Callable[[Callable[[Attacker], None]], Callable[[Attacker], None]]:
-    """Register an attack. The function is its name, the module its kind."""
+    """Register an attack. Its name is the name of the function, and its kind is the name of the module."""
 
     def put(run: Callable[[Attacker], None]) -> Callable[[Attacker], None]:
         kind = run.__module__.rpartition(".")[2]

@@ -128,9 +128,9 @@ def _turn(about: Json, events: list[Event], earlier: Sequence[Turn]) -> Turn:
 
 
 def _message_id(events: list[Event], earlier: Sequence[Turn]) -> str | None:
-    """Return the id of the message: the invocation's id for its first message.
+    """Return the id of the message. For the first message of an invocation, this is the invocation's id.
 
-    A task agent may reply to a later text in the same invocation.
+    A task agent may reply to a later text in the same invocation. This reply is a further message with a different id.
     """
     if not events:
         return None

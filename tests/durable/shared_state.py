@@ -100,7 +100,10 @@ class SharedState:
             await service.aclose()
 
     def agent(self, *turns: Turn) -> LlmAgent:
-        """Return a model with these turns, one for each number of tool responses."""
+        """Return an agent whose model sends these turns.
+
+        The number of tool responses in the request selects the turn.
+        """
 
         def respond(request: Any) -> Turn:
             self.asked += 1

@@ -130,9 +130,10 @@ def disagreements(chat_user: ChatUser, fault_injector: FaultInjector, stored: Se
 
 
 def steering(chat_user: ChatUser, stored: Sequence[Any]) -> Iterator[str]:
-    """Yields steering messages that are lost or doubled, and those that the agent has answered twice or not at all.
+    """Yields problems of steering messages: lost, stored twice, answered twice, or not answered.
 
-    A message stands where the agent has read it, or begins a turn. An agent that finishes has answered it.
+    In the history, a steering message is at the place where the agent has read it, or it begins a turn. An agent that
+    has read it must answer it before the response ends with ``finish``.
     """
     finished = {reading.message["id"] for reading in chat_user.readings if reading.ends_in == "finish"}
     for steered in chat_user.steered:
@@ -162,7 +163,7 @@ def same(kept: Any, shown: Any) -> bool:
 
 
 def compatible(kept: Any, shown: Any) -> bool:
-    """Return True if one is a beginning of the other."""
+    """Return True if one of the two messages is a beginning of the other message."""
     pairs = zip(outline(kept), outline(shown), strict=False)
     return all(
         one[0] == other[0] and (one[1].startswith(other[1]) or other[1].startswith(one[1])) for one, other in pairs

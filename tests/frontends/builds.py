@@ -75,7 +75,7 @@ def build_demo_page(folder: Path, *, packages: str) -> Path:
 
 
 def _copy(project: Path, copy: Path, packages: str | None) -> Path:
-    """Copy the project with its packages, replaced by the packages of this folder."""
+    """Copy the project with its packages. ``packages``: the folder of the packages that replace them."""
     require_node_project(project)
     copy.mkdir()
     for part in project.iterdir():

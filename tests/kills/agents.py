@@ -300,7 +300,10 @@ def respond(request: LlmRequest) -> Turn:
 
 
 class KillsLlm(ScriptedLlm):
-    """Model that does not stream some replies: of a streamed reply ADK drops a call with the id of another call."""
+    """Model that does not stream some replies.
+
+    In a streamed reply, ADK drops a call that has the id of another call.
+    """
 
     async def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False

@@ -126,8 +126,9 @@ class Checker:
         )
 
     def _was_stopped(self, reading: Reading) -> bool:
-        """Return True if the user sent another request before its end. A request that was accepted earlier stops
-        nothing again.
+        """Return True if the user sent another request before the end of this response.
+
+        A repetition of a request that was accepted earlier does not count, because it does not stop a run again.
         """
         assert reading.ended is not None
         accepted: dict[str | None, float] = {}
@@ -270,7 +271,7 @@ class Checker:
         return [*words.values()], not at_once
 
     def _answers(self) -> Iterator[str]:
-        """An accepted user's answer is final: no call waits whose answer got 200."""
+        """An accepted user's answer is final: a call does not wait after the answer to it got 200."""
         stored = {
             part["toolCallId"]: part for message in self._stored for part in message["parts"] if "toolCallId" in part
         }
@@ -374,8 +375,10 @@ class Checker:
 
 
 def is_done(deletion: Deletion, readings: Sequence[Reading]) -> bool:
-    """Return True if the chat was deleted: also if the worker died during the response, and the page then found no
-    chat.
+    """Return True if the chat was deleted.
+
+    This includes a worker that died during the response to the deletion, if the page then repeated the request and
+    found no chat.
     """
     is_repeated = any(
         each.method == "DELETE" and each.status == 0 and deletion.sent <= each.begun < deletion.answered
@@ -387,8 +390,8 @@ def is_done(deletion: Deletion, readings: Sequence[Reading]) -> bool:
 def compared(message: Any) -> Any:
     """Return the parts that a page and the history must share.
 
-    An empty step at the end shows nothing. Before a waiting call it counts: the client's helpers look after the last
-    step.
+    An empty step at the end is left out, because the user does not see it. If a call of the message waits, the step
+    stays. The reason: the client's helpers check only the parts after the last step.
     """
     messages = without_approvals([message])
     for each in messages:

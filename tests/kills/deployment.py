@@ -244,8 +244,9 @@ class Deployment:
                 await asyncio.to_thread(worker.ready)
 
     async def _read_only(self, uri: str, seconds: float) -> None:
-        """Make the database read-only, as a primary that became a standby. Its connections end at the begin and at the
-        end.
+        """Make the database read-only, as a primary that became a standby.
+
+        The connections to the database are closed at the beginning of this time, and again at its end.
         """
         url = urlsplit(uri)
         name = url.path.removeprefix("/")

@@ -52,7 +52,8 @@ class Visit:
     ``action``: that action; it begins ``after`` seconds, counted ``since`` a moment.
     ``then``: the kind of the new message, or of the message that an edit puts in place of the first.
     ``worker``, ``other_worker``: the workers that the page asks, and that a second tab asks.
-    ``ways``, ``pauses``: the way and the delay of a reconnect after a lost worker; used in turn.
+    ``ways``, ``pauses``: the ways and the delays of reconnects after a lost worker. Each reconnect uses the next way
+    and the next delay, from the first again after the last.
     """
 
     kind: str

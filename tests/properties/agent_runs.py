@@ -91,7 +91,10 @@ def event(speaker: Speaker, *parts: Part, role: str = "model", **fields: Any) ->
 
 @st.composite
 def calls(draw: st.DrawFn, number: str, *, last: bool) -> Call:
-    """Draw a call of a response. Only the last calls may have no fragments, or texts would be joined."""
+    """Draw a call of a response. Only the last calls may have no fragments.
+
+    After any other call without fragments, the streamed texts before and after the call would be joined.
+    """
     outcome: Outcome = draw(st.sampled_from(OUTCOMES))
     call = Call(
         name=draw(st.sampled_from(["look", "book"])),

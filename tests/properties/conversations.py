@@ -371,7 +371,7 @@ class Chat:
         await self.workers[0].runner.session_service.append_event(await self.session(), update)
 
     async def _end(self, how: str, after: int) -> None:
-        """Send a message, and end the run from outside after so many events, if it still runs."""
+        """Send a message. If the run is still active after ``after`` chunks, end it from outside."""
         received: list[Any] = []
         self.page.messages.append(
             {"id": f"s{len(self.page.messages)}", "role": "user", "parts": [{"type": "text", "text": "go"}]}

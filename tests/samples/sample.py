@@ -15,11 +15,14 @@ Do: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """``text`` is said, with ``files`` as parts. The page reloads, and then gives the answers that the agent waits for.
+    """The user sends ``text``, with ``files`` as parts.
 
-    ``shows``: the agent's message at the end of it, as its texts and the states of its calls. ``asks``: the same
-    before the answers. ``error``: what the page says then. ``stored``: what a reload shows of both messages, where that
-    cannot be what the page shows: see ``docs/decisions/what-history-equals.md``.
+    The page reloads, and then sends the answers for which the agent waits.
+
+    ``shows``: the agent's message at the end of the turn, as its texts and the states of its calls. ``asks``: the
+    agent's message before the answers, in the same form. ``error``: the error text on the page at the end of the turn.
+    ``stored``: the stored user message and reply, if they cannot be equal to the messages on the page. For the reasons,
+    see ``docs/decisions/what-history-equals.md``.
     """
 
     text: str

@@ -81,7 +81,10 @@ class Page:
         self.take(chunks(response.text))
 
     def take(self, stream: Iterable[Any]) -> None:
-        """Read a response as ``AbstractChat``: a chunk that writes puts the message into the list."""
+        """Read a response as ``AbstractChat`` does.
+
+        After each chunk for which ``AbstractChat`` writes the message, the message is put into the list.
+        """
         self.responses.append([*stream])
         last = self.messages[-1]
         reducer = MessageReducer(ai_sdk=self._ai_sdk, message=last if last["role"] == "assistant" else None)

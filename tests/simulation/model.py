@@ -55,11 +55,12 @@ def nothing_stays_open(case: Case) -> Iterator[str]:
 
 
 def one_owner_at_a_time(case: Case) -> Iterator[str]:
-    """A tool starts only while its run holds the lease of the chat. A run that has lost it reads one more word of its
-    model at most.
+    """A tool starts only while its run holds the lease of the chat.
 
-    Two exceptions. A fail-over that forgets may give the chat to two runs for a moment. With an engine, a tool may wait
-    for the engine's database before it starts, and its worker may lose the lease then.
+    A run that has lost it reads one more word of its model at most.
+
+    There are two exceptions. A fail-over that loses the newest writes may give the chat to two runs for a moment. With
+    an engine, a tool may wait for the engine's database before it starts, and its worker may lose the lease then.
     """
     if case.forgets:
         return
@@ -74,7 +75,10 @@ def one_owner_at_a_time(case: Case) -> Iterator[str]:
 
 
 def what_is_stored_belongs_to_the_newest_request(case: Case) -> Iterator[str]:
-    """Once a request is stored, nothing of an older one is: a worker that has lost its chat writes nothing more."""
+    """After a request is stored, no event of an older request is stored.
+
+    A worker that has lost its chat writes nothing more.
+    """
     newest = ""
     for stored in case.seen.stored:
         event = stored.event
@@ -88,7 +92,7 @@ def what_is_stored_belongs_to_the_newest_request(case: Case) -> Iterator[str]:
 
 
 def a_tool_runs_once(case: Case) -> Iterator[str]:
-    """No call is executed twice, and none that the user has denied."""
+    """No call is executed twice, and no call that the user has denied is executed."""
     starts = Counter(tool.call_id for tool in case.seen.ledger.tools)
     for call_id, count in starts.items():
         if count > 1:
@@ -122,8 +126,11 @@ def an_accepted_message_is_stored_once(case: Case) -> Iterator[str]:
 
 
 def an_acknowledged_stop_holds(case: Case) -> Iterator[str]:
-    """After a stop was acknowledged, no tool of the requests that were accepted before it starts, and no model is
-    called. Another worker learns of the stop at once if all is well, and within a lease otherwise."""
+    """After a stop was acknowledged, requests that were accepted before the stop start no tool and call no model.
+
+    If there is no fault, another worker learns of the stop at once. After a fault, it learns of the stop within the
+    time of a lease.
+    """
     ledger = case.seen.ledger
     for stop in case.seen.stops:
         if stop.acknowledged is None or _is_forgotten(case, stop):
@@ -148,7 +155,10 @@ def each_reader_gets_all_words_in_order(case: Case) -> Iterator[str]:
 
 
 def each_response_ends_once(case: Case) -> Iterator[str]:
-    """A response that was read to its end has one terminal chunk, the last, and ``[DONE]``. Its parts are closed."""
+    """A response that was read to its end has one terminal chunk, and its parts are closed.
+
+    The terminal chunk is the last chunk, and ``[DONE]`` follows it.
+    """
     for view in case.views:
         if len(view.terminals) > 1 or (view.terminals and view.end not in TERMINALS):
             yield f"{view}: ends in {view.terminals}"
@@ -166,8 +176,11 @@ def each_response_ends_once(case: Case) -> Iterator[str]:
 
 
 def a_page_that_reloads_has_all_that_was_promised(case: Case) -> Iterator[str]:
-    """Every history has the accepted messages, once each, and the words of the model like a stream. At the end no call
-    is left open, and what a page saw finish is there."""
+    """Every history has each accepted message once.
+
+    It has the words of the model by the same rule as a stream: none is missing, doubled or out of order. In the last
+    history, no call is open. It has all words of each response that ended with ``finish`` on a page.
+    """
     final = case.seen.final_history
     for history in (*case.seen.histories, *([final] if final else ())):
         if history.status not in {200, 404, 503, None}:
@@ -197,7 +210,8 @@ def a_page_that_reloads_has_all_that_was_promised(case: Case) -> Iterator[str]:
 def refusals_are_honest(case: Case) -> Iterator[str]:
     """A request is accepted, or refused as the documentation says.
 
-    A message may get 409, too: the user stopped the chat before the message was stored, and its worker is dead.
+    A message may also get 409, if the user stopped the chat before the message was stored, and the message's worker is
+    dead.
     """
     for view in case.views:
         response = view.response
@@ -207,7 +221,7 @@ def refusals_are_honest(case: Case) -> Iterator[str]:
 
 
 def the_chat_stays_usable(case: Case) -> Iterator[str]:
-    """A message that is sent when all is quiet is answered."""
+    """After all actions and faults, the agent replies to a new message."""
     last = case.seen.last_words
     if last is not None and (last.status != 200 or View(last).end != "finish"):
         yield f"the last message got {last.status} {last.reason}, and its response {View(last).end or 'nothing'}"
@@ -278,11 +292,11 @@ def broken(seen: Seen) -> list[tuple[str, str]]:
 
 
 def _is_meant(case: Case, stop: StopRequest, message: str, at: float) -> bool:
-    """True if the stop was meant for what began ``at`` this time, as an answer to this message.
+    """True if the stop applies to the tool or model call that began at the time ``at``.
 
-    It is meant for accepted requests. While all is well, it is also meant for those that wait for the chat.
-
-    What was sent again after the stop is a request of its own. So is an approval that was not accepted before.
+    ``message``: the user message to which the call belongs. A stop applies to requests that were accepted before it.
+    Without a fault, it also applies to requests that wait for the chat. It does not apply to a message that was sent
+    again after the stop. It does not apply to an approval that was accepted only after the stop.
     """
     accepted = case.accepted(message)
     sent = min((each.begun for each in case.seen.responses if each.words == message), default=at)
@@ -312,8 +326,9 @@ def _known_at(case: Case, stop: StopRequest, worker: int) -> float:
 def _is_forgotten(case: Case, stop: StopRequest) -> bool:
     """True if a fail-over may have forgotten the stop or its run.
 
-    It came early after the stop, and the worker that repeats the stop for one lease may have died. Or it came early
-    before the stop, and the run had not renewed its lease yet.
+    There are two cases. First: the fail-over came at most one lease after the stop, and the worker that repeats the
+    stop for one lease may have died. Second: the fail-over came at most one lease before the stop, and the run had not
+    renewed its lease yet.
     """
     if any(isinstance(fault, FailOver) and fault.at <= stop.begun <= fault.at + LEASE for fault in case.faults):
         return True

@@ -21,8 +21,12 @@ PACKAGE: Final = "stream_protocol.serving."
 
 @dataclass(frozen=True)
 class Mutant:
-    """``what``: for the table in the documentation. ``module``: below ``stream_protocol.serving``. ``old``: the text
-    that ``new`` replaces. ``seed``: of a schedule that finds the mutant. ``promise``: that is broken then."""
+    """A defect: one changed text in one function.
+
+    ``what``: its description in the table of the documentation. ``module``: the name of the module, without
+    ``stream_protocol.serving.`` before it. ``old``: the text that ``new`` replaces. ``seed``: the seed of a schedule
+    that finds the mutant. ``promise``: the promise that the mutant breaks in this schedule.
+    """
 
     what: str
     module: str

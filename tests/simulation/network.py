@@ -42,8 +42,9 @@ MAX_TOLD: Final = 120
 
 @dataclass(frozen=True)
 class Outage:
-    """Outage of a store, or of its connection to one worker. Seconds are true times. ``worker``: its number; ``None``:
-    all.
+    """Outage of a store, or of its connection to one worker.
+
+    Its times are in seconds of the true time. ``worker``: the number of the worker; ``None`` means all workers.
     """
 
     store: StoreName

@@ -4,8 +4,8 @@ folder.
 ``lag``: longest delay of the event loop since the last line, in seconds. ``tasks``: number of asyncio tasks of each
 name. ``blocks``: number of memory blocks of Python's objects.
 
-The worker collects garbage from time to time. By itself, a full collection comes only after some 300,000 objects, which
-is later than a soak ends. Objects that wait for it are not a leak.
+The worker collects garbage from time to time. Python itself starts a full collection only after some 300,000 objects,
+which is after the end of a soak. Objects that wait for a collection are not a leak.
 """
 
 import asyncio

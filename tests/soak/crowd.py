@@ -31,7 +31,10 @@ DELETED: Final = 0.5
 
 @dataclass
 class Crowd:
-    """Concurrent users. ``broken``: violated guarantees. Workers of ``fleet`` take the user from ``USER``."""
+    """Concurrent users.
+
+    ``broken``: violated guarantees. The workers of ``fleet`` read the user from the header ``USER``.
+    """
 
     fleet: Fleet
     fault_injector: FaultInjector
@@ -43,7 +46,7 @@ class Crowd:
     async def live(self, until: float, *, people: int) -> None:
         """Let ``people`` users chat at once, until this time. After each chat a new user begins the next.
 
-        Each place has at least one chat.
+        Each of the ``people`` users has at least one chat, even if the time is over.
         """
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
         async with httpx.AsyncHTTPTransport(limits=limits) as transport:

@@ -24,10 +24,13 @@ MIB: Final = 2**20
 
 @dataclass(frozen=True)
 class Look:
-    """One worker at one moment. ``memory``: resident, in MiB. ``blocks``: how many pieces of memory Python's objects
-    take, each of some 100 bytes. ``clients``: its connections to clients; ``stores``:
-    those to Redis and to PostgreSQL; ``files``: descriptors that are no such connection. ``lag``: the longest that its
-    loop was late since the last look, in milliseconds. ``tasks``: how many there are of each name."""
+    """One worker at one moment.
+
+    ``memory``: resident, in MiB. ``blocks``: the number of memory blocks of Python's objects, each of some 100 bytes.
+    ``clients``: the number of connections to clients. ``stores``: the number of connections to Redis and to PostgreSQL.
+    ``files``: the number of all other descriptors. ``lag``: the longest delay of the event loop since the last look, in
+    milliseconds. ``tasks``: the number of tasks of each name.
+    """
 
     memory: float
     blocks: int

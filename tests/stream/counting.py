@@ -22,7 +22,11 @@ def functions_called(work: Callable[[], object], *, folder: str) -> set[str]:
 
 
 def _calls(work: Callable[[], object], kinds: Collection[str]) -> list[CodeType]:
-    """Return our functions that are called, and that call. A garbage collection during the work does not count."""
+    """Return our function for each call.
+
+    This is the called function, or the function that calls a function of the interpreter. The garbage collector is off
+    during the work, so it is not counted.
+    """
     calls: list[CodeType] = []
 
     def profile(frame: FrameType, event: str, argument: object) -> None:

@@ -26,10 +26,11 @@ def run(
     onto: UIMessage | None = None,
     **options: Unpack[ConverterOptions],
 ) -> list[Fields]:
-    """The chunks of a whole response, adjacent deltas joined; ``error`` is raised after the last event.
+    """Return the chunks of a whole response, with adjacent deltas joined.
 
-    The events are fed whole, event by event, as bytes, without the fast path of text deltas, and with text cut into
-    characters. The result must not depend on the way. ``onto`` is the client's message that this response continues.
+    ``error``: raised after the last event. The events are converted all at once, event by event, and to bytes. They are
+    also converted without the fast path of text deltas, and with each text cut into characters. All these ways must
+    give the same result. ``onto`` is the client's message that this response continues.
     """
     events, past = list(events), list(past)
     place: Fields = {"past": past, "message_id": message_id, "taken_ids": taken_ids}

@@ -277,7 +277,7 @@ CALLS: Final = (
 
 
 def typed_agent() -> LlmAgent:
-    """The agent. Its model makes the calls, one a step, and ends with one that the page answers."""
+    """Return the agent. Its model makes one call in each step. The page answers the last call."""
     model = ScriptedLlm(turns=[*CALLS, Call("locate", {})])
     billing = LlmAgent(
         name="billing",

@@ -113,7 +113,10 @@ class Chat:
             self._submit(message_id)
 
     def _is_complete(self) -> bool:
-        """``lastAssistantMessageIsCompleteWith…``: both look after the last step-start of the last message."""
+        """Return the result of one of the two helpers ``lastAssistantMessageIsCompleteWith…``.
+
+        Both check only the parts after the last ``step-start`` of the last message.
+        """
         message = self.messages[-1]
         if message["role"] != "assistant":
             return False

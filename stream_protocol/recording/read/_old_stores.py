@@ -3,9 +3,8 @@
 Source: ``schemas/v0.py`` of google-adk 2.13. An event's fields are columns; structured fields are JSON. The actions are
 pickled, and unpickling executes code from the file, so they are left out. Only the names of their fields are read.
 
-One fact in the actions can be restored without them. While a call waits for approval, it has a placeholder result. ADK
-recognises the placeholder by the actions. This module recognises it by the request for the approval, which is a
-separate event.
+While a call waits for approval, it has a placeholder result. ADK recognises the placeholder by the actions. Without the
+actions, this module recognises it by the request for the approval, which is a separate event.
 """
 
 import pickletools

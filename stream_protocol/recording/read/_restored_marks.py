@@ -80,7 +80,7 @@ def mark_questions(events: Sequence[dict[str, Any]]) -> None:
 
     Calls and answers without an id get an id, because only a call with an id can be marked. Different files give a
     response different authors, so this function corrects the author. The author of an answer to a question becomes the
-    user. The author of a tool's response is the agent before it.
+    user. If the author of a tool's response is not an agent, it becomes the agent that is the newest earlier author.
     """
     asked = _Questions()
     agent: Any = None

@@ -93,8 +93,9 @@ def _rows(
 ) -> Iterator[tuple[Any, ...]]:
     """Yield the events of a session in order, each with the values of these columns.
 
-    The rows are sorted without their values. All values together may not be larger than the store, because the rows of
-    a broken file may share pages. A text in UTF-16 can become up to 50 % longer in UTF-8.
+    The rows are sorted without their values. The size of all values together is limited, because the rows of a broken
+    file may share pages. The limit is twice the size of the store, because a text in UTF-16 can become up to 50 %
+    longer in UTF-8.
     """
     left = 2 * _size(path)
     query = f"SELECT {', '.join(names)} FROM events WHERE rowid = ?"  # noqa: S608 - the names come from constants

@@ -80,7 +80,9 @@ def request_body(request: ChatRequest) -> dict[str, Any]:
 
 
 def file_name(chat_id: str, *, whose: tuple[str, str]) -> str:
-    """Return the name of a chat's file; equal for equal arguments. ``whose``: the app's name and the user's id.
+    """Return the name of a chat's file.
+
+    Equal arguments give equal names. ``whose``: the app's name and the user's id.
 
     The name has the letters and digits of the chat's id, and a digest of app, user and chat, because the chats of two
     users may have equal ids.

@@ -79,7 +79,7 @@ def redact_event(event: dict[str, Any]) -> dict[str, Any]:
 
 
 def redact_chunk(chunk: dict[str, Any]) -> dict[str, Any]:
-    """Return a chunk without secrets. Removes the same parts as from the chunk's event."""
+    """Return a chunk without secrets. It loses the same parts that ``redact_event`` removes from the chunk's event."""
     keys = DELTA_KEYS.get(str(chunk.get("type")))
     return _object(Search().clean_object(chunk, _cleaners(chunk, kept=keys[1] if keys else None)))
 

@@ -56,7 +56,7 @@ def load_target(name: str) -> Target:
     the folder's name.
 
     Raises ``TargetError`` if the target cannot be loaded. All exceptions of the imported code also become a
-    ``TargetError``. Agents whose models support only live runs are refused in the same way.
+    ``TargetError``. An agent whose model supports only live runs also raises ``TargetError``.
     """
     try:
         is_module = ":" in name and not Path(name).exists()

@@ -3,7 +3,8 @@
 The events of such a nested agent are posted to the run, and stored with the response of the tool.
 
 ``AgentTool`` gives the plugins of the outer runner to the nested runner. So ADK also calls our plugin for the nested
-run. A context variable holds the channel of the run. Our plugin finds the tool call by this channel.
+run. A context variable holds the channel to which code posts its events. Inside such a tool call, the channel is the
+``NestedCall``. So our plugin finds the tool call.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ session."""
 
 
 class NestedCall:
-    """One call of an ``AgentTool``, and the channel of all code that runs inside the call."""
+    """One call of an ``AgentTool``. It is also the channel to which all code inside the call posts events."""
 
     def __init__(self, call: RunningCall, context: ToolContext, outer: RunChannel) -> None:
         self.call = call
@@ -187,7 +188,7 @@ class NestedRuns:
 def _observe(context: InvocationContext, call: NestedCall) -> None:
     """Give the events of this invocation to the call, after the app's plugins have changed them.
 
-    A plugin may remove private data.
+    The call must not get the original events, because a plugin may remove private data.
 
     ``AgentTool`` creates a nested runner with its own plugin manager for each call. So the changed plugin manager
     affects only this call.

@@ -52,9 +52,9 @@ def with_cheap_telemetry(run_config: RunConfig) -> RunConfig:
 
     Without ``telemetry``, ADK reads the environment again for each chunk of a model. These reads take a fifth of the
     time per chunk. A ``TelemetryConfig`` that is created once has the values that ADK would read each time. If no
-    telemetry is recorded, the older semantic conventions of OpenTelemetry are selected. With the newer conventions, ADK
-    would keep each chunk in memory until the model has ended. In this case, each option is set to off explicitly. ADK
-    looks up a missing option several times per chunk.
+    telemetry is recorded, the config selects the older semantic conventions of OpenTelemetry. With the newer
+    conventions, ADK would keep each chunk in memory until the model has ended. The config also sets each option to off
+    explicitly. ADK would look up a missing option several times per chunk.
     """
     if run_config.telemetry is not None:
         return run_config
@@ -176,8 +176,8 @@ def announces_user_message(root: BaseNode) -> bool:
 def resumed_agent(runner: Runner, author: str) -> str:
     """Return the name of the agent that ADK resumes after the user's answer to a call of the agent ``author``.
 
-    A workflow and a resumable app resume at the root. Otherwise ADK resumes ``author``, or the agent that delegated to
-    it.
+    In a workflow or a resumable app, ADK resumes the root agent. In any other app, ADK resumes ``author``. If another
+    agent has delegated to ``author``, ADK resumes that agent.
     """
     root = runner.agent
     resumable = runner.resumability_config

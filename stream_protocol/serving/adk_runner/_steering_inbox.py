@@ -111,7 +111,7 @@ class SteeringInbox:
             self._invocation = None
 
     def refuse(self, refusal: Refusal) -> None:
-        """Refuses all further messages for this reason. The first reason counts."""
+        """Refuses all further messages for this reason. A later call does not change the reason."""
         self._refusal = self._refusal or refusal
 
     async def close(self) -> tuple[AcceptedMessage, ...]:

@@ -92,7 +92,9 @@ NO_CHAT: Final = "readyz/nothing"
 
 
 async def check_writable(sessions: BaseSessionService, app_name: str) -> None:
-    """Raise the store's error if the store refuses writes, such as a standby server or a read-only file.
+    """Raise the store's error if the store refuses writes.
+
+    For example, a standby server and a read-only file refuse writes.
 
     The check deletes a session that does not exist. It is made only for the databases of ADK's own session services. An
     app's own service may react to this deletion in any way. Services of a remote API raise an error for it.

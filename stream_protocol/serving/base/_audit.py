@@ -220,7 +220,8 @@ class AuditTrail:
     ) -> Iterator[Callable[[Any], None]]:
         """Records the user's act in the block.
 
-        The act is refused if the block raises ``ChatRequestError``, otherwise accepted.
+        If the block raises ``ChatRequestError``, the act is recorded as refused. If it does not, the act is recorded as
+        accepted.
 
         Yields a function for the data that the page sent. The record contains the digest of this data.
         """

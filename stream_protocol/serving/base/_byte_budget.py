@@ -25,8 +25,8 @@ class ByteBudget:
 
     ``limit``: the most bytes of all requests; ``None`` for no limit. ``of_user``: returns the error (429) for a user
     who holds too much. ``of_all``: returns the error (503) if all users together hold too much.
-    ``single_fits``: a user without other requests may hold any number of bytes up to ``limit``, and even more while
-    nobody else holds bytes. Without ``single_fits``, a very large request could never be served.
+    ``single_fits``: if True, a user without other requests may hold any number of bytes up to ``limit``. While nobody
+    else holds bytes, this user may hold even more. Without ``single_fits``, a very large request could never be served.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class ByteBudget:
         return None
 
     def count(self, user_id: str, change: int) -> None:
-        """Add ``change`` to the counted bytes of this user. It is negative for released bytes."""
+        """Add ``change`` to the counted bytes of this user. ``change`` is negative for released bytes."""
         self._taken[user_id] += change
         if not self._taken[user_id]:
             del self._taken[user_id]

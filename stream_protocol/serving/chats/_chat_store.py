@@ -61,11 +61,18 @@ class ChatStore:
         return await self.read(key[0], partial(find_session, self._runner, *key, config=WITHOUT_EVENTS))
 
     async def find(self, key: ChatKey) -> Session | None:
-        """Returns ``session`` without a time limit, for callers with their own limit. Raises the store's errors."""
+        """Returns the session of a chat without a time limit. Use it in code with its own limit.
+
+        Returns ``None`` if this user has no such chat: see ``session``. Raises the store's errors.
+        """
         return await self._in_turn(key[0], partial(find_session, self._runner, *key))
 
     async def look_up(self, key: ChatKey) -> Session | None:
-        """Returns ``session`` outside of a request. Raises ``HookTimeoutError``, and the session store's errors."""
+        """Returns the session of a chat, for code outside of a request.
+
+        Returns ``None`` if this user has no such chat: see ``session``. Raises ``HookTimeoutError``, and the session
+        store's errors.
+        """
         return await with_timeout(self._timeout, self.find(key))
 
     async def read(self, user_id: str, read: Callable[[], Awaitable[T]]) -> T:

@@ -218,8 +218,8 @@ class Engine(Protocol):
     async def mark(self, record: RunRecord, log_id: str, state: LiveState | ToldEnd) -> None:
         """Stores the state of one execution. Does nothing if the record was deleted.
 
-        A live state never replaces an end. Another worker may store the end of a stopped run, and after that the run's
-        own worker may leave the run.
+        A ``LiveState`` never replaces a ``ToldEnd``. For example, another worker stores the end of a stopped run. After
+        that, the run's own worker may leave the run.
         """
 
     async def unfinished(self, chat: tuple[str, str] | None = None) -> Sequence[OrphanedRun]:

@@ -52,7 +52,8 @@ class Isolation:
 
         If the other runs end in time, the suspect runs alone.
 
-        Yields True if the suspect is alone. ``let_in``: called before new runs may start beside it. It must not raise.
+        Yields True if the suspect is alone. ``let_in``: called before new runs may start beside the suspect. ``let_in``
+        must not raise.
         """
         while self._has_suspect and not stopped.is_set():
             await self._next_change(stopped)

@@ -77,7 +77,7 @@ class LocalRun:
     def is_ended(self) -> bool:
         """True after ``end`` is called.
 
-        Then this worker stores the end of the run in the engine, and no later state of the execution.
+        After that, this worker stores only the end of the run in the engine. It stores no other state of the execution.
         """
         return self._is_ended
 

@@ -209,8 +209,9 @@ async def with_shown(
 ) -> AsyncGenerator[Event]:
     """Yield the events of the new execution, and the partial texts of earlier executions in the order of the store.
 
-    Stored partial texts keep their position. The last partial text is only in the log of the dead worker. It is stored
-    before the first new fragment, or after the first new complete event.
+    Stored partial texts keep their position. The last partial text is only in the log of the dead worker. If the first
+    new event is a fragment, the last partial text is stored before it. If the first new event is complete, the text is
+    stored after it.
     """
     told = False
     async with aclosing(events):

@@ -86,7 +86,10 @@ class ResumedSessions(DelegatingSessions):
         return self._copy()
 
     async def fence(self) -> None:
-        """Stores an empty event. It outdates the session of a paused worker, so that the store refuses its events."""
+        """Stores an empty event in the session.
+
+        After that, a paused worker has an outdated session. So the store refuses the events of this worker.
+        """
         await self._sessions.append_event(self._stored, Event(author="user"))
 
     async def append_shown(self, event: Event) -> None:

@@ -70,7 +70,10 @@ def has_finished(log: Sequence[bytes]) -> bool:
 
 
 def shown_before(end: ToldEnd | None, stored: Sequence[Event]) -> list[Event]:
-    """Return the stored events that the page received before the end of the response; all of them if unknown."""
+    """Return the stored events that the page received before the end of the response.
+
+    If it is unknown which events the page received, return all stored events.
+    """
     if end is None or end.shown is None:
         return [*stored]
     unshown = unshown_events(stored, end.shown)

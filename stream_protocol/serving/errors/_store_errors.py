@@ -69,8 +69,9 @@ _REDIS_REPLIES: Final = ("BUSY ", "CLUSTERDOWN ", "LOADING ", "MASTERDOWN ", "MI
 def is_unreachable(error: BaseException) -> bool:
     """Return True if a store cannot serve a request at present, though the request itself may be correct.
 
-    If an error has a database code (SQLSTATE, or a code of SQLite), the code decides, otherwise its class. Drivers and
-    SQLAlchemy wrap errors, so ``.orig``, ``__cause__`` and the members of an exception group are checked, too.
+    If an error has a database code (SQLSTATE, or a code of SQLite), the code decides. If it has no code, its class
+    decides. Drivers and SQLAlchemy wrap errors, so ``.orig``, ``__cause__`` and the members of an exception group are
+    checked, too.
 
     No library of a store is imported: classes are compared by name.
     """

@@ -34,8 +34,8 @@ class CrossOrigin:
     Responses to other origins have no CORS headers.
 
     Pages of a named origin may send the user's cookies. Pages that are allowed only by ``*`` may not send them.
-    Starlette's ``CORSMiddleware`` allows cookies for every page. That would be wrong if another middleware of the app
-    allows more pages. ``methods``: the HTTP methods of the path.
+    Starlette's ``CORSMiddleware`` is not used, because it allows cookies for every page. If another middleware of the
+    app allowed more pages, these pages could then send cookies, too. ``methods``: the HTTP methods of the path.
     """
 
     def __init__(self, app: ASGIApp, origins: Collection[str], methods: Collection[str] = ALL_METHODS) -> None:

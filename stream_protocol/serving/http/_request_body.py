@@ -43,10 +43,10 @@ BUSY_SECONDS: Final = 5
 class RequestBodies:
     """Reads the JSON bodies of an app's requests, within a memory limit for all of them.
 
-    ``max_body_bytes``: a larger body is refused (413). ``max_bytes_in_flight``: the memory for bodies while they
-    arrive, are parsed and planned. A body that does not fit is refused. The status is 503, or 429 if one user takes
-    more than half of the memory. The received bytes are counted, not the ``Content-Length``. The parsed values of a
-    body are counted, too.
+    ``max_body_bytes``: a larger body is refused (413). ``max_bytes_in_flight``: the memory for bodies while they arrive
+    and are parsed, and while their requests are planned. A body that does not fit is refused. The status is 503, or 429
+    if one user takes more than half of the memory. The received bytes are counted, not the ``Content-Length``. The
+    parsed values of a body are counted, too.
     """
 
     def __init__(self, max_body_bytes: int = MAX_BODY_BYTES, max_bytes_in_flight: int = MAX_BYTES_IN_FLIGHT) -> None:
@@ -125,7 +125,10 @@ def _too_large_for_all() -> ChatRequestError:
 
 
 async def read_small(request: Request, limit: int, hint: str) -> bytes:
-    """Returns the body of a request with any media type. Raises ``ChatRequestError`` (413) with ``hint``."""
+    """Returns the body of a request with any media type.
+
+    ``hint``: the end of the error message for more than ``limit`` bytes. Raises ``ChatRequestError`` (413).
+    """
     return bytes(await _read(request, limit, hint, lambda _: None))
 
 

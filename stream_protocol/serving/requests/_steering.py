@@ -39,8 +39,8 @@ class SteeringOutcome(TypedDict):
 def can_steer(request_plan: RequestPlan) -> bool:
     """Return True for a new message.
 
-    An edit cannot steer, because it would rewind the active run. The user's answer to a call cannot steer, because it
-    may end its call.
+    An edit is not sent to the active run, because it would rewind this run. The user's answer to a call is not sent to
+    it, because the answer may end the call.
     """
     return isinstance(request_plan, NewUserTurn) and request_plan.rewind_before is None and not request_plan.answers
 

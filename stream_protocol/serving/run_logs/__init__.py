@@ -7,16 +7,16 @@ Where to change what:
 - ``_readers``: the number of readers.
 - ``_load_run_log``: creates the run log of a URL.
 - ``_shared_run_log``: stops, resumes and messages between workers.
-- ``_lease``: leases: dead workers, takeovers, lost stores, the arrival of a stop, and the report of an end; see
-  docs/redis.md.
+- ``_lease``: the lease of a run. The module handles dead workers, takeovers, lost stores, the arrival of a stop, and
+  the report of an end; see docs/redis.md.
 - ``_log_tail``: reads runs of other workers.
 - ``_writer_watch``: detects that the writer of a run is dead.
 - ``_log_writer``: writes runs for other workers.
 - ``_run_store``: the interface of a store for leases and logs.
 - ``_memory``: the run log of one process. ``_post_replies``: messages to the run of another worker.
 - ``redis``, ``postgres``: the stores. For a new store, implement ``RunStore``, pass it to ``SharedRunLog``, and add a
-  test with ``RunLogConformance``: see docs/durable.md. ``_load_run_log`` has the URLs of ``serve``. Only a run log
-  without such a store implements ``RunLog``.
+  test with ``RunLogConformance``: see docs/durable.md. ``_load_run_log`` has the URLs of ``serve``. Implement
+  ``RunLog`` directly only for a run log without such a store.
 """
 
 from stream_protocol.serving.run_logs._event_buffer import EventBuffer

@@ -125,7 +125,7 @@ class EventBuffer:
         self._copied = count
 
     def events(self) -> Iterator[bytes]:
-        """Returns the response so far, as the events that are kept, without a copy.
+        """Returns the events of the response so far, in the form in which they are kept. They are not copied.
 
         Read the events before the next ``append``.
         """

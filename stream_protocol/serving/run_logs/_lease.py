@@ -215,9 +215,9 @@ class SharedLease:
         return "claimed" if not self._open else "closed" if self.owner.log.closed else "open"
 
     def _note_renewal(self, sent_at: float) -> None:
-        """Count the lease from the time at which the command was sent.
+        """Count the time of the lease from the moment at which the command was sent.
 
-        The time at which the store ran the command is unknown.
+        The moment at which the store ran the command is unknown.
         """
         self._renewed_at = sent_at
         self._trying_since = None

@@ -8,7 +8,7 @@ A stop passes through these places, in this order:
 3. ``SharedRunLog.stop`` stores the stop in one step: for the run, and for requests that wait for the chat. It repeats
    the stop of the run for one lease time.
 4. ``SharedLease`` of the run's worker gets the stop with a renewal.
-5. ``Run.stop`` ends the response and cancels the agent. ``Job`` keeps a run that has not begun from beginning.
+5. ``Run.stop`` ends the response and cancels the agent. If the run has not begun, ``Job`` prevents its start.
 """
 
 from __future__ import annotations

@@ -143,8 +143,9 @@ class Job:
         """Runs the agent and yields ADK's events.
 
         The first event is the user's event. Its invocation id determines the id of the assistant message. If the run
-        was stopped before its start, a user message is still stored. Of the user's answers to calls, only the denials
-        are stored, and the other calls stay open. ``idempotency_key``: the request's key, stored in the user's events.
+        was stopped before its start, a user message is still stored. If the user has answered calls, only the denials
+        are stored. The calls that were not denied stay open. ``idempotency_key``: the request's key, stored in the
+        user's events.
         ``inbox``: the steering messages.
         """
         beginning = self.request_plan.client_message_id if isinstance(self.request_plan, NewUserTurn) else None
@@ -312,7 +313,7 @@ class Job:
     def _is_stopped(self, abort_signal: asyncio.Event) -> bool:
         """Return True if the run is stopped and its request answers calls.
 
-        From now on, only the user's denials are stored.
+        If True, only the denials among the user's answers are stored.
         """
         return abort_signal.is_set() and isinstance(self.request_plan, AnsweredCalls)
 

@@ -41,7 +41,7 @@ events."""
 class RunResponse:
     """The response of one run. It begins with the first event, or with the end of the run.
 
-    ``log``: gets the SSE events. ``output``: follows the conversion.
+    ``log``: gets the SSE events. ``output``: compares the response with the events that ADK has stored for the run.
     """
 
     def __init__(self, log: EventBuffer, output: RunOutput, observer: RunObserver) -> None:

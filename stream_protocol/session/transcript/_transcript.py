@@ -69,7 +69,7 @@ class Turn:
 
     @property
     def was_stopped(self) -> bool:
-        """The newest run of the turn was stopped before its end."""
+        """True if the newest run of the turn was stopped before its end."""
         return is_aborted(self.stored[-1])
 
     @cached_property

@@ -69,8 +69,8 @@ def any_approval_is_answered(parts: Sequence[UIPart]) -> bool:
 def is_sent_again(response: Iterable[bytes], continued: UIMessage | None = None) -> bool:
     """Return True if a client with one of these predicates sends the message again after this response.
 
-    In that case, the client would send nothing new, and the loop would never end. ``response``: SSE events with one
-    chunk each.
+    If the result is True, the client would send nothing new, and would get such a response again. This loop would never
+    end. ``response``: SSE events with one chunk each.
     ``continued``: the message that the response continues, as the client sent it.
 
     Only calls and steps are applied: texts are not parsed, and values are dropped. A step at the end counts only if the

@@ -1,9 +1,9 @@
 """The client's schema, which every chunk must pass before the client's reducer gets it.
 
 Mirrors ``ui-message-stream/ui-message-chunks.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``, with the
-behavior of zod 4.4 and later. A key without ``?`` there must be present, even if any value is allowed. ``null`` is a
-value. Unknown keys are kept. This schema has all that clients accept; ``wire/_chunks.py`` has only the keys that we
-send.
+behavior of zod 4.4 and later. A key without ``?`` in that file must be present in the chunk, even if the key may have
+any value. ``null`` is a value. Unknown keys are kept. This schema has all that clients accept; ``wire/_chunks.py`` has
+only the keys that we send.
 """
 
 from collections.abc import Callable, Mapping
@@ -101,7 +101,10 @@ def _either(by: str, **shapes: Check) -> Check:
 
 
 class _ObjectSchema:
-    """Check for an object with these keys. A name that ends in ``_`` is an optional key, without the ``_``."""
+    """A check for objects with these keys.
+
+    If a name ends in ``_``, the key is the name without ``_``, and is optional.
+    """
 
     def __init__(self, **checks: Check) -> None:
         self._checks = {key.removesuffix("_"): check for key, check in checks.items()}

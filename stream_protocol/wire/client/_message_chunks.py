@@ -146,8 +146,10 @@ def _input_start(sink: ChunkSink, part: ToolPart) -> DeltaWriter[AnyChunk]:
 
 
 def _invalid_input(sink: ChunkSink, part: ToolPart, ai_sdk: AiSdkVersion) -> None:
-    """Write an input that does not fit the tool's schema. The start chunk has the title, which the error chunk cannot
-    set."""
+    """Write an input that does not fit the tool's schema.
+
+    A start chunk is written first, because it can set the title. The error chunk cannot set it.
+    """
     _input_start(sink, part)
     _approval(sink, part, ai_sdk)
     error_text = part.get("errorText", "")

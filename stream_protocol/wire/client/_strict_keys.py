@@ -21,8 +21,8 @@ _DATA_KEYS: Final = frozenset(get_type_hints(DataChunk))
 def unknown_keys(chunk: Mapping[str, Any], *, ai_sdk: AiSdkVersion) -> AbstractSet[str]:
     """Return the keys of a chunk that the oldest clients of the version do not accept. The chunk's type must be known.
 
-    For v7, the oldest client is 7.0.32 here. It ignores keys that only later clients use, so such keys are not
-    returned.
+    For v7, this function takes 7.0.32 as the oldest client. That client ignores keys that only later clients use. So
+    these keys are not returned.
     """
     kind, oldest = chunk["type"], OLDEST[ai_sdk]
     of_all = _CHUNK_KEYS.get(kind, _DATA_KEYS)

@@ -43,7 +43,7 @@ def _refused_with_a_time(attacker: Attacker, answers: list[Answer], status: int)
 
 
 def _many(attacker: Attacker, method: str, path: str, count: int, body: bytes | None = None) -> list[Answer]:
-    """Send so many equal requests on keep-alive connections. Returns their responses."""
+    """Send ``count`` equal requests on keep-alive connections. Returns their responses."""
 
     def some() -> list[Answer]:
         connection = HTTPConnection("127.0.0.1", attacker.ports[0], timeout=15)

@@ -40,9 +40,10 @@ class Step:
 class Visit:
     """A chat with an agent whose model sends ``turns``, and the steps on the page.
 
-    ``asks``: questions of a workflow before it, with one fixed id. ``streams``: False if ADK would drop a call of a
-    streamed response with the id of another call. ``awaited``: calls without the page's answer when ADK calls the model
-    again, after another tool's output. ``sends``: when the page sends by itself, and what: see ``harness/chat.js``.
+    ``asks``: questions that a workflow asks before the agent runs. All have the same id. ``streams``: if False, the
+    model does not stream. In a streamed response, ADK would drop a call that has the id of another call. ``awaited``:
+    calls without the page's answer when ADK calls the model again, after another tool's output. ``sends``: when the
+    page sends by itself, and what: see ``harness/chat.js``.
     ``leaving_stops``: a run ends when its page closes. ``truncated_history``, ``limits``: options of ``ChatService``.
     ``action``: the visit's row of the matrix in docs/frontends.md.
     """

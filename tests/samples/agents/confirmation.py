@@ -133,7 +133,7 @@ def in_sequence(_at: str) -> App:
 
 
 def in_sequence_for_good(_at: str) -> SequentialAgent:
-    """Sequence of agents without a resumable app, which resumes only the agent that asked."""
+    """Sequence of agents without a resumable app. After the answer, only the agent that asked continues."""
     clerk = scripted("clerk", *THREE_REFUNDS, tools=[ALWAYS])
     return SequentialAgent(name="root", sub_agents=[clerk, scripted("writer", "Never.")])
 
