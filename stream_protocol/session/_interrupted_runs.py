@@ -134,16 +134,11 @@ def _missing_responses(
     ``hidden``: ids of stored events that the client was not shown. If only hidden events respond to a client tool's
     call, the call counts as unanswered. ``failed``: the client's ids of calls whose tools raised.
     """
-    delegated = {(event.isolation_scope, event.author) for event in turn.stored}
     unanswered = (
         call
         for call in turn.calls
         if not (call.has_placeholder or _is_answered(call, hidden))
-        and (
-            closes_pending
-            or call.known.id in failed
-            or (call.kind is None and (call.call.id, call.name) not in delegated)
-        )
+        and (closes_pending or call.known.id in failed or (call.kind is None and not call.is_delegated))
     )
     for _, calls in groupby(unanswered, key=lambda call: call.index):
         texts = [(call, TOOL_FAILED_TEXT if call.known.id in failed else error_text) for call in calls]

@@ -121,8 +121,7 @@ def _ended_by_itself(turn: Turn) -> bool:
     by_agent = [facts for facts in first if not facts.by_user and facts.shows_something]
     of_agent = {facts.id for facts in first}
     calls = [call for call in turn.calls if call.event.id in of_agent]
-    delegated = {facts.scope for facts in first}
-    if not by_agent or not _waits_for_user(by_agent[-1]) or any(_lacks_result(call, delegated) for call in calls):
+    if not by_agent or not _waits_for_user(by_agent[-1]) or any(map(_lacks_result, calls)):
         return False
     conversion = chunk_conversion((), turn.message_id, Settings(), turn.call_ids)
     with conversion.warn.silenced():
@@ -137,8 +136,7 @@ def _waits_for_user(facts: EventFacts) -> bool:
     return only_streamed or facts.is_final or facts.reports_a(Waiting)
 
 
-def _lacks_result(call: StoredCall, delegated: set[str | None]) -> bool:
-    """Return True if a result of the call is missing. ``delegated``: ids of calls handled by a task-mode agent, whose
-    results may come in a later message."""
-    waits = call.call.kind is not None or call.has_placeholder or call.call.id in delegated
+def _lacks_result(call: StoredCall) -> bool:
+    """Return True if a result of the call is missing."""
+    waits = call.call.kind is not None or call.has_placeholder or call.is_delegated
     return not (waits or call.responses)

@@ -65,6 +65,8 @@ class StoredCall:
     responses: list[StoredResponse] = field(default_factory=list)
     """The responses in order; empty while the call is pending."""
     has_placeholder: bool = False
+    is_delegated: bool = False
+    """True if a task-mode agent works on the call. Its result may come in a later message."""
     earlier_responses: int = 0
     """The number of responses to the confirmed call before this approval was requested."""
 
@@ -171,6 +173,8 @@ class CallReader:
         self._index += 1
         if facts.by_user:
             self._known.begin_run()
+        if facts.scope is not None and (worked_on := self.find(CallReference(facts.scope, facts.speaker[0]))):
+            worked_on.is_delegated = worked_on.is_delegated or worked_on.name == facts.speaker[0]
         if facts.is_fragment:
             return
         speaker = None if facts.in_users_name else facts.speaker
