@@ -120,6 +120,8 @@ class FunctionResponses:
             # ADK closed the call because the run was stopped. The end of the response writes the error of all calls.
             call = self._registry.shown(self._registry.known.resolve_approval(result.id)) or call
             if call is not None and call.is_open:
+                if result.nested is not None:
+                    self.inner_agents.add_stopped(call, result.nested)
                 call.stop_waiting()
         elif call is not None:
             self._add_to_call(facts, call, result, waits=waits)
@@ -130,6 +132,8 @@ class FunctionResponses:
 
     def _add_to_call(self, facts: EventFacts, call: ToolCall, result: Result, *, waits: bool) -> None:
         failed = failure_text(result.value) is not None
+        if self.inner_agents.has_ended(call):
+            return
         if waits and result.waits_for is CallKind.APPROVAL:
             # A placeholder. With an error, ADK asks and the tool has not run. Without one, the tool itself asks.
             if not failed:
@@ -208,6 +212,14 @@ class FunctionResponses:
         if (interim := self.inner_agents.add(call, facts, asks=asks)) is not None:
             self._add_interim(call, interim)
 
+    def end_task(self, call: ToolCall) -> None:
+        """Write the output of a call whose task agent has asked the user.
+
+        The agent continues in the next message, and its result comes in that message or later.
+        """
+        self._steps.add_output(call)
+        call.answer(self.inner_agents.end_task(call))
+
     def add_delegation(self, event: "Event") -> None:
         """Write an interim output for a call if the event is of an agent that works for it. Then the call delays no
         step.
@@ -256,10 +268,13 @@ class FunctionResponses:
             has_failed = call in raised or call in self._raised
             if has_failed:
                 self.failed[call.id] = None
-            if call.is_shown:
-                self._fail(call, TOOL_FAILED_TEXT if has_failed else error_text)
-            else:
+            if not call.is_shown:
                 call.end_silently()
+            elif not has_failed and (message := self.inner_agents.stopped(call)) is not None:
+                self._steps.add_output(call)
+                call.answer(message)
+            else:
+                self._fail(call, TOOL_FAILED_TEXT if has_failed else error_text)
 
     def forget_failures(self) -> None:
         """Forget the failed calls, because the run was stopped and tools may have failed for that reason."""
