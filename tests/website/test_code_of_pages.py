@@ -228,6 +228,17 @@ async def test_the_card_of_an_agent_shows_its_work() -> None:
     assert message["metadata"]["result"] == {"result": "18 degrees."}
 
 
+@pytest.mark.filterwarnings("ignore:The `plugins` argument is deprecated:DeprecationWarning")  # of ADK's AgentTool
+async def test_a_route_of_ones_own_shows_the_work_of_an_agent() -> None:
+    scope = run(block("docs/sub-agents.md", "run_events("))
+    scope["weather"].model = ScriptedLlm(turns=["18 degrees."])
+    scope["root_agent"].model = ScriptedLlm(turns=[Call("weather", {"request": "Oslo?"}), "Nice."])
+    answer = await posted(scope["app"], BODY)
+    message = only(answer, "tool-output-available")[-1]["output"]
+    assert [part["type"] for part in message["parts"]] == ["step-start", "text"]
+    assert message["metadata"]["result"] == {"result": "18 degrees."}
+
+
 async def test_chats_in_a_file_outlive_their_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for _ in range(2):
