@@ -181,11 +181,11 @@ SAMPLES = [
         [
             Turn(
                 "one",
-                "ask_manager output-available, Bought.",
-                "ask_manager input-available",
+                "buyer output-available, ask_manager output-available, Bought.",
+                "buyer output-available, ask_manager input-available",
                 [answer("ask_manager", 1)],
             ),
-            Turn("two", "Which one?"),
+            Turn("two", "buyer output-available, Which one?"),
             Turn(
                 "three",
                 "ask_manager output-available, Bought, too.",
