@@ -120,8 +120,7 @@ class FunctionResponses:
             # ADK closed the call because the run was stopped. The end of the response writes the error of all calls.
             call = self._registry.shown(self._registry.known.resolve_approval(result.id)) or call
             if call is not None and call.is_open:
-                if result.nested is not None:
-                    self.inner_agents.add_stopped(call, result.nested)
+                self.inner_agents.note_stopped(call, result.nested)
                 call.stop_waiting()
         elif call is not None:
             self._add_to_call(facts, call, result, waits=waits)
@@ -268,9 +267,10 @@ class FunctionResponses:
             has_failed = call in raised or call in self._raised
             if has_failed:
                 self.failed[call.id] = None
+            message = None if has_failed else self.inner_agents.stopped(call, run_failed=not closes_pending)
             if not call.is_shown:
                 call.end_silently()
-            elif not has_failed and (message := self.inner_agents.stopped(call)) is not None:
+            elif message is not None:
                 self._steps.add_output(call)
                 call.answer(message)
             else:

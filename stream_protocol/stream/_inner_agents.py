@@ -1,7 +1,7 @@
 """Show agents that run inside tool calls: find the call of an event, and write the agent's message as its output."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stream_protocol.adk import USER, EventFacts, NestedEvent, NestedEvents
 from stream_protocol.stream._nested_messages import NestedConversion, NestedMessage
@@ -9,14 +9,11 @@ from stream_protocol.stream._options import Settings
 from stream_protocol.stream.calls import CallRegistry, CallState, ToolCall
 from stream_protocol.wire import Sink
 
-if TYPE_CHECKING:
-    pass
-
 
 class InnerAgents:
     """The agents that run inside tool calls, with their messages so far."""
 
-    __slots__ = ("_begin_nested", "_nested", "_registry", "_settings", "_shows", "_sink", "_tasks")
+    __slots__ = ("_begin_nested", "_nested", "_registry", "_settings", "_shows", "_sink", "_stopped", "_tasks")
 
     def __init__(
         self,
@@ -35,6 +32,8 @@ class InnerAgents:
         """The messages of the agents that currently run inside calls."""
         self._tasks: set[ToolCall] = set()
         """The calls that run task agents."""
+        self._stopped: set[ToolCall] = set()
+        """The calls that ADK has closed because the run was stopped."""
         self._shows = True
         """False while nobody reads the response. Then preliminary outputs of these agents are not written."""
 
@@ -105,18 +104,26 @@ class InnerAgents:
         """
         return call in self._tasks and call.state is CallState.ANSWERED
 
-    def stopped(self, call: ToolCall) -> Any:
+    def stopped(self, call: ToolCall, *, run_failed: bool) -> Any:
         """Return the output of a call that ends without a result: its agent's message so far.
 
-        Return ``None`` if nothing of the agent was shown.
+        Return ``None`` if nothing of the agent was shown. ``run_failed``: the run ended with an error. Then the call
+        ends with an error, too, unless ADK has closed it before.
         """
-        if call not in self._nested or not self._settings.nests(call.name):
+        message = self._nested.get(call)
+        if message is None or not self._settings.nests(call.name):
+            return None
+        if run_failed and call not in self._stopped:
             return None
         return self._nested.pop(call).ended({"stopped": True})
 
-    def add_stopped(self, call: ToolCall, kept: NestedEvents) -> None:
-        """Set the message of a stopped agent to the stored events, unless the agent was shown live."""
-        if call in self._nested or not self._settings.nests(call.name):
+    def note_stopped(self, call: ToolCall, kept: NestedEvents | None) -> None:
+        """Note that ADK has closed the call because the run was stopped.
+
+        ``kept``: the agent's stored events. They become its message, unless the agent was shown live.
+        """
+        self._stopped.add(call)
+        if kept is None or call in self._nested or not self._settings.nests(call.name):
             return
         self._nested[call] = self._begin_message(call)
         for event in kept.events:

@@ -13,10 +13,11 @@ from google.adk.tools import AgentTool, FunctionTool
 from stream_protocol import SSE_DONE
 from stream_protocol.agents import client_tool
 from stream_protocol.recording import ChatRecorder, load_recording, replay
-from stream_protocol.serving import ChatService, create_app
+from stream_protocol.serving import ChatService, ServiceLimits, create_app
 from stream_protocol.testing import Call, ScriptedLlm, Step, Thought, Wait
+from tests.comparable_messages import comparable
 from tests.serving.chat_client import Page
-from tests.serving.support import begin, chat, client, only, said, stream
+from tests.serving.support import HANG, begin, chat, client, only, said, stream
 from tests.tools import OLD_ADK
 
 pytestmark = pytest.mark.filterwarnings("ignore:The `plugins` argument is deprecated:DeprecationWarning")
@@ -231,3 +232,36 @@ async def test_a_stopped_agents_card_has_what_was_seen(kind: str, store: str, tm
     assert "Half of" not in prompt
     assert "I look." not in prompt
     assert prompt.count('"function_response":{') == 1
+
+
+@pytest.mark.parametrize("kind", ["tool", "single_turn"])
+async def test_after_a_failed_run_the_card_is_the_same_live_and_stored(kind: str) -> None:
+    failed = asyncio.Event()
+
+    async def explode() -> str:
+        """Raises as soon as the agent beside it has said something."""
+        await failed.wait()
+        raise RuntimeError("boom")
+
+    async def signal() -> str:
+        """Lets the other tool fail, and waits."""
+        failed.set()
+        await asyncio.Event().wait()
+        return "never"
+
+    inner = agent("inner", ["I look.", Call("signal", {})], "Never said.", tools=[signal], **KINDS[kind])
+    calls = {"tools": [explode, AgentTool(inner)]} if kind == "tool" else {"tools": [explode], "sub_agents": [inner]}
+    page = Page(create_app(agent("root", [Call("inner", {"request": "go"}), Call("explode", {})], "Other.", **calls)))
+    await asyncio.wait_for(page.send("hi"), HANG)
+    assert comparable(await page.stored()) == comparable(page.messages)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_time_limit_keeps_what_was_seen(kind: str) -> None:
+    inner = agent("inner", ["Half of", Wait(asyncio.Event())], **KINDS[kind])
+    calls = {"tools": [AgentTool(inner)]} if kind == "tool" else {"sub_agents": [inner]}
+    root = agent("root", [Call("inner", {"request": "go"})], **calls)
+    page = Page(create_app(ChatService(root, limits=ServiceLimits(run_timeout=1.5))))
+    await asyncio.wait_for(page.send("hi"), HANG)
+    assert shown(card(page.messages[-1], "inner")) == ["Half of"]
+    assert await page.stored() == page.messages
