@@ -137,8 +137,9 @@ def runner_for(agent: BaseNode | None, runner: Runner) -> Runner:
 def task_agent_tools(root: BaseNode) -> frozenset[str]:
     """Return the tool names under which agents call their task-mode sub-agents.
 
-    If you convert a live run yourself, pass these names as ``hidden_tools``. The calls must be hidden, because their
-    results come some turns later, in another message. ``ChatService`` does this by itself.
+    If you convert a live run yourself with ``nested_agents="flat"``, pass these names as ``hidden_tools``. The calls
+    must be hidden, because their results come some turns later, in another message. ``ChatService`` does this by
+    itself.
     """
     check_instance("root", root, BaseNode, "an agent of ADK")
     parents = [agent for agent in agent_tree(root) if isinstance(agent, LlmAgent)]

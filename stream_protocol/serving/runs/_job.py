@@ -207,7 +207,7 @@ class Job:
                 opening = Event(author="user", invocation_id=invocation_id)
                 await self.runner.session_service.append_event(session, opening)
         named = self.invocation_id if isinstance(self.request_plan, NewUserTurn) else None
-        plugin = RunPlugin(self.session, inbox, self.page_writes, nests=Settings(**self.options).nests)
+        plugin = RunPlugin(self.session.id, inbox, self.page_writes, nests=Settings(**self.options).nests)
         # If the answers in `before` are stored, the other answers must be stored, too.
         compactions: list[Event] = []
         """Compaction events, which ADK stores but does not yield."""
