@@ -175,7 +175,7 @@ class Deployment:
         self.loop = VirtualLoop()
         self.loop.set_exception_handler(self._note_exception)
         self.seen = Seen(schedule, Ledger())
-        self._tells = tells
+        self.tells = tells
         outages = tuple(fault for fault in schedule.faults if isinstance(fault, Outage))
         away = tuple(
             Outage("run log", None, "refuses", fault.at, fault.away)
@@ -196,7 +196,7 @@ class Deployment:
 
     def tell(self, who: str, what: str) -> None:
         """Add a line to the story."""
-        if self._tells and not self.is_over:
+        if self.tells and not self.is_over:
             self.seen.story.append((self.loop.now, who, what))
 
     async def execute(self) -> None:
