@@ -8,6 +8,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 from stream_protocol.serving import ChatService, LogBounds, ServiceLimits
+from stream_protocol.serving.adk_runner import default_run_config
 from stream_protocol.serving.base import ServiceTimes
 from stream_protocol.serving.run_logs._readers import RunReader
 from stream_protocol.serving.run_logs._run_store import LeaseTimes
@@ -42,6 +43,9 @@ LIMITS: Final = ServiceLimits(stop_timeout=4.0, hook_timeout=4.0)
 BOUNDS: Final = LogBounds(coalesce_above=600)
 """Small limits, so that events are joined."""
 
+RUN_CONFIG: Final = default_run_config()
+"""One for all workers: nothing changes it."""
+
 MAX_ROUNDS: Final = 200
 
 SETTLING: Final = 120.0
@@ -72,7 +76,9 @@ class Worker:
         )
         store = SimulatedStore(deployment.server, network, number, name)
         run_log = SharedRunLog(store, LEASE_TIMES, BOUNDS)
-        self.service = ChatService(runner, run_log=run_log, engine=engine, limits=LIMITS, times=TIMES)
+        self.service = ChatService(
+            runner, run_log=run_log, engine=engine, limits=LIMITS, times=TIMES, run_config=RUN_CONFIG
+        )
         _ = self.do(self.service.start)
 
     @property

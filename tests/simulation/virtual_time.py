@@ -117,7 +117,8 @@ class EndlessError(Exception):
 class VirtualLoop(asyncio.BaseEventLoop):
     """Event loop without sockets and threads."""
 
-    _ready: deque[Callback]  # type: ignore[assignment]
+    _stopping: bool
+    _ready: deque[Callback]
 
     def __init__(self) -> None:
         super().__init__()
@@ -208,6 +209,11 @@ class VirtualLoop(asyncio.BaseEventLoop):
         return task
 
     def _run_once(self) -> None:
+        """Run callbacks until the loop is stopped."""
+        while not self._stopping:
+            self._run_ready()
+
+    def _run_ready(self) -> None:
         """Run the ready callbacks, or jump to the next timer."""
         due, ready = self._due, self._ready
         while due and due[0][2].callback is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 
 
 class InProgress:
@@ -24,6 +25,6 @@ class InProgress:
 
     async def wait(self, seconds: float) -> None:
         """Waits up to ``seconds`` until no call is open."""
-        waiting = asyncio.create_task(self._idle.wait())
-        await asyncio.wait({waiting}, timeout=seconds)
-        waiting.cancel()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._idle.wait()

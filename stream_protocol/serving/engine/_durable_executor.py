@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from google.adk.agents.invocation_context import new_invocation_context_id
@@ -65,7 +64,7 @@ class DurableExecutor(Executor):
         """
         with self._work.observed(run, job):
             if job.invocation_id is None:
-                job = replace(job, invocation_id=new_invocation_context_id())
+                job = job.changed(invocation_id=new_invocation_context_id())
             record = record_of(run, job, self._service.deployment)
             local = LocalRun(record, run)
 
