@@ -18,6 +18,16 @@ def user_id() -> str:
     return request.headers.get("X-User") or abort(401)
 
 
+@app.before_request
+def admit() -> Response | None:
+    """Refuse a request that a page of another site has sent to change something."""
+    try:
+        service.admit(request.method, request.headers.items())
+    except ChatRequestError as refusal:
+        return Response(str(refusal), refusal.status, mimetype="text/plain")
+    return None
+
+
 @app.post("/api/chat")
 def chat() -> Response:
     """Run the agent: the endpoint of ``useChat``. A client shows the text of a refusal unchanged."""

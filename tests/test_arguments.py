@@ -11,6 +11,7 @@ from enum import Enum
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
+from unittest.mock import Mock
 
 import pytest
 from google.adk.agents import LlmAgent
@@ -23,6 +24,7 @@ from stream_protocol.inspector import InspectedChats, Inspector
 from stream_protocol.recording import Recording
 from stream_protocol.replay_server import Chats, RecordingLibrary
 from stream_protocol.serving import ChatService, RunOverrides
+from stream_protocol.serving.run_logs import LeaseTimes, RunStore
 from stream_protocol.stream import Settings, chunk_conversion
 from stream_protocol.testing import ScriptedLlm
 from tests.arguments import POOL, Function, Plain, is_wrong, parameters, public_functions
@@ -32,6 +34,9 @@ MADE_BY_US: Final = frozenset(
         *("check.Finding", "recording.RecordedTurn", "recording.Recording", "recording.ReplayStep"),
         *("recording.TimedEvent", "serving.AuditRecord", "serving.ChatListPage", "serving.Outcome", "ChatRequest"),
         *("serving.StoredChat", "serving.run_logs.RunInfo", "serving.run_logs.RunReader"),
+        # The values that a run log and its store give each other: `RunLogConformance` finds wrong ones.
+        *(f"serving.run_logs.{name}" for name in ("Entry", "LeaseView", "LogBatch", "Post", "Renewal")),
+        *("serving.run_logs.RunIdentity", "serving.run_logs.Snapshot"),
         "serving.ChatIdFilter",  # a filter of logging, with the parameter that each has
         *("serving.local_user", "session.repair_thought_signatures"),  # for us, and for ADK, to call
     }
@@ -65,6 +70,11 @@ def _listener() -> socket.socket:
 
 
 def _nothing(*_: Any) -> None: ...
+
+
+def _any_store() -> Any:
+    """Return an object with each name of a ``RunStore``."""
+    return Mock(spec=RunStore)
 
 
 VALID: Final[Mapping[str, Callable[[], dict[str, Any]]]] = {
@@ -142,8 +152,10 @@ VALID: Final[Mapping[str, Callable[[], dict[str, Any]]]] = {
     "serving.plain_text_errors": lambda: {"endpoint": _endpoint},
     "serving.response_body": lambda: {"response": _app},
     "serving.run_logs.EventBuffer": dict,
+    "serving.run_logs.LeaseTimes": lambda: {"lease": 1.0, "log_retention": 1.0},
     "serving.run_logs.LogBounds": dict,
     "serving.run_logs.MemoryRunLog": dict,
+    "serving.run_logs.SharedRunLog": lambda: {"store": _any_store(), "times": LeaseTimes(lease=1.0, log_retention=1.0)},
     "serving.run_logs.load_run_log": lambda: {"url": "mysql://none", "prefix": None, "lease": 1.0},
     "server.run_server": lambda: {
         "app": _app,

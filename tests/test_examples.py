@@ -144,3 +144,5 @@ def test_the_flask_example_refuses_in_one_sentence(flask_url: str) -> None:
         assert refused.headers["content-type"].startswith("text/plain")
         assert http.post("/api/chat", content=b"id=c1").status_code == 415
         assert http.get("/api/chats", headers={"X-User": ""}).status_code == 401
+        foreign = {"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"}
+        assert http.post("/api/chat", json=chat(said("hi")), headers=foreign).status_code == 403

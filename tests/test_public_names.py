@@ -25,6 +25,7 @@ PUBLIC_PACKAGES: Final = {
     "stream_protocol.serving.run_logs",
     "stream_protocol.session",
     "stream_protocol.testing",
+    "stream_protocol.testing.run_log_conformance",
 }
 INNER_PACKAGES: Final = {".".join(init.relative_to(ROOT).parent.parts) for init in PACKAGE.rglob("__init__.py")} - {
     *PUBLIC_PACKAGES,

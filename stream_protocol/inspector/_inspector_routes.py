@@ -17,14 +17,13 @@ from stream_protocol.serving import ChatService, Identify, local_user
 from stream_protocol.serving.base import response_budget
 from stream_protocol.serving.http import (
     INSPECTOR,
+    admit,
     check_route_path,
     cross_origin_routes,
     dropping_body_if_refused,
     identify_user,
-    is_foreign,
     json_errors,
     plain_text_errors,
-    require_trusted_origin,
 )
 from stream_protocol.wire import check_callable, check_instance
 
@@ -66,9 +65,7 @@ def inspector_routes(
         async def admitted(request: Request) -> Response:
             async with dropping_body_if_refused(request):
                 user_id = await identify_user(identify, request)
-                if method != "GET":
-                    require_trusted_origin(request)
-                service.count_request(user_id, foreign=is_foreign(request))
+                service.count_request(user_id, foreign=admit(request))
             return await endpoint(request, user_id)
 
         with_errors = json_errors if endpoint in json_endpoints else plain_text_errors
@@ -86,8 +83,7 @@ def replay_inspector_routes(chats: InspectedChats) -> list[Route]:
     def route(method: str, path: str, endpoint: Endpoint, name: str | None) -> Route:
         async def admitted(request: Request) -> Response:
             async with dropping_body_if_refused(request):
-                if method != "GET":
-                    require_trusted_origin(request)
+                _ = admit(request)
             return await endpoint(request, "")
 
         return Route(path, plain_text_errors(admitted), methods=[method], name=name)

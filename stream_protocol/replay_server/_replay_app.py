@@ -23,12 +23,12 @@ from stream_protocol.serving.http import (
     PageInfo,
     RequestBodies,
     UIMessageStreamResponse,
+    admit,
     app_around,
     json_errors,
     no_such_chat,
     plain_text_errors,
     read_small,
-    require_trusted_origin,
     whole_response,
 )
 from stream_protocol.wire import AnyChunk, ChatRequestError, check_flag, check_instance, parse_chat_id, parse_json
@@ -161,23 +161,23 @@ def _routes(chats: Chats) -> list[BaseRoute]:
         return JSONResponse({"status": "ok"})
 
     return [
-        Route(PATH, _changing(post_chat), methods=["POST"]),
+        Route(PATH, _admitting(post_chat), methods=["POST"]),
         Route(PATH + "/{chat_id}", json_errors(get_chat), methods=["GET"]),
         Route(PATH + "/{chat_id}/stream", plain_text_errors(get_stream), methods=["GET"]),
         Route(PATH + "s", json_errors(list_chats), methods=["GET"]),
-        Route(PATH + "/{chat_id}/stop", _changing(stop_chat), methods=["POST"]),
-        Route(PATH + "/{chat_id}/steer", _changing(steer_chat), methods=["POST"]),
-        Route(PATH + "/{chat_id}", _changing(delete_chat), methods=["DELETE"]),
-        Route("/__replay/{chat_id}/step", _changing(step), methods=["POST"]),
+        Route(PATH + "/{chat_id}/stop", _admitting(stop_chat), methods=["POST"]),
+        Route(PATH + "/{chat_id}/steer", _admitting(steer_chat), methods=["POST"]),
+        Route(PATH + "/{chat_id}", _admitting(delete_chat), methods=["DELETE"]),
+        Route("/__replay/{chat_id}/step", _admitting(step), methods=["POST"]),
         Route("/healthz", plain_text_errors(healthz), methods=["GET"]),
     ]
 
 
-def _changing(endpoint: Endpoint) -> Endpoint:
-    """Return an endpoint that refuses requests of pages on other sites, since it changes chats."""
+def _admitting(endpoint: Endpoint) -> Endpoint:
+    """Return an endpoint that refuses changes by pages of other sites."""
 
     async def respond(request: Request) -> Response:
-        require_trusted_origin(request)
+        _ = admit(request)
         return await endpoint(request)
 
     return plain_text_errors(respond)

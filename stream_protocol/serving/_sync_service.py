@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import anyio
 from anyio.from_thread import BlockingPortal
 
+from stream_protocol._origins import check_origins
 from stream_protocol.serving._service import ChatService
 from stream_protocol.serving.base import NO_OVERRIDES, RunOverrides, closing_refusal
-from stream_protocol.serving.http import KEEP_ALIVE
+from stream_protocol.serving.http import KEEP_ALIVE, admit_headers
 from stream_protocol.serving.requests import check_request
 from stream_protocol.serving.telemetry import count_refusal, note_chat
 from stream_protocol.wire import (
@@ -47,13 +48,21 @@ class SyncChatService:
     again. A forked process also calls it again, so the server can fork at any time.
     ``keep_alive``: seconds without data before the stream sends a comment; ``None`` for no comments. A WSGI server
     detects a disconnected client only when it writes.
+    ``allow_origins``: as in ``ChatEndpoints``, for ``admit``.
     """
 
-    def __init__(self, make: Callable[[], ChatService], *, keep_alive: float | None = KEEP_ALIVE) -> None:
+    def __init__(
+        self,
+        make: Callable[[], ChatService],
+        *,
+        keep_alive: float | None = KEEP_ALIVE,
+        allow_origins: Sequence[str] = (),
+    ) -> None:
         check_callable("make", make, (), plain=True, expected="a function that makes the service")
         check_seconds("keep_alive", keep_alive, or_none=True)
         self._make = make
         self._keep_alive = keep_alive
+        self._trusted_origins = check_origins("allow_origins", allow_origins)
         self._lock = threading.Lock()
         self._portal: BlockingPortal | None = None
         self._service: ChatService | None = None
@@ -61,6 +70,15 @@ class SyncChatService:
         """True if ``close`` was called before the service was created."""
         self._closing: set[asyncio.Future[None]] = set()
         os.register_at_fork(after_in_child=self._forget)
+
+    def admit(self, method: str, headers: Iterable[tuple[str, str]]) -> None:
+        """Refuses a request that a page of another site has sent to change data. Call it first in each request.
+
+        ``headers``: pairs of name and value, such as ``request.headers.items()`` of Flask and Django. Raises
+        ``ChatRequestError`` (403).
+        """
+        check_text("method", method)
+        admit_headers(method, headers, self._trusted_origins)
 
     def respond(
         self, request: ChatRequest, *, user_id: str, overrides: RunOverrides = NO_OVERRIDES

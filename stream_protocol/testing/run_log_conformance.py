@@ -37,6 +37,8 @@ from stream_protocol.testing._fake_runs import (
 )
 from stream_protocol.wire import SSE_DONE
 
+__all__ = ["RunLogConformance", "Workers"]
+
 Workers: TypeAlias = tuple[RunLog, RunLog]
 
 BUSY: Final = 0.5
@@ -163,6 +165,20 @@ class RunLogConformance:
         whole = await rest(late)
         assert joined_text(whole) == "word"
         assert whole.endswith(SSE_DONE)
+
+    async def test_a_reader_that_has_the_end_finds_the_run_closed_at_any_worker(self, workers: Workers) -> None:
+        owner, lease = await begin(workers[0])
+        for worker in workers:
+            await _phase(worker, "open")
+        reading = [asyncio.create_task(rest(await reader(worker))) for worker in workers]
+        owner.say("all")
+        owner.finish()
+        phases = []
+        for each in asyncio.as_completed(reading):
+            assert (await each).endswith(SSE_DONE)
+            phases += [(await running(worker)).phase for worker in workers]
+        assert phases == ["closed"] * 4
+        lease.release()
 
     async def test_earlier_content_of_the_message_comes_after_start_for_a_reader_without_it(
         self, workers: Workers

@@ -11,7 +11,7 @@ from google.adk.sessions import InMemorySessionService, Session
 
 from stream_protocol.server._json_lines import JsonLines
 from stream_protocol.serving import ChatService, MemoryRunLog, create_app
-from stream_protocol.serving.base._cached_probe import CachedProbe
+from stream_protocol.serving.base._tasks import CachedProbe
 from stream_protocol.serving.requests import _readiness
 from stream_protocol.serving.run_logs import RunLogError
 from stream_protocol.testing import ScriptedLlm

@@ -56,6 +56,19 @@ def test_what_a_user_sends_is_counted_and_refused_at_once(start: Start) -> None:
     assert (refused.value.status, [*refused.value.headers]) == (429, ["Retry-After"])
 
 
+def test_a_page_of_another_site_changes_nothing() -> None:
+    service = SyncChatService(lambda: ChatService(LlmAgent(name="root")), allow_origins=["https://page.example"])
+    foreign = {"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"}
+    old_browser = {"Host": "app", "Origin": "https://evil.example"}
+    for headers in (foreign, old_browser, {"Sec-Fetch-Site": "cross-site"}):
+        service.admit("GET", headers.items())
+        with pytest.raises(ChatRequestError) as refused:
+            service.admit("POST", headers.items())
+        assert refused.value.status == 403
+    for headers in ({}, {"Host": "app", "Origin": "https://app"}, {**foreign, "Origin": "https://page.example"}):
+        service.admit("POST", headers.items())
+
+
 def test_a_user_has_so_many_runs(start: Start) -> None:
     service = start(["Half ", Wait(3600)], limits=ServiceLimits(max_runs_per_user=1))
     events = service.respond(parse_chat_request(chat(said("hi"))), user_id="ann")

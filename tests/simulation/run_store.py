@@ -165,7 +165,6 @@ class StoreServer:
         if entry.end:
             log.end = entry.end
             log.entries.append(Entry(entry.count, entry.count, end=entry.end))
-            row.phase = "closed" if row.phase == "open" else row.phase
         log.expires = self._now() + self._times.log_ttl_ms / 1000
         self._wake(run.run_id)
         return log.count
@@ -231,15 +230,14 @@ class StoreServer:
         woken.add_done_callback(give)
         return late
 
-    def stop(self, chat: str, run_id: str) -> tuple[str, str] | None:
+    def stop(self, chat: str, run_id: str, stop_id: str) -> tuple[str, str] | None:
+        if stop_id:
+            self.tables.stops[chat] = stop_id, self._now() + STOP_SECONDS
         row = self.holder(chat)
         if row is None or run_id not in ("", row.run.run_id):
             return None
         row.stop = True
         return row.run.run_id, row.run.worker
-
-    def note_stop(self, chat: str, stop_id: str) -> None:
-        self.tables.stops[chat] = stop_id, self._now() + STOP_SECONDS
 
     def newest_stop(self, chat: str) -> str:
         stop_id, until = self.tables.stops.get(chat, ("", 0.0))
@@ -347,11 +345,8 @@ class SimulatedStore:
     async def entries(self, chat: str, run_id: str, after: int, wait: float) -> list[Entry]:
         return await self._ask(f"entries {run_id} {after}", partial(self._server.entries, run_id, after, wait))
 
-    async def stop(self, chat: str, run_id: str) -> tuple[str, str] | None:
-        return await self._ask(f"stop {run_id}", partial(self._server.stop, chat, run_id))
-
-    async def note_stop(self, chat: str, stop_id: str) -> None:
-        await self._ask(f"note stop {stop_id}", partial(self._server.note_stop, chat, stop_id))
+    async def stop(self, chat: str, run_id: str, stop_id: str) -> tuple[str, str] | None:
+        return await self._ask(f"stop {run_id} {stop_id}", partial(self._server.stop, chat, run_id, stop_id))
 
     async def newest_stop(self, chat: str) -> str:
         return await self._ask("newest stop", partial(self._server.newest_stop, chat))

@@ -11,8 +11,6 @@ Where to change what:
 
 from stream_protocol.serving.base._audit import AuditFile, AuditRecord, AuditScope, AuditTrail, OnAudit
 from stream_protocol.serving.base._byte_budget import ByteBudget, ByteShare
-from stream_protocol.serving.base._cached_probe import CachedProbe
-from stream_protocol.serving.base._in_progress import InProgress
 from stream_protocol.serving.base._limits import (
     ARTIFACTS_AT_ONCE,
     HISTORIES_AT_ONCE,
@@ -46,7 +44,14 @@ from stream_protocol.serving.base._refusals import (
     unreachable_refusal,
 )
 from stream_protocol.serving.base._response_memory import ResponseMemory
-from stream_protocol.serving.base._tasks import Tasks, Timers, cancel_and_wait
-from stream_protocol.serving.base._timeout import HookTimeoutError, with_timeout
+from stream_protocol.serving.base._tasks import (
+    CachedProbe,
+    HookTimeoutError,
+    InProgress,
+    Tasks,
+    Timers,
+    cancel_and_wait,
+    with_timeout,
+)
 from stream_protocol.serving.base._times import DEFAULT_TIMES, ServiceTimes
 from stream_protocol.serving.base._worker_check import warn_of_other_workers

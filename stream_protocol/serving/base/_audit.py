@@ -23,7 +23,7 @@ import anyio.to_thread
 
 from stream_protocol._private_files import open_private
 from stream_protocol.serving.base._off_loop import run_off_loop
-from stream_protocol.serving.base._timeout import HookTimeoutError, with_timeout
+from stream_protocol.serving.base._tasks import HookTimeoutError, with_timeout
 from stream_protocol.session import AttemptedDecisions, Decision, Transcript, attempted_decisions
 from stream_protocol.wire import ChatRequestError, check_path
 

@@ -1,14 +1,14 @@
-"""``Tasks``, ``Timers``: background tasks and timers of an object; ``cancel_and_wait``: cancels tasks reliably."""
+"""Helpers for asyncio: background tasks, timers, open calls, time limits, reliable cancellation, cached checks."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from contextvars import Context
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator
-    from contextvars import Context
+    from collections.abc import Awaitable, Callable, Coroutine, Iterator
 
 T = TypeVar("T")
 
@@ -92,3 +92,80 @@ async def cancel_and_wait(tasks: Iterable[asyncio.Task[Any]]) -> None:
         for task in pending:
             task.cancel()
         _, pending = await asyncio.wait(pending, timeout=CANCEL_SECONDS)
+
+
+class InProgress:
+    """Counter of the open calls. Each call is a ``with`` block."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    def __enter__(self) -> None:
+        self._count += 1
+        self._idle.clear()
+
+    def __exit__(self, *_: object) -> None:
+        self._count -= 1
+        if not self._count:
+            self._idle.set()
+
+    async def wait(self, seconds: float) -> None:
+        """Waits up to ``seconds`` until no call is open."""
+        waiting = asyncio.create_task(self._idle.wait())
+        await asyncio.wait({waiting}, timeout=seconds)
+        waiting.cancel()
+
+
+class CachedProbe(Generic[T]):
+    """A cache for the result or the exception of ``ask``, for ``seconds``. Concurrent callers share one call."""
+
+    def __init__(self, ask: Callable[[], Awaitable[T]], seconds: float) -> None:
+        self._ask = ask
+        self._seconds = seconds
+        self._asking: asyncio.Task[T] | None = None
+        self._fresh_until = 0.0
+
+    async def get(self) -> T:
+        """Returns the cached result, or calls ``ask``. Raises its exception."""
+        if self._asking is None or (self._asking.done() and asyncio.get_running_loop().time() >= self._fresh_until):
+            self._asking = asyncio.create_task(self._ask_now(), context=Context())  # not the caller's context
+        return await asyncio.shield(self._asking)
+
+    async def _ask_now(self) -> T:
+        try:
+            return await self._ask()
+        finally:
+            self._fresh_until = asyncio.get_running_loop().time() + self._seconds
+
+
+class HookTimeoutError(Exception):
+    """Raised if a hook or a store took longer than its time limit."""
+
+
+async def with_timeout(seconds: float | None, work: Coroutine[Any, Any, T]) -> T:
+    """Returns the result of the work. ``seconds``: the time limit; ``None`` for no limit.
+
+    The limit is for the app's hooks and its session store, which run while a request holds the lease of a chat. Without
+    a limit, a store that does not respond would block the chat until the server restarts.
+
+    After the limit, cancels the work and raises ``HookTimeoutError``. Does not wait for the end of the cancelled work,
+    which may swallow the cancellation.
+    """
+    task = asyncio.create_task(work)
+    try:
+        await asyncio.wait({task}, timeout=seconds)
+        if not task.done():
+            raise HookTimeoutError(f"It took longer than {seconds} seconds.")
+        return task.result()
+    finally:
+        if not task.done():
+            task.add_done_callback(_ignore_failure)
+            task.cancel()
+
+
+def _ignore_failure(task: asyncio.Task[Any]) -> None:
+    """Retrieve the failure of a task that nobody awaits. Otherwise asyncio logs it as never retrieved."""
+    if not task.cancelled():
+        task.exception()

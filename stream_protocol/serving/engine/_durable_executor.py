@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Coroutine
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from google.adk.agents.invocation_context import new_invocation_context_id
 
@@ -25,7 +27,22 @@ if TYPE_CHECKING:
     from stream_protocol.serving.engine._engine import Execution
     from stream_protocol.serving.runs import Claim, FoundOrphans, Job, Run
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 logger = logging.getLogger(__name__)
+
+
+def _of_engine(
+    method: Callable[Concatenate[DurableExecutor, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[DurableExecutor, P], Coroutine[Any, Any, T]]:
+    """Refuse the request (503) if the engine does not respond in time."""
+
+    @wraps(method)
+    async def limited(self: DurableExecutor, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._store.with_timeout(method(self, *args, **kwargs), of=ENGINE)
+
+    return limited
 
 
 class DurableExecutor(Executor):
@@ -82,28 +99,73 @@ class DurableExecutor(Executor):
                     logger.exception("A request was refused: the engine could not record its run.")
                     raise NotRecordedError from error
 
+    @_of_engine
     async def recover_same(self, key: ChatKey, claim: Claim) -> FoundOrphans:
         """Recovers the orphaned run of an equal request, under the claim of the current request.
 
         Other orphaned runs of the chat do not change. See ``cancel`` and ``recover``.
         """
-        return await self._store.with_timeout(self._recover_same(key, claim), of=ENGINE)
+        others, idempotency_key = False, claim.run.idempotency_key
+        for each in self._local.in_chat(key):  # this run has lost the chat's lease, and will be orphaned
+            if each.record.idempotency_key == idempotency_key:
+                await each.is_over.wait()
+        for orphan in await self._orphans.in_chat(key):
+            if orphan.record.idempotency_key != idempotency_key:
+                others = True
+            elif await self._orphans.recover(claim, orphan):
+                return "recovered"
+        return "others" if others or self._local.in_chat(key) else "none"
 
+    @_of_engine
     async def recover(self, key: ChatKey) -> None:
         """Recovers all orphaned runs of the chat, for a request that waits for their end."""
-        await self._store.with_timeout(self._recover(key), of=ENGINE)
+        for each in self._local.in_chat(key):
+            await each.is_over.wait()
+        for orphan in await self._orphans.in_chat(key):
+            await self._orphans.claim_and_recover(orphan)
 
+    @_of_engine
     async def cancel(self, key: ChatKey) -> None:
         """Cancels the orphaned runs of a chat whose lease the caller holds."""
-        await self._store.with_timeout(self._cancel(key), of=ENGINE)
+        for each in self._local.in_chat(key):
+            await self._engine.cancel(each.record)
+        if (orphans := await self._orphans.in_chat(key)) and await self._has_chat(key):
+            for orphan in orphans:
+                await self._engine.cancel(orphan.record)
 
+    @_of_engine
     async def stop(self, key: ChatKey) -> bool:
         """Stops the active run and the orphaned runs of the chat. Returns False if there was none.
 
         No worker executes a stopped run again, even if its worker dies. A worker that recovers a stopped run only
         stores its end.
         """
-        return await self._store.with_timeout(self._stop(key), of=ENGINE)
+        beginning = await self._runs.not_accepted_yet(key)
+        local, reading = self._local.in_chat(key), asyncio.create_task(self._orphans.in_chat(key))
+        try:
+            # Runs that begin later are not stopped. An unreachable engine must not delay the stop of the active run.
+            await asyncio.wait({reading}, timeout=self._times.engine)
+            stopped = await self._runs.stop(key)
+            orphans = await reading
+        finally:
+            reading.cancel()
+        for each in local:
+            await self._local.mark_ended(each)
+        if beginning is not None:  # the engine may have recorded this run meanwhile
+            await self._runs.wait_until_accepted(key, beginning)
+            orphans = [
+                *orphans,
+                *(orphan for orphan in await self._orphans.in_chat(key) if orphan.record.id == beginning),
+            ]
+        if is_ours := bool(orphans) and await self._has_chat(key):
+            # A finished run only needs to be deleted: its calls may wait for the user.
+            orphans = [each for each in orphans if not has_finished(await self._runs.written(key, each.log_id))]
+            for orphan in orphans:
+                if orphan.told_end is None:
+                    await self._engine.mark(orphan.record, orphan.log_id, ToldEnd("stopped"))
+            # Another worker may have begun to recover one of these runs before they were marked.
+            await self._runs.stop_if_answering(key, {orphan.record.idempotency_key for orphan in orphans})
+        return is_ours or stopped or bool(local)
 
     async def lacks_message(self, key: ChatKey, session: Session) -> bool:
         """Returns True if an orphaned run of the chat has not stored its user message yet.
@@ -133,59 +195,6 @@ class DurableExecutor(Executor):
         """Waits until the chat has no orphaned run, and returns True. Used for a page that resumes."""
         await self._store.with_timeout(self._wait_until_recovered(key), of=ENGINE)
         return True
-
-    async def _recover_same(self, key: ChatKey, claim: Claim) -> FoundOrphans:
-        others, idempotency_key = False, claim.run.idempotency_key
-        for each in self._local.in_chat(key):  # this run has lost the chat's lease, and will be orphaned
-            if each.record.idempotency_key == idempotency_key:
-                await each.is_over.wait()
-        for orphan in await self._orphans.in_chat(key):
-            if orphan.record.idempotency_key != idempotency_key:
-                others = True
-            elif await self._orphans.recover(claim, orphan):
-                return "recovered"
-        return "others" if others or self._local.in_chat(key) else "none"
-
-    async def _recover(self, key: ChatKey) -> None:
-        for each in self._local.in_chat(key):
-            await each.is_over.wait()
-        for orphan in await self._orphans.in_chat(key):
-            await self._orphans.claim_and_recover(orphan)
-
-    async def _cancel(self, key: ChatKey) -> None:
-        for each in self._local.in_chat(key):
-            await self._engine.cancel(each.record)
-        if (orphans := await self._orphans.in_chat(key)) and await self._has_chat(key):
-            for orphan in orphans:
-                await self._engine.cancel(orphan.record)
-
-    async def _stop(self, key: ChatKey) -> bool:
-        beginning = await self._runs.not_accepted_yet(key)
-        local, reading = self._local.in_chat(key), asyncio.create_task(self._orphans.in_chat(key))
-        try:
-            # Runs that begin later are not stopped. An unreachable engine must not delay the stop of the active run.
-            await asyncio.wait({reading}, timeout=self._times.engine)
-            stopped = await self._runs.stop(key)
-            orphans = await reading
-        finally:
-            reading.cancel()
-        for each in local:
-            await self._local.mark_ended(each)
-        if beginning is not None:  # the engine may have recorded this run meanwhile
-            await self._runs.wait_until_accepted(key, beginning)
-            orphans = [
-                *orphans,
-                *(orphan for orphan in await self._orphans.in_chat(key) if orphan.record.id == beginning),
-            ]
-        if is_ours := bool(orphans) and await self._has_chat(key):
-            # A finished run only needs to be deleted: its calls may wait for the user.
-            orphans = [each for each in orphans if not has_finished(await self._runs.written(key, each.log_id))]
-            for orphan in orphans:
-                if orphan.told_end is None:
-                    await self._engine.mark(orphan.record, orphan.log_id, ToldEnd("stopped"))
-            # Another worker may have begun to recover one of these runs before they were marked.
-            await self._runs.stop_if_answering(key, {orphan.record.idempotency_key for orphan in orphans})
-        return is_ours or stopped or bool(local)
 
     async def _wait_until_recovered(self, key: ChatKey) -> None:
         deadline = asyncio.get_running_loop().time() + self._times.recovery

@@ -10,7 +10,7 @@ Where to change what:
 - ``_sliced_response``: other large responses.
 - ``_cross_origin``: CORS.
 - ``_web_app``: a complete app with the page.
-- ``_trusted_origins``: sites whose pages may change data.
+- ``_trusted_origins``: ``admit``, which decides which sites may change data.
 - ``_response_headers``: security headers.
 - ``_artifact_response``: downloads of artifacts.
 - ``_plain_text_errors``: error responses as text or JSON.
@@ -30,5 +30,5 @@ from stream_protocol.serving.http._response_headers import API_HEADERS, Response
 from stream_protocol.serving.http._routes import RouteOptions, check_route_path
 from stream_protocol.serving.http._sliced_response import whole_response
 from stream_protocol.serving.http._stream_response import KEEP_ALIVE, UIMessageStreamResponse
-from stream_protocol.serving.http._trusted_origins import is_foreign, require_trusted_origin
+from stream_protocol.serving.http._trusted_origins import admit, admit_headers
 from stream_protocol.serving.http._web_app import INSPECTOR, PageInfo, Suggestion, app_around, create_app

@@ -58,4 +58,8 @@ def artifact_base(request: Request, path: str | None) -> str | None:
     """
     if path is None or "authorization" in request.headers:
         return None
-    return path if page_site(request) == "same-origin" else str(request.url.replace(path=path, query="", fragment=""))
+    return (
+        path
+        if page_site(request.headers) == "same-origin"
+        else str(request.url.replace(path=path, query="", fragment=""))
+    )

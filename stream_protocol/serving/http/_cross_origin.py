@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from stream_protocol._origins import ANY_ORIGIN
 from stream_protocol.serving.base import RareWarning
-from stream_protocol.serving.http._trusted_origins import CROSS_ORIGIN_SCOPE
+from stream_protocol.serving.http._trusted_origins import CROSS_ORIGIN_SCOPE, permission_of
 from stream_protocol.wire import shown
 
 logger = logging.getLogger(__name__)
@@ -67,15 +67,16 @@ class CrossOrigin:
 
     def _allowing(self, origin: str | None) -> dict[str, str]:
         """Return the headers that allow a page of this origin to read a response; an empty dictionary if it may not."""
-        if origin is not None and origin in self._origins:
-            return {
-                "access-control-allow-origin": origin,
-                "access-control-allow-credentials": "true",
-                "access-control-expose-headers": EXPOSED_HEADERS,
-            }
-        if origin is not None and ANY_ORIGIN in self._origins:
+        permission = None if origin is None else permission_of(origin, self._origins)
+        if origin is None or permission is None:
+            return {}
+        if permission == "without cookies":
             return {"access-control-allow-origin": ANY_ORIGIN, "access-control-expose-headers": EXPOSED_HEADERS}
-        return {}
+        return {
+            "access-control-allow-origin": origin,
+            "access-control-allow-credentials": "true",
+            "access-control-expose-headers": EXPOSED_HEADERS,
+        }
 
     def _preflight(self, origin: str, request: Headers, *, allowed: bool) -> Response:
         if not allowed:

@@ -26,7 +26,7 @@ from stream_protocol.serving.http._request_body import (
 )
 from stream_protocol.serving.http._sliced_response import JSON_HEADERS, SlicedResponse, history_json, whole_response
 from stream_protocol.serving.http._stream_response import KEEP_ALIVE, UIMessageStreamResponse
-from stream_protocol.serving.http._trusted_origins import is_foreign, require_trusted_origin
+from stream_protocol.serving.http._trusted_origins import admit
 from stream_protocol.serving.run_logs import RunReader
 from stream_protocol.serving.telemetry import count_refusal, note_chat
 from stream_protocol.session import MAX_STATE_BYTES
@@ -88,7 +88,8 @@ class ChatEndpoints:
 
     ``max_body_bytes``, ``max_bytes_in_flight`` and ``keep_alive``: as in ``chat_router``.
     ``allow_origins``: origins of other sites that may change data, such as ``https://app.example``, or ``*`` for all.
-    If a request from another origin would change data, it is refused (403). In FastAPI and Starlette, name the origins
+    If a request from another origin would change data, it is refused (403). Requests with ``GET`` and ``HEAD`` change
+    nothing. In FastAPI and Starlette, name the origins
     in the app's ``CORSMiddleware`` instead, which also handles preflights.
 
     No method raises for a refused request: the response has a 4xx and one short plain sentence, which the page shows.
@@ -145,7 +146,7 @@ class ChatEndpoints:
     @_errors_as_text
     async def resume(self, request: Request, chat_id: str, *, user_id: str) -> Response:
         """Returns the running response of a chat, from its start. Without a running response, the status is 204."""
-        await self._admit(request, user_id, chat_id, reads=True)
+        await self._admit(request, user_id, chat_id)
         events = await self._service.resume(chat_id, user_id=user_id)
         return Response(status_code=204) if events is None else self._stream(events, user_id)
 
@@ -187,7 +188,7 @@ class ChatEndpoints:
         ``artifact_path`` as for ``respond``.
         """
         check_text("artifact_path", artifact_path, or_none=True)
-        await self._admit(request, user_id, chat_id, reads=True)
+        await self._admit(request, user_id, chat_id)
         return await self._stored_chat(request, chat_id, user_id, artifact_path)
 
     @_errors_as_json
@@ -228,7 +229,7 @@ class ChatEndpoints:
         * ``archived``, ``true`` for the archived chats
         * ``cursor``, the ``nextCursor`` of the previous response
         """
-        await self._admit(request, user_id, reads=True)
+        await self._admit(request, user_id)
         query = request.query_params
         page = await self._service.chats(
             user_id=user_id,
@@ -269,7 +270,7 @@ class ChatEndpoints:
         The query may have ``version``. Without it, the newest version is returned. The status is 404 if there is no
         such artifact, or if this user has no such chat.
         """
-        await self._admit(request, user_id, chat_id, reads=True)
+        await self._admit(request, user_id, chat_id)
         version = _parse_version(request.query_params.get("version"))
         part = await self._service.artifact(chat_id, name, version, user_id=user_id)
         return artifact_response(part, name, self._service.hold_memory(user_id))
@@ -290,24 +291,20 @@ class ChatEndpoints:
             content = history_json(chat.messages, **others)
             return SlicedResponse(content, memory=memory.handed_over(), headers=JSON_HEADERS)
 
-    async def _admit(
-        self, request: Request, user_id: str, chat_id: str = "", *, reads: bool = False, counted: bool = True
-    ) -> None:
+    async def _admit(self, request: Request, user_id: str, chat_id: str = "", *, counted: bool = True) -> None:
         """Refuse a request without a user, and a request of a user who sends too many.
 
-        Reads and drops the body of a refused request. Unless the endpoint only ``reads``, a request from an untrusted
-        page of another site is refused, too. ``counted=False`` is for stops: a stop is allowed even if the user's
-        allowance of requests is used up.
+        Reads and drops the body of a refused request. Also refuses a change by an untrusted page of another site.
+        ``counted=False`` is for stops: a stop is allowed even if the user's allowance of requests is used up.
         """
         check_instance("request", request, Request, "a Request of Starlette or FastAPI")
         async with dropping_body_if_refused(request):
-            if not reads:
-                require_trusted_origin(request, self._trusted_origins)
+            foreign = admit(request, self._trusted_origins)
             require_user(user_id)
             self._shared_user.look_at(request, user_id)
             note_chat(user_id, chat_id)
             if counted:
-                self._service.count_request(user_id, foreign=is_foreign(request, self._trusted_origins))
+                self._service.count_request(user_id, foreign=foreign)
 
     def _stream(self, events: AsyncIterator[bytes], user_id: str) -> Response:
         if isinstance(events, RunReader):

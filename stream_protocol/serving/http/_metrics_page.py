@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from stream_protocol.serving.base import CachedProbe
 from stream_protocol.serving.http._plain_text_errors import plain_text_errors
-from stream_protocol.serving.http._trusted_origins import require_trusted_origin
+from stream_protocol.serving.http._trusted_origins import admit
 
 METRICS_PATH: Final = "/metrics"
 
@@ -44,5 +44,5 @@ class MetricsPage:
     async def _respond(self, request: Request) -> Response:
         if request.method not in ("GET", "HEAD"):
             return Response(status_code=405, headers={"allow": "GET, HEAD"})
-        require_trusted_origin(request)
+        _ = admit(request, also_reads=True)
         return Response(await self._text.get(), headers={"content-type": TEXT_FORMAT, "cache-control": "no-store"})

@@ -3,12 +3,15 @@
 A browser lets any page send a ``POST`` without a body to any server, with the user's cookies (``fetch`` with
 ``no-cors``, a form). It only hides the response from the page. Such a request is enough to stop a run. Only requests
 that change data are refused: the page cannot read the response to a ``GET``.
+
+``admit`` is the only check. All routes call it: those of the chats, the Inspector, the replay server and ``/metrics``.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable
 from typing import Final, Literal, TypeAlias
 
 from starlette.applications import Starlette
+from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 
@@ -21,54 +24,86 @@ handled."""
 
 PageSite: TypeAlias = Literal["same-origin", "same-site", "cross-site"]
 
+Permission: TypeAlias = Literal["with cookies", "without cookies"]
+"""The requests that pages of an origin may send. A named origin may also send the user's cookies."""
+
+READING_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+"""The HTTP methods that change nothing."""
+
 _SAME_ORIGIN: Final = frozenset({"same-origin", "none"})
 """The values of ``Sec-Fetch-Site`` for a page of this server, and for an address that the user has typed."""
 
 
-def page_site(request: Request) -> PageSite:
-    """Return the relation of this server to the page that sent the request.
+def page_site(headers: Headers) -> PageSite:
+    """Return the relation of this server to the page that sent a request with these headers.
 
     Browsers send this relation in the header ``Sec-Fetch-Site``, which no page can change. Without that header (older
     browsers, plain HTTP except on loopback, some proxies) the host of ``Origin`` is compared with ``Host``, as Go's
     ``http.CrossOriginProtection`` does. A request with neither header counts as one of the same origin: it comes from a
     program that is not a browser.
     """
-    lines = request.headers.getlist("sec-fetch-site")  # a proxy may add a header line, or join lines
+    lines = headers.getlist("sec-fetch-site")  # a proxy may add a header line, or join lines
     if sites := {site.strip().lower() for line in lines for site in line.split(",")} - {""}:
         if sites <= _SAME_ORIGIN:
             return "same-origin"
         return "same-site" if sites <= _SAME_ORIGIN | {"same-site"} else "cross-site"
-    origin = request.headers.get("origin")
+    origin = headers.get("origin")
     host = (origin or "").partition("://")[2].lower()
-    is_own = origin is None or (host != "" and host == request.headers.get("host", "").lower())
+    is_own = origin is None or (host != "" and host == headers.get("host", "").lower())
     return "same-origin" if is_own else "cross-site"
 
 
-def is_foreign(request: Request, trusted: frozenset[str] = frozenset()) -> bool:
-    """Return True if a page of another site has sent the request, and its origin is not trusted.
+def permission_of(origin: str, allowed: Collection[str]) -> Permission | None:
+    """Return the permission of a page, if its origin is one of ``allowed``, or ``allowed`` contains ``*``."""
+    if origin in allowed:
+        return "with cookies"
+    return "without cookies" if ANY_ORIGIN in allowed else None
 
-    These origins are trusted: ``trusted``, the origins of ``CrossOrigin`` around the route, and the origins of the
-    app's ``CORSMiddleware``. ``*`` trusts every page that sends no cookies.
+
+def admit(request: Request, trusted: frozenset[str] = frozenset(), *, also_reads: bool = False) -> bool:
+    """Raise ``ChatRequestError`` (403) for a request that changes data, if a page of an untrusted site has sent it.
+
+    Return True for a request of such a page that only reads. These origins are trusted: ``trusted``, the origins of
+    ``CrossOrigin`` around the route, and the origins of the app's ``CORSMiddleware``. ``also_reads``: True refuses
+    requests that only read, too.
     """
-    if page_site(request) != "cross-site":
-        return False
-    origin, has_cookie = request.headers.get("origin"), "cookie" in request.headers
     trusted |= request.scope.get(CROSS_ORIGIN_SCOPE, frozenset())
-    if origin in trusted or (ANY_ORIGIN in trusted and not has_cookie):
-        return False
     cors = _cors_of(request.scope.get("app"))
-    return cors is None or origin is None or not _lets_change(cors, origin, request.method, has_cookie=has_cookie)
+
+    def permissions(origin: str) -> set[Permission | None]:
+        of_cors = None if cors is None else _permission_by_cors(cors, origin, request.method)
+        return {permission_of(origin, trusted), of_cors}
+
+    return _admit(request.method, request.headers, permissions, also_reads=also_reads)
 
 
-def _lets_change(cors: CORSMiddleware, origin: str, method: str, *, has_cookie: bool) -> bool:
-    """Return True if the app's CORS settings let a page of this origin send a request with this method.
+def admit_headers(method: str, headers: Iterable[tuple[str, str]], trusted: frozenset[str]) -> None:
+    """Raise ``ChatRequestError`` (403) as ``admit``, for the headers of a request in another framework."""
+    _ = _admit(method, Headers(dict(headers)), lambda origin: {permission_of(origin, trusted)}, also_reads=False)
 
-    A page that is allowed only by ``*`` may send no cookies.
-    """
+
+def _admit(
+    method: str, headers: Headers, permissions: Callable[[str], set[Permission | None]], *, also_reads: bool
+) -> bool:
+    """Apply the rule of ``admit``. ``permissions``: returns the permissions of the page with this origin."""
+    needed = {"with cookies"} if "cookie" in headers else {"with cookies", "without cookies"}
+    origin = headers.get("origin")
+    is_foreign = page_site(headers) == "cross-site" and (origin is None or not permissions(origin) & needed)
+    if is_foreign and (also_reads or method not in READING_METHODS):
+        raise ChatRequestError(
+            "A page of another site may not do this unless the server names its origin: allow_origins, or "
+            "--cors-origin.",
+            status=403,
+        )
+    return is_foreign
+
+
+def _permission_by_cors(cors: CORSMiddleware, origin: str, method: str) -> Permission | None:
+    """Return the permission of a page to send a request with this method, by the app's own CORS settings."""
     if not cors.is_allowed_origin(origin) or method not in cors.allow_methods:
-        return False
+        return None
     is_named = origin in cors.allow_origins or not cors.allow_all_origins
-    return not has_cookie or (is_named and cors.allow_credentials)
+    return "with cookies" if is_named and cors.allow_credentials else "without cookies"
 
 
 def check_cors_of_app(app: object, allow_origins: Collection[str]) -> None:
@@ -92,13 +127,3 @@ def _cors_of(app: object) -> CORSMiddleware | None:
             if isinstance(kind, type) and issubclass(kind, CORSMiddleware):
                 return kind(app, *args, **options)
     return None
-
-
-def require_trusted_origin(request: Request, trusted: frozenset[str] = frozenset()) -> None:
-    """Raise ``ChatRequestError`` (403) for a foreign request: see ``is_foreign``."""
-    if is_foreign(request, trusted):
-        raise ChatRequestError(
-            "A page of another site may not do this unless the server names its origin: allow_origins, or "
-            "--cors-origin.",
-            status=403,
-        )

@@ -1,9 +1,13 @@
-"""``ServiceContext``: the objects of one service; ``assemble``: creates them from the options."""
+"""``ServiceContext``: the objects of one service; ``assemble``: creates them from the options.
+
+``begin_turn`` begins a turn with a steering message that came too late for its run.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -20,7 +24,8 @@ from stream_protocol.serving.base import (
 )
 from stream_protocol.serving.chats import ChatStore
 from stream_protocol.serving.engine import DurableExecutor, DurableService, deployment_of
-from stream_protocol.serving.requests._next_turn import begin_turn
+from stream_protocol.serving.errors import log_error
+from stream_protocol.serving.requests._lifecycle import RequestLifecycle
 from stream_protocol.serving.requests._readiness import Readiness
 from stream_protocol.serving.run_logs import MemoryRunLog
 from stream_protocol.serving.runs import (
@@ -34,17 +39,18 @@ from stream_protocol.serving.runs import (
 )
 from stream_protocol.session import FilePolicy
 from stream_protocol.stream import Settings, hide_tools
-from stream_protocol.wire import StreamProtocolError
+from stream_protocol.wire import ChatRequestError, StreamProtocolError, parse_chat_request
 
 if TYPE_CHECKING:
     from google.adk.runners import Runner
 
     from stream_protocol.serving.adk_runner import Target
     from stream_protocol.serving.base import InProgress, ServiceTimes
+    from stream_protocol.serving.chats import ChatKey
     from stream_protocol.serving.engine import Engine
     from stream_protocol.serving.requests._service_options import OnBusy, ServiceOptions
     from stream_protocol.serving.run_logs import RunLog
-    from stream_protocol.serving.runs import HistoryPolicy
+    from stream_protocol.serving.runs import HistoryPolicy, NextTurn
     from stream_protocol.session import PageContext, SharedState
     from stream_protocol.stream import ConverterOptions
 
@@ -236,3 +242,30 @@ def _usable_engine(given: ServiceOptions, runner: Runner, run_log: RunLog) -> En
             "`run_log=RedisRunLog(…)` or `PostgresRunLog(…)`; with `serve`, `--run-log URL`."
         )
     return engine
+
+
+def begin_turn(service: ServiceContext, key: ChatKey, turn: NextTurn) -> None:
+    """Begins a turn with a message that came too late for its run. If it is refused, the next run reads the message."""
+    _ = service.tasks.start(_begin_turn(service, key, turn))
+
+
+async def _begin_turn(service: ServiceContext, key: ChatKey, turn: NextTurn) -> None:
+    user_id, chat_id = key
+    lifecycle = RequestLifecycle(
+        service,
+        parse_chat_request({"id": chat_id, "message": turn.message}),
+        user_id=user_id,
+        overrides=turn.overrides,
+        begins_run=True,
+        is_stopped=turn.was_stopped,
+    )
+    try:
+        events = await lifecycle.respond()
+    except ChatRequestError as refused:
+        logger.warning("A message that came too late for its run waits for the next run of the chat: %s", refused)
+    except Exception as error:  # noqa: BLE001 - any error of the agent; no client gets it
+        logger.error("A message that came too late for its run waits for the next run of the chat.")  # noqa: TRY400 - the next line has the reason
+        log_error(logger, error)
+    else:
+        if isinstance(events, AsyncGenerator):
+            await events.aclose()

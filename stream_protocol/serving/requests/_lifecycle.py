@@ -269,7 +269,7 @@ class RequestLifecycle:
         reply = await runs.wait_until_taken_in(self._chat, run, message["id"], self._patience)
         if reply is None:
             return STEERING
-        reader = await runs.read(self._chat, run) if reply == "taken-in" else None
+        reader = await runs.read(self._chat, run.run_id) if reply == "taken-in" else None
         if reader is None:
             return WAITING
         self._response = reader

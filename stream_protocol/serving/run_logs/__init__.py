@@ -14,8 +14,9 @@ Where to change what:
 - ``_log_writer``: writes runs for other workers.
 - ``_run_store``: the interface of a store for leases and logs.
 - ``_memory``: the run log of one process. ``_post_replies``: messages to the run of another worker.
-- ``redis``, ``postgres``: the stores. For a new store, implement ``RunStore``, pass it to a subclass of
-  ``SharedRunLog``, and name its URLs in ``_load_run_log``. Only a run log without such a store implements ``RunLog``.
+- ``redis``, ``postgres``: the stores. For a new store, implement ``RunStore``, pass it to ``SharedRunLog``, and add a
+  test with ``RunLogConformance``: see docs/durable.md. ``_load_run_log`` has the URLs of ``serve``. Only a run log
+  without such a store implements ``RunLog``.
 """
 
 from stream_protocol.serving.run_logs._event_buffer import EventBuffer
@@ -23,25 +24,55 @@ from stream_protocol.serving.run_logs._load_run_log import load_run_log
 from stream_protocol.serving.run_logs._memory import MemoryRunLog
 from stream_protocol.serving.run_logs._readers import RunReader
 from stream_protocol.serving.run_logs._run_log import (
+    STOP_SECONDS,
     ChatTakenError,
     Lease,
     LogBounds,
+    Phase,
     RunHandle,
     RunInfo,
     RunLog,
     RunLogError,
 )
+from stream_protocol.serving.run_logs._run_store import (
+    BROKEN,
+    WHOLE,
+    Entry,
+    LeaseTimes,
+    LeaseView,
+    LogBatch,
+    Post,
+    Renewal,
+    RunIdentity,
+    RunStore,
+    Snapshot,
+)
+from stream_protocol.serving.run_logs._shared_run_log import SharedRunLog
 
 __all__ = [
+    "BROKEN",
+    "STOP_SECONDS",
+    "WHOLE",
     "ChatTakenError",
+    "Entry",
     "EventBuffer",
     "Lease",
+    "LeaseTimes",
+    "LeaseView",
+    "LogBatch",
     "LogBounds",
     "MemoryRunLog",
+    "Phase",
+    "Post",
+    "Renewal",
     "RunHandle",
+    "RunIdentity",
     "RunInfo",
     "RunLog",
     "RunLogError",
     "RunReader",
+    "RunStore",
+    "SharedRunLog",
+    "Snapshot",
     "load_run_log",
 ]

@@ -90,10 +90,7 @@ class EventBuffer:
         self._wake()
 
     def hold_end(self) -> None:
-        """Withholds the end of the response from readers, until ``give_end``.
-
-        Readers of a closed log wait until then.
-        """
+        """Withholds the end of the response from all readers, until ``give_end``."""
         self._holds_end = True
 
     def give_end(self) -> None:
@@ -159,6 +156,11 @@ class EventBuffer:
         while not self._closed:
             await self._next_wake()
 
+    async def wait_while_held(self) -> None:
+        """Waits while the log is closed and its end is withheld: see ``hold_end``."""
+        while self._closed and self._holds_end:
+            await self._next_wake()
+
     async def _next_wake(self) -> None:
         future = asyncio.get_running_loop().create_future()
         self._waiting.append(future)
@@ -174,12 +176,12 @@ class EventBuffer:
         try:
             if rebuild and not self.count:
                 await self.changed(0)
-            await self._wait_while_held()
+            await self.wait_while_held()
             if self.count and (late or rebuild or self._events.joined_count):
                 async for piece in self._read_joined(cursor, self._past if rebuild else b""):
                     yield piece
             while not cursor.cut_off.is_set():
-                await self._wait_while_held()
+                await self.wait_while_held()
                 events = self._events.piece(cursor.position)
                 if events:
                     piece = _bytes(events)
@@ -191,10 +193,6 @@ class EventBuffer:
                     await self._next_wake()
         finally:
             self._readers.leave(cursor)
-
-    async def _wait_while_held(self) -> None:
-        while self._closed and self._holds_end:
-            await self._next_wake()
 
     async def _read_joined(self, cursor: Cursor, past: bytes) -> AsyncGenerator[bytes]:
         """Read the events that exist already, and move the cursor behind them.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 END_SECONDS: Final = 1.0
-"""The most seconds that a reader of this worker waits for the end of a response until the store has it."""
+"""The most seconds that a reader waits for the end of a response until the store has the phase ``closed``."""
 
 
 class SharedLease:
@@ -58,6 +58,8 @@ class SharedLease:
         self._posts = PostReplies(store, run, owner)
         self._renewal_wanted = asyncio.Event()
         self._released = asyncio.Event()
+        self._end_reported = asyncio.Event()
+        """Set when the store has the phase ``closed``, or will not get it because the lease is lost."""
 
     @property
     def run_id(self) -> str:
@@ -137,18 +139,20 @@ class SharedLease:
         try:
             await self.free_in_store()
         finally:
-            self.owner.log.give_end()
             await cancel_and_wait([ending])
+            self.owner.log.give_end()
 
     async def _report_end(self) -> None:
-        """Report the end of the response to the store before a reader of this worker gets the end.
+        """Report the end of the response to the store before a reader of any worker gets the end.
 
         A page that has the end may send its next request to another worker. If the store does not respond, the readers
         get the end after ``END_SECONDS``.
         """
         await self.owner.log.wait_closed()
         self.renew_now()
-        await asyncio.sleep(END_SECONDS)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(END_SECONDS):
+                await self._end_reported.wait()
         self.owner.log.give_end()
 
     async def free_in_store(self) -> None:
@@ -192,7 +196,7 @@ class SharedLease:
         has_ended = self.owner.log.closed
         renewal = await self._store.renew(self._run, self._token, self._phase())
         if has_ended:
-            self.owner.log.give_end()
+            self._end_reported.set()
         if self._lost:  # the reply came after `_lose` had ended the run
             return
         if renewal is None:
@@ -237,7 +241,7 @@ class SharedLease:
 
     def _lose(self) -> None:
         self._lost = True
-        self.owner.log.give_end()
+        self._end_reported.set()
         self._settle()
         self._cancel_timer()
         logger.error("The lease of run %s is lost: the run ends.", self.run_id)

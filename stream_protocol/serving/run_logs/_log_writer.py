@@ -45,9 +45,12 @@ class LogWriter:
     """Copies ``log`` to the store.
 
     A batch has all events that were appended while the last batch was sent, so a slow store gets fewer and larger
-    batches. ``renew_lease`` is called when the store has no lease of the run. ``read_elsewhere``: set while other
-    workers read the run. ``patience``: the seconds for which the log keeps its events as they are while the store is
-    away. Afterwards the log may join events in memory, and readers at other workers are cut off.
+    batches. As for readers of this worker, the last batch waits until the log gives the end: see
+    ``EventBuffer.hold_end``.
+
+    ``renew_lease`` is called when the store has no lease of the run. ``read_elsewhere``: set while other workers read
+    the run. ``patience``: the seconds for which the log keeps its events as they are while the store is away.
+    Afterwards the log may join events in memory, and readers at other workers are cut off.
     """
 
     def __init__(
@@ -85,6 +88,7 @@ class LogWriter:
         self._log.ack(0)
         while True:
             await self._log.changed(self._position)
+            await self._log.wait_while_held()
             try:
                 if await self._send():
                     return

@@ -1,7 +1,7 @@
 """The interface of a run log, which stores responses while they are written, and gives each chat to one run.
 
-To write a run log, implement ``RunLog`` and ``Lease``; ``EventBuffer`` does the reading. Test it with
-``stream_protocol.testing.run_log_conformance``.
+A run log with a store for several workers is a ``SharedRunLog``, which only needs a ``RunStore``. Other run logs
+implement ``RunLog`` and ``Lease``. ``stream_protocol.testing.run_log_conformance`` has the tests for both.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from stream_protocol.serving.run_logs._run_log import RunInfo
+from stream_protocol.wire import check_seconds
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -33,7 +34,7 @@ BROKEN: Final = "broken"
 
 @dataclass(frozen=True, kw_only=True)
 class LeaseTimes:
-    """The lifetimes of leases and logs.
+    """The lifetimes of leases and logs. Raises ``StreamProtocolError`` unless they are positive.
 
     All values are in seconds, except that names ending in ``_ms`` are in milliseconds.
 
@@ -54,6 +55,10 @@ class LeaseTimes:
     """The time for which a chat stays taken after the last renewal."""
     log_retention: float
     """The time for which a log is kept after the end of its run."""
+
+    def __post_init__(self) -> None:
+        check_seconds("lease", self.lease)
+        check_seconds("log_retention", self.log_retention)
 
     @property
     def renewal_interval(self) -> float:
@@ -197,7 +202,7 @@ class LogBatch:
 
 
 class RunStore(Protocol):
-    """The connection of one worker to the store.
+    """The connection of one worker to the store of a ``SharedRunLog``. Implement it for a new store.
 
     Each run of a chat gets a number that is greater than the numbers of earlier runs, a fencing token. The store
     refuses commands of a run whose token is not the chat's newest.
@@ -237,8 +242,7 @@ class RunStore(Protocol):
         """Appends a batch to the run's log. Returns the number of events in the log.
 
         Returns ``None`` if the run does not hold the lease. Appends nothing unless the log has exactly
-        ``piece.entry.after`` events. A batch with the end changes the phase ``open`` to ``closed``. The phase
-        ``claimed`` stays.
+        ``piece.entry.after`` events.
         """
 
     async def replace(self, run: RunIdentity, token: int, snapshot: Snapshot) -> int | None:
@@ -259,14 +263,13 @@ class RunStore(Protocol):
     async def entries(self, chat: str, run_id: str, after: int, wait: float) -> list[Entry]:
         """Returns some of the entries after the first ``after`` events. Waits up to ``wait`` seconds."""
 
-    async def stop(self, chat: str, run_id: str) -> tuple[str, str] | None:
+    async def stop(self, chat: str, run_id: str, stop_id: str) -> tuple[str, str] | None:
         """Asks the run that holds the lease to stop. If ``run_id`` is not empty, asks only the run with this id.
 
         The run sees the request when it renews its lease. Returns the run and its worker; ``None`` if there is none.
+        ``stop_id``: if it is not empty, it is kept as the id of the chat's newest stop for ``STOP_SECONDS``, with or
+        without a run. A store that is full may lose it, but must stop the run.
         """
-
-    async def note_stop(self, chat: str, stop_id: str) -> None:
-        """Keeps the id of the chat's newest stop for ``STOP_SECONDS``, with or without a run."""
 
     async def newest_stop(self, chat: str) -> str:
         """Returns the id of the chat's newest stop; empty if there is none."""

@@ -14,15 +14,14 @@ from stream_protocol.serving.run_logs._lease import SharedLease
 from stream_protocol.serving.run_logs._log_tail import LogTail, written_events
 from stream_protocol.serving.run_logs._post_replies import post_through
 from stream_protocol.serving.run_logs._run_log import ChatTakenError, LogBounds, RunLogError, check_bounds
-from stream_protocol.serving.run_logs._run_store import RENEWALS, RETRY_SECONDS, LeaseTimes, RunIdentity
-from stream_protocol.wire import check_seconds
+from stream_protocol.serving.run_logs._run_store import RENEWALS, RETRY_SECONDS, LeaseTimes, RunIdentity, RunStore
+from stream_protocol.wire import check_instance, check_interface, check_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from stream_protocol.serving.run_logs._readers import RunReader
     from stream_protocol.serving.run_logs._run_log import RunHandle, RunInfo
-    from stream_protocol.serving.run_logs._run_store import RunStore
 
 logger = logging.getLogger(__name__)
 
@@ -43,9 +42,15 @@ CLOSING_SECONDS: Final = 5.0
 
 
 class SharedRunLog:
-    """A ``RunLog`` that keeps responses in ``store``: every worker can resume and stop every run."""
+    """A ``RunLog`` that keeps responses in ``store``: every worker can resume and stop every run.
 
-    def __init__(self, store: RunStore, times: LeaseTimes, bounds: LogBounds | None) -> None:
+    Each worker has its own ``store``, a connection to the same data. ``times``: equal at all workers, and those with
+    which the store expires leases and logs. ``bounds``: limits of each log: see ``LogBounds``.
+    """
+
+    def __init__(self, store: RunStore, times: LeaseTimes, bounds: LogBounds | None = None) -> None:
+        check_interface("store", store, RunStore, "a RunStore")
+        check_instance("times", times, LeaseTimes, "a LeaseTimes")
         check_bounds(bounds)
         self.bounds = bounds or LogBounds()
         self._times = times
@@ -113,14 +118,18 @@ class SharedRunLog:
         return await written_events(self._store, chat, run_id)
 
     async def stop(self, chat: str, run_id: str | None = None) -> bool:
-        if run_id is None:
-            await self._note_stop(chat)
+        stop_id = uuid4().hex if run_id is None else ""
         if (own := self._chats.get(chat)) is not None and own.held:
             if run_id not in (None, own.run_id):
                 return False
-            own.owner.stop()
-            return True
-        stopped = await self._ask_to_stop(chat, run_id or "")
+            if stop_id:  # for requests that wait for the chat at other workers, before the chat becomes free
+                with suppress(RunLogError, TimeoutError):  # the run stops also without the store
+                    async with asyncio.timeout(NOTING_SECONDS):
+                        await self._store.stop(chat, own.run_id, stop_id)
+            if own.held:
+                own.owner.stop()
+                return True
+        stopped = await self._ask_to_stop(chat, run_id or "", stop_id)
         if stopped is not None and stopped not in self._stop_tasks and not self._closing:
             task = self._stop_tasks[stopped] = asyncio.create_task(self._repeat_stop(chat, stopped))
             task.add_done_callback(lambda _: self._stop_tasks.pop(stopped))
@@ -148,21 +157,12 @@ class SharedRunLog:
         own = self._chats.get(chat)
         return own.info() if own is not None and own.held else None
 
-    async def _note_stop(self, chat: str) -> None:
-        """Note a stop for requests that wait for the chat at other workers, before the chat becomes free.
-
-        A store that does not respond, or is full, does not prevent the stop of a run.
-        """
-        with suppress(RunLogError, TimeoutError):
-            async with asyncio.timeout(NOTING_SECONDS if self._own_run(chat) is not None else None):
-                await self._store.note_stop(chat, uuid4().hex)
-
-    async def _ask_to_stop(self, chat: str, run_id: str) -> str | None:
-        """Ask the chat's run to stop. With a ``run_id`` that is not empty, ask only this run.
+    async def _ask_to_stop(self, chat: str, run_id: str, stop_id: str = "") -> str | None:
+        """Ask the chat's run to stop: see ``RunStore.stop``. Then ask its worker to renew the lease at once.
 
         Returns the id of the run that was asked; ``None`` if there was none.
         """
-        stopped = await self._store.stop(chat, run_id)
+        stopped = await self._store.stop(chat, run_id, stop_id)
         if stopped is None:
             return None
         asked, worker = stopped
@@ -230,6 +230,5 @@ class SharedRunLog:
 
 def lease_times(lease: float, expiry: float) -> LeaseTimes:
     """Return the times for the options of a run log. Raises ``StreamProtocolError`` unless they are positive."""
-    check_seconds("lease", lease)
     check_seconds("expiry", expiry)
     return LeaseTimes(lease=lease, log_retention=expiry)

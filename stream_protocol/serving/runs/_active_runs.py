@@ -5,7 +5,8 @@ A stop passes through these places, in this order:
 1. ``requests/_chat_reads`` takes the request, and ``Executor.stop`` passes it on. With an engine, ``_durable_executor``
    records the stop, so that no worker executes the run again.
 2. ``ActiveRuns.stop`` stops a run of this worker, or asks the run log.
-3. ``SharedRunLog.stop`` stores the stop, and repeats it until the run's worker has it.
+3. ``SharedRunLog.stop`` stores the stop in one step: for the run, and for requests that wait for the chat. It repeats
+   the stop of the run for one lease time.
 4. ``SharedLease`` of the run's worker gets the stop with a renewal.
 5. ``Run.stop`` ends the response and cancels the agent. ``Job`` keeps a run that has not begun from beginning.
 """
@@ -17,20 +18,17 @@ import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Container, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from stream_protocol.serving.base import RUN_LOG, closing_refusal, not_ended_refusal, unreachable_refusal
 from stream_protocol.serving.run_logs import ChatTakenError, RunLogError
-from stream_protocol.serving.runs._claim import Claim
+from stream_protocol.serving.runs._claim import Claim, Taken
 from stream_protocol.serving.runs._run import Run
-from stream_protocol.serving.runs._steering_posts import delivery, question
+from stream_protocol.serving.runs._steering_posts import delivery, post, question
 from stream_protocol.serving.telemetry import observed_resume
 
 if TYPE_CHECKING:
-    from opentelemetry.trace import SpanContext
-
     from stream_protocol.serving.base import RunSlot, ServiceLimits, ServiceTimes, Tasks
     from stream_protocol.serving.chats import ChatKey
     from stream_protocol.serving.run_logs import RunInfo, RunLog, RunReader
@@ -45,15 +43,6 @@ DELETION: Final = ""
 MIN_PAUSE, MAX_PAUSE = 0.001, 0.1
 """The least and the most seconds between two polls of the run log for a run. Within these bounds, the pause is a tenth
 of the time for which a request has waited: short for a short run, longer for an answer that waits for an hour."""
-
-
-@dataclass(frozen=True)
-class Taken:
-    """The result of a claim if another run of the chat is active."""
-
-    run: RunInfo
-    reader: RunReader | None = None
-    """A reader of the run's response, if the run belongs to an equal request."""
 
 
 @asynccontextmanager
@@ -186,12 +175,13 @@ class ActiveRuns:
     async def resume(self, key: ChatKey) -> RunReader | None:
         """Returns a reader of the whole running response, for a reloaded page; ``None`` without a running response."""
         with observed_resume(*key) as found:
-            info = await self._wait_while(key, lambda run: run.phase == "claimed", _now() + self._limits.stop_timeout)
+            info = await self._accepted(key)
             if info is None or info.phase == "claimed" or not await self._is_ours(key):
                 return None
-            reader = await self._read(key, info.run_id, rebuild=True)
+            reader = await self.read(key, info.run_id)
             if reader is not None:
-                found(info.run_id, self._span_of(info.run_id))
+                here = (run.observer.span_context for run in self._runs if run.id == info.run_id)
+                found(info.run_id, next(here, None))
             return reader
 
     @_refuse_if_unreachable()
@@ -205,10 +195,10 @@ class ActiveRuns:
         deadline = _now() + self._limits.stop_timeout
         info = await self._run_log.current(self._name(key))
         if info is not None and info.phase != "open":
-            info = await self._wait_while(key, _is_changing, deadline)
+            info = await self._wait_while(key, lambda run: run.phase != "open", deadline)
             if info is None:  # a waiting request claims the chat within one pause
                 await asyncio.sleep(MAX_PAUSE)
-                info = await self._wait_while(key, _is_changing, deadline)
+                info = await self._wait_while(key, lambda run: run.phase != "open", deadline)
         return None if info is None or info.phase == "claimed" else info.idempotency_key
 
     @_refuse_if_unreachable()
@@ -238,7 +228,7 @@ class ActiveRuns:
         """
         ours = await self._is_ours(key)
         if not ours:
-            await self._wait_while(key, lambda run: run.phase == "claimed", _now() + self._limits.stop_timeout)
+            await self._accepted(key)
             ours = await self._is_ours(key)
         return ours and await self._run_log.stop(self._name(key))
 
@@ -276,40 +266,31 @@ class ActiveRuns:
 
         Waits up to ``stop_timeout`` if the request of the run is not accepted yet.
         """
-        info = await self._wait_while(key, lambda run: run.phase == "claimed", _now() + self._limits.stop_timeout)
+        info = await self._accepted(key)
         return info if info is not None and info.phase == "open" else None
 
+    @_refuse_if_unreachable()
     async def steer(self, key: ChatKey, run: RunInfo, message: UIMessage) -> Reply:
         """Sends a steering message to this run on any worker. Raises ``ChatRequestError`` (503) if the run does not
         reply."""
-        reply = await self._post(key, run, delivery(message), self._limits.stop_timeout)
+        reply = await post(self._run_log, self._name(key), run, delivery(message), self._limits.stop_timeout)
         if reply is None or reply == "left":
             raise unreachable_refusal(RUN_LOG)
         return reply
 
+    @_refuse_if_unreachable()
     async def wait_until_taken_in(
         self, key: ChatKey, run: RunInfo, message_id: str, patience: float | None
     ) -> Reply | None:
         """Waits until the agent reads the steering message, or the run ends; ``None`` after ``patience`` seconds."""
-        return await self._post(key, run, question(message_id), patience)
+        return await post(self._run_log, self._name(key), run, question(message_id), patience)
 
     @_refuse_if_unreachable()
-    async def _post(self, key: ChatKey, run: RunInfo, post: bytes, patience: float | None) -> Reply | None:
-        """Return the run's reply to a post.
-
-        Return ``finished`` if the run has ended, and ``None`` after ``patience`` seconds.
-        """
-        try:
-            async with asyncio.timeout(patience):
-                reply = await self._run_log.post(self._name(key), run.run_id, post)
-        except TimeoutError:
-            return None
-        return "finished" if reply is None else cast("Reply", reply.decode())
-
-    @_refuse_if_unreachable()
-    async def read(self, key: ChatKey, run: RunInfo) -> RunReader | None:
-        """Returns a reader of this run's whole response, for a client without the earlier chunks."""
-        return await self._read(key, run.run_id, rebuild=True)
+    async def read(self, key: ChatKey, run_id: str, *, rebuild: bool = True) -> RunReader | None:
+        """Returns a reader of this run's whole response. ``rebuild``: True for a client without the earlier chunks."""
+        return await self._run_log.read(
+            self._name(key), run_id, rebuild=rebuild, runs_are_recovered=self._runs_are_recovered
+        )
 
     @property
     def any_here(self) -> bool:
@@ -368,13 +349,8 @@ class ActiveRuns:
             return Taken(other) if other.healthy and other.phase != "closed" else None
         if idempotency_key == DELETION or other.phase == "claimed":
             return None
-        reader = await self._read(key, other.run_id)
+        reader = await self.read(key, other.run_id, rebuild=False)
         return None if reader is None else Taken(other, reader)
-
-    async def _read(self, key: ChatKey, run_id: str, *, rebuild: bool = False) -> RunReader | None:
-        return await self._run_log.read(
-            self._name(key), run_id, rebuild=rebuild, runs_are_recovered=self._runs_are_recovered
-        )
 
     async def _equal_run(self, key: ChatKey, idempotency_key: str) -> RunInfo:
         """Return the chat's run for an equal request. Raises ``ChatRequestError`` (503) if there is no such run."""
@@ -382,10 +358,6 @@ class ActiveRuns:
         if run is None or run.idempotency_key != idempotency_key:
             raise closing_refusal()
         return run
-
-    def _span_of(self, run_id: str) -> SpanContext | None:
-        """Return the span of a run on this worker; ``None`` for runs of other workers."""
-        return next((run.observer.span_context for run in self._runs if run.id == run_id), None)
 
     async def _is_ours(self, key: ChatKey) -> bool:
         """Return True if the run of this chat belongs to this deployment.
@@ -397,6 +369,10 @@ class ActiveRuns:
             if await run.holds_lease():
                 return True
         return await self._chat_exists(key)
+
+    async def _accepted(self, key: ChatKey) -> RunInfo | None:
+        """Return the run of the chat. Waits up to ``stop_timeout`` while its request is not accepted yet."""
+        return await self._wait_while(key, lambda run: run.phase == "claimed", _now() + self._limits.stop_timeout)
 
     async def _wait_while(
         self, key: ChatKey, goes_on: Callable[[RunInfo], bool], deadline: float, *, until_close: bool = False
@@ -416,11 +392,6 @@ class ActiveRuns:
 
     def _name(self, key: ChatKey) -> str:
         return json.dumps([self._app_name, *key])
-
-
-def _is_changing(run: RunInfo) -> bool:
-    """Return True if the run is beginning or ending: its response is not open."""
-    return run.phase != "open"
 
 
 def _now() -> float:

@@ -1,8 +1,12 @@
-"""``Claim``: the right of a request or recovery to a chat, until its run has ended and is stored."""
+"""``Claim``: the right of a request or recovery to a chat, until its run has ended and is stored.
+
+``Taken`` is the other result of an attempt to claim a chat.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from stream_protocol.serving.base import ENGINE, RUN_LOG, SESSION_STORE, stopped_refusal, unreachable_refusal
@@ -13,7 +17,17 @@ if TYPE_CHECKING:
     from typing import Self
 
     from stream_protocol.serving.base import RunSlot, Tasks
+    from stream_protocol.serving.run_logs import RunInfo, RunReader
     from stream_protocol.serving.runs._run import Run
+
+
+@dataclass(frozen=True)
+class Taken:
+    """The result of a claim if another run of the chat is active."""
+
+    run: RunInfo
+    reader: RunReader | None = None
+    """A reader of the run's response, if the run belongs to an equal request."""
 
 
 class NotRecordedError(Exception):

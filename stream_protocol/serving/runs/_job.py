@@ -207,17 +207,12 @@ class Job:
         compactions: list[Event] = []
         """Compaction events, which ADK stores but does not yield."""
         observed = self._observed_runner(idempotency_key, None if run_input.before else abort_signal, compactions)
-        state = {
-            **title_delta(self.session, self.transcript, self.request_plan),
-            **self.page_state,
-            **self.overrides.state(),
-        }
         events = with_plugin(observed, plugin).run_async(
             user_id=self.session.user_id,
             session_id=self.session.id,
             invocation_id=invocation_id or named,
             new_message=content,
-            state_delta=state or None,
+            state_delta=self._state_delta() or None,
             run_config=run_config_for_turn(self.request_plan, self._config_with_context(), idempotency_key),
             yield_user_message=True,
             abort_signal=abort_signal,
@@ -246,6 +241,10 @@ class Job:
                 yield event
         if failure is not None:
             raise failure
+
+    def _state_delta(self) -> dict[str, Any]:
+        title = title_delta(self.session, self.transcript, self.request_plan)
+        return {**title, **self.page_state, **self.overrides.state()}
 
     def _config_with_context(self) -> RunConfig:
         """Return the run config of ADK, with the page's context as input of every model call."""

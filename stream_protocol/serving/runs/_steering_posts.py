@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 from uuid import uuid4
 
 import orjson
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from stream_protocol.serving.adk_runner import SteeringInbox
     from stream_protocol.serving.base import RunOverrides
+    from stream_protocol.serving.run_logs import RunInfo, RunLog
     from stream_protocol.wire import UIMessage
 
 Reply: TypeAlias = Receipt | Literal["taken-in"]
@@ -40,6 +42,19 @@ def delivery(message: UIMessage) -> bytes:
 def question(message_id: str) -> bytes:
     """Return a post to which the run replies when a model call reads the message, or when the run ends."""
     return orjson.dumps({"await": message_id})
+
+
+async def post(run_log: RunLog, chat: str, run: RunInfo, content: bytes, patience: float | None) -> Reply | None:
+    """Send a post to this run on any worker, and return its reply: ``finished`` if the run has ended.
+
+    Return ``None`` after ``patience`` seconds.
+    """
+    try:
+        async with asyncio.timeout(patience):
+            reply = await run_log.post(chat, run.run_id, content)
+    except TimeoutError:
+        return None
+    return "finished" if reply is None else cast("Reply", reply.decode())
 
 
 async def reply_to(inbox: SteeringInbox, post: bytes) -> Reply:

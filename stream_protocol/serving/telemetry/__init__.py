@@ -4,8 +4,7 @@ Where to change what:
 
 - ``_instruments``: metrics: names, units, counters.
 - ``_requests``: spans of requests.
-- ``_runs``: spans and log lines of runs.
-- ``_loop_lag``: delays of the event loop.
+- ``_runs``: spans and log lines of runs, delays of the event loop.
 - ``_log_ids``: ids of chats on log lines.
 - ``_exporters``: OpenTelemetry exporters of ``serve``.
 """
@@ -26,6 +25,5 @@ from stream_protocol.serving.telemetry._instruments import (
     recoveries,
 )
 from stream_protocol.serving.telemetry._log_ids import ID_NAMES, ChatIdFilter, add_run, current_chat, note_chat
-from stream_protocol.serving.telemetry._loop_lag import LoopLag
 from stream_protocol.serving.telemetry._requests import ObservedRoute
-from stream_protocol.serving.telemetry._runs import RunObserver, observed_resume, traceparent
+from stream_protocol.serving.telemetry._runs import LoopLag, RunObserver, observed_resume, traceparent

@@ -1,9 +1,11 @@
-"""Records telemetry of runs and of resumed responses: spans, metrics, and a log line."""
+"""Records telemetry of runs and of resumed responses: spans, metrics, a log line, the delays of the event loop."""
 
+import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import Context
 from typing import Final
 
 from opentelemetry import trace
@@ -17,6 +19,8 @@ from stream_protocol.serving.telemetry._instruments import (
     OUTCOME,
     active_runs,
     chunks,
+    loop_lag,
+    metrics_are_recorded,
     resumes,
     run_duration,
     time_to_first_chunk,
@@ -183,3 +187,38 @@ def observed_resume(user_id: str, chat_id: str) -> Iterator[Callable[[str, SpanC
                 span.add_link(run_span)
 
         yield found
+
+
+LAG_INTERVAL: Final = 0.1
+"""Seconds between two measurements of the event loop's delay."""
+
+
+class LoopLag:
+    """Measures the delay of the event loop while at least one run goes on and metrics are recorded."""
+
+    def __init__(self) -> None:
+        self._runs = 0
+        self._timer: asyncio.TimerHandle | None = None
+
+    @contextmanager
+    def measured(self) -> Iterator[None]:
+        """Measures during this block, in which a run goes on."""
+        self._runs += 1
+        if self._timer is None and metrics_are_recorded():
+            self._wait(asyncio.get_running_loop())
+        try:
+            yield
+        finally:
+            self._runs -= 1
+            if not self._runs and self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+
+    def _wait(self, loop: asyncio.AbstractEventLoop) -> None:
+        due = loop.time() + LAG_INTERVAL
+        # An empty context: the timer outlives the run that starts it, so its log records must not name that chat.
+        self._timer = loop.call_at(due, self._measure, loop, due, context=Context())
+
+    def _measure(self, loop: asyncio.AbstractEventLoop, due: float) -> None:
+        loop_lag.record(max(0.0, loop.time() - due))
+        self._wait(loop)

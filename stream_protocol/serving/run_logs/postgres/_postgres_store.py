@@ -163,12 +163,9 @@ class PostgresStore:
             entries = await self._reads.add((run_id, after))
         return entries
 
-    async def stop(self, chat: str, run_id: str) -> tuple[str, str] | None:
-        row = await self._connections.row(statements.STOP, chat_key(chat), run_id)
+    async def stop(self, chat: str, run_id: str, stop_id: str) -> tuple[str, str] | None:
+        row = await self._connections.row(statements.STOP, chat_key(chat), run_id, stop_id, STOP_SECONDS)
         return None if row is None else (row["run"], row["worker"])
-
-    async def note_stop(self, chat: str, stop_id: str) -> None:
-        await self._connections.rows(statements.NOTE_STOP, chat_key(chat), stop_id, STOP_SECONDS)
 
     async def newest_stop(self, chat: str) -> str:
         row = await self._connections.row(statements.NEWEST_STOP, chat_key(chat))

@@ -155,10 +155,6 @@ WITH given AS (
     INSERT INTO adk_ui_stream_entries SELECT run, after, count, events, ending FROM held WHERE stored = after
     ON CONFLICT DO NOTHING
     RETURNING run
-), closed AS (
-    UPDATE adk_ui_stream_leases AS lease SET phase = 'closed' FROM held
-    WHERE (lease.chat, lease.run, lease.token) = (held.chat, held.run, held.token) AND held.ending <> ''
-        AND held.stored = held.after AND lease.phase = 'open'
 ), told AS (
     SELECT pg_notify($9 || reader.worker, 'more ' || reader.run)
     FROM added JOIN adk_ui_stream_readers AS reader USING (run) WHERE reader.until > clock_timestamp()
@@ -167,8 +163,7 @@ SELECT run, CASE WHEN stored = after THEN count ELSE stored END AS stored, (SELE
 FROM held
 """
 """Appends entries to the logs of several runs, and notifies their readers. Returns the number of events in each log; no
-row for a run that does not hold the lease. Appends nothing unless the log has the expected number of events. A run
-whose request was refused stays claimed although its log has an end: no other request may read its log."""
+row for a run that does not hold the lease. Appends nothing unless the log has the expected number of events."""
 
 REPLACE: Final = """
 -- chat, run, token, joined, events, past, log ms
@@ -255,21 +250,20 @@ ORDER BY wanted.item, entry.after
 """Returns the next entries of several logs. The first entry of each contains the position. ``item`` counts from 1."""
 
 STOP: Final = """
--- chat, run
+-- chat, run, id of the stop, seconds
+WITH noted AS (
+    INSERT INTO adk_ui_stream_leases AS lease
+    SELECT $1::text || ' stopped', '', '', $3::text, '', 0, false, 0,
+        clock_timestamp(), clock_timestamp() + $4 * interval '1 s'
+    WHERE $3 <> ''
+    ON CONFLICT (chat) DO UPDATE SET request = excluded.request, kept_until = excluded.kept_until
+)
 UPDATE adk_ui_stream_leases SET stop = true
 WHERE chat = $1 AND run <> '' AND held_until > clock_timestamp() AND $2 IN ('', run)
 RETURNING run, worker
 """
 """Asks the run that holds the lease to stop: the given run, or any if none is given. Its worker sees the request when
-it renews the lease."""
-
-NOTE_STOP: Final = """
--- chat, id of the stop, seconds
-INSERT INTO adk_ui_stream_leases AS lease VALUES (
-    $1 || ' stopped', '', '', $2, '', 0, false, 0, clock_timestamp(), clock_timestamp() + $3 * interval '1 s')
-ON CONFLICT (chat) DO UPDATE SET request = excluded.request, kept_until = excluded.kept_until
-"""
-"""Notes a stop of the chat."""
+it renews the lease. Keeps the id of the stop, if there is one."""
 
 NEWEST_STOP: Final = """
 -- chat

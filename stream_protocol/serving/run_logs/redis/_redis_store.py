@@ -132,12 +132,10 @@ class RedisStore:
         )
         return LeaseView(holder.decode(), worker.decode(), int(token), None if count == scripts.NO_LOG else count)
 
-    async def stop(self, chat: str, run_id: str) -> tuple[str, str] | None:
-        reply = await self._commands.script(scripts.STOP, (self._keys(chat).lease,), run_id)
+    async def stop(self, chat: str, run_id: str, stop_id: str) -> tuple[str, str] | None:
+        keys = self._keys(chat)
+        reply = await self._commands.script(scripts.STOP, (keys.lease, keys.stopped), run_id, stop_id, STOP_SECONDS)
         return (reply[0].decode(), reply[1].decode()) if reply else None
-
-    async def note_stop(self, chat: str, stop_id: str) -> None:
-        await self._commands.call("SET", self._keys(chat).stopped, stop_id, "EX", STOP_SECONDS)
 
     async def newest_stop(self, chat: str) -> str:
         stop_id = await self._commands.call("GET", self._keys(chat).stopped)

@@ -8,7 +8,7 @@ worker whose lease is gone detects that a newer run has taken the chat.
 ``log``: a stream. The id of an entry is the number of events up to its end.
 ``head``: a hash with the number of events, and with the joined events that were trimmed from the stream.
 ``readers``: a sorted set of the other workers that read the run, each with the end of its validity.
-``stopped``: the id of the chat's newest stop. No script uses it.
+``stopped``: the id of the chat's newest stop.
 ``posts``: a hash of posts by other workers to the run: id of the post -> content.
 ``reply``: the reply to one post. Only the scripts ``POST`` and ``REPLY`` use it.
 
@@ -111,8 +111,7 @@ return {1, lease[3] and 1 or 0, redis.call('ZCARD', KEYS[5]), unpack(redis.call(
 """
 """Renews a lease. Returns 0 if a newer run has taken the chat. Else returns 1, the request to stop, the number of other
 workers that read the run, and their posts: id, content, id, content, and so on. A lease that was lost in a fail-over is
-written again, even over the lease of an older run. A renewal that Redis gets after the end of the log leaves the run
-closed."""
+written again, even over the lease of an older run. A delayed renewal leaves a closed run closed."""
 
 APPEND: Final = """
 -- KEYS lease log head; ARGV run token expected count events past end log-ms
@@ -129,15 +128,13 @@ redis.call('HSET', KEYS[3], 'count', ARGV[4])
 if ARGV[7] ~= '' then
     redis.call('HSET', KEYS[3], 'end', 1)
     redis.call('XADD', KEYS[2], ARGV[4] .. '-1', 'end', ARGV[7])
-    if redis.call('HGET', KEYS[1], 'phase') == 'open' then redis.call('HSET', KEYS[1], 'phase', 'closed') end
 end
 redis.call('PEXPIRE', KEYS[2], ARGV[8])
 redis.call('PEXPIRE', KEYS[3], ARGV[8])
 return tonumber(ARGV[4])
 """
 """Appends events to a run's log. Returns the number of events in the log, or -1 if the run does not hold the lease.
-Appends nothing unless the log has the expected number of events, so it may be repeated. A run whose request was refused
-stays claimed although its log has an end: no other request may read its log."""
+Appends nothing unless the log has the expected number of events, so it may be repeated."""
 
 REPLACE: Final = """
 -- KEYS lease log head; ARGV run token joined events past log-ms
@@ -190,15 +187,20 @@ Returns the run that holds the lease, its worker and its token, and the number o
 if it has no log."""
 
 STOP: Final = """
--- KEYS lease; ARGV run
+-- KEYS lease stopped; ARGV run stop-id seconds
 local lease = redis.call('HMGET', KEYS[1], 'run', 'worker')
-if not lease[1] or (ARGV[1] ~= '' and ARGV[1] ~= lease[1]) then return {} end
-redis.call('PEXPIRE', KEYS[1], redis.call('PTTL', KEYS[1]))
-redis.call('HSET', KEYS[1], 'stop', 1)
+local found = lease[1] and (ARGV[1] == '' or ARGV[1] == lease[1])
+if found then
+    redis.call('PEXPIRE', KEYS[1], redis.call('PTTL', KEYS[1]))
+    redis.call('HSET', KEYS[1], 'stop', 1)
+end
+if ARGV[2] ~= '' then redis.pcall('SET', KEYS[2], ARGV[2], 'EX', ARGV[3]) end
+if not found then return {} end
 return {lease[1], lease[2]}
 """
 """Asks the run that holds the lease to stop: the given run, or any if none is given. Returns the run and its worker;
-empty if there is none. The worker sees the request when it renews the lease."""
+empty if there is none. The worker sees the request when it renews the lease. Keeps the id of the stop, if there is one,
+unless Redis is full."""
 
 POST: Final = """
 -- KEYS lease posts reply; ARGV run id content ms
