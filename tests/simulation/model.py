@@ -230,8 +230,8 @@ def calm_means_perfect(case: Case) -> Iterator[str]:
 
 
 def a_short_fault_of_the_run_log_is_not_noticed(case: Case) -> Iterator[str]:
-    """No open response breaks or ends in an error while the store of the run log is away for less than a third of a lease.
-    The same holds if a replica takes over that lacks the newest writes. New requests may be refused.
+    """No open response breaks or ends in an error while the store of the run log is away for less than a third of a
+    lease. The same holds if a replica takes over that lacks the newest writes. New requests may be refused.
 
     A replica that has forgotten who has the chat may give it to a second request, or to a recovery. A page that resumes
     after a fail-over sends a new request: if the replica lacks the end of the run, it gets an error after a lease.
