@@ -133,7 +133,7 @@ class ChatResponse:
         self._rest = complete[ends[-1].end() :]
         try:
             for chunk in parse_sse(complete[: ends[-1].end()]):
-                if isinstance(chunk, dict) and isinstance(chunk.get("type"), str):
+                if isinstance(cast("Any", chunk), dict) and isinstance(chunk.get("type"), str):
                     self.chunks.append(chunk)
                 self._reducer.apply(chunk)
         except ClientStreamError as error:
