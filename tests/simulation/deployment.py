@@ -19,7 +19,7 @@ from tests.simulation.clients import Clients
 from tests.simulation.network import Network, Outage
 from tests.simulation.run_engine import EngineDatabase, SimulatedEngine
 from tests.simulation.run_store import SimulatedStore, StoreServer
-from tests.simulation.schedule import LEASE, FailOver, Kill, Pause, Retire, Schedule
+from tests.simulation.schedule import COALESCE_ABOVE, LEASE, FailOver, Kill, Pause, Retire, Schedule
 from tests.simulation.seen import Response, Seen, StoredEvent
 from tests.simulation.stored_sessions import SessionDatabase, SimulatedSessions
 from tests.simulation.virtual_time import PROCESS, Process, VirtualLoop
@@ -40,8 +40,7 @@ TIMES: Final = ServiceTimes(
 
 LIMITS: Final = ServiceLimits(stop_timeout=4.0, hook_timeout=4.0)
 
-BOUNDS: Final = LogBounds(coalesce_above=600)
-"""Small limits, so that events are joined."""
+BOUNDS: Final = LogBounds(coalesce_above=COALESCE_ABOVE)
 
 RUN_CONFIG: Final = default_run_config()
 """One for all workers: nothing changes it."""
