@@ -24,6 +24,12 @@ from stream_protocol.wire import StreamProtocolError, check_instance
 Target: TypeAlias = BaseNode | App | Runner
 """An agent (or a workflow: any ADK node), an ``App``, or a ``Runner`` with the app's own services."""
 
+_CHEAP_TELEMETRY: Final = TelemetryConfig(
+    genai_semconv_stability_opt_in="stable",
+    adk_experimental_telemetry_opt_in=False,
+    capture_message_content=ContentCapturingMode.NO_CONTENT,
+)
+
 _LIVE_MODEL: Final = re.compile(r"gemini-(?:.*-)?(?:live|native-audio)(?:-.*)?")
 
 TOOL_THREADS: Final = 32
@@ -58,14 +64,7 @@ def with_cheap_telemetry(run_config: RunConfig) -> RunConfig:
     """
     if run_config.telemetry is not None:
         return run_config
-    if is_recorded():
-        telemetry = TelemetryConfig()
-    else:
-        telemetry = TelemetryConfig(
-            genai_semconv_stability_opt_in="stable",
-            adk_experimental_telemetry_opt_in=False,
-            capture_message_content=ContentCapturingMode.NO_CONTENT,
-        )
+    telemetry = TelemetryConfig() if is_recorded() else _CHEAP_TELEMETRY
     return run_config.model_copy(update={"telemetry": telemetry})
 
 

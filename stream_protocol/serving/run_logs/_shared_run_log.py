@@ -78,6 +78,8 @@ class SharedRunLog:
 
     async def claim(self, chat: str, idempotency_key: str, owner: RunHandle) -> SharedLease:
         run = RunIdentity(chat=chat, run_id=uuid4().hex, worker=self._store.worker, idempotency_key=idempotency_key)
+        if (own := self._own_run(chat)) is not None:  # a fail-over may have forgotten it
+            raise ChatTakenError(own)
         lease = SharedLease(self._store, run, owner, self._times)
         try:
             await lease.claim()

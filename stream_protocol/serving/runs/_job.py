@@ -12,7 +12,7 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import dropwhile, takewhile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from google.adk.agents.invocation_context import new_invocation_context_id
 from google.adk.agents.run_config import RunConfig
@@ -63,6 +63,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
+_COMPUTED: Final = ("transcript", "_continuation")
+"""Properties of a job that ``read_session`` computes."""
+
+
 class StoppedBeforeStoredError(Exception):
     """Raised if a run was stopped before the user's answers are stored."""
 
@@ -108,7 +112,13 @@ class Job:
         """Return a copy of the job with another runner, which uses the same session service."""
         other = copy(runner)
         other.session_service = self.runner.session_service
-        return replace(self, runner=other)
+        return self.changed(runner=other)
+
+    def changed(self, **values: Any) -> Job:
+        """Return a copy of the job with other values. It keeps the values that ``read_session`` has computed."""
+        other = replace(self, **values)
+        vars(other).update({name: vars(self)[name] for name in _COMPUTED if name in vars(self)})
+        return other
 
     def read_session(self) -> None:
         """Compute the cached values from the session. This can take long: see ``run_off_loop``."""
