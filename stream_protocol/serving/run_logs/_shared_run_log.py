@@ -84,8 +84,8 @@ class SharedRunLog:
         try:
             await lease.claim()
         except ChatTakenError as taken:
-            own = self._leases.get(taken.run.run_id)
-            raise taken if own is None else ChatTakenError(own.info()) from None
+            lease_here = self._leases.get(taken.run.run_id)
+            raise taken if lease_here is None else ChatTakenError(lease_here.info()) from None
         except BaseException:  # the store may have given the chat to this run, which will not start
             _ = self._lease_tasks.start(lease.free_in_store())
             raise
