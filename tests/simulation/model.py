@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from tests.simulation.clients import LAST_WORDS
 from tests.simulation.network import Outage
-from tests.simulation.schedule import COALESCE_ABOVE, LEASE, FailOver, Pause, Repeat, Send
+from tests.simulation.schedule import LEASE, FailOver, Pause, Repeat, Send
 from tests.simulation.views import (
     TERMINALS,
     Case,
@@ -259,12 +259,11 @@ def a_short_fault_of_the_run_log_is_not_noticed(case: Case) -> Iterator[str]:
     is_alone = len(sends) == 1 and not case.seen.schedule.engine
     if not is_short and not (isinstance(fault, FailOver) and is_alone):
         return
-    are_joined = any(view.size > COALESCE_ABOVE for view in case.views)
     for view in case.views:
         may_be_cut = isinstance(fault, FailOver) and view.response.kind == "resume"
         if may_be_cut and view.response.begun >= fault.at:
             continue
-        if view.response.is_cut and not (may_be_cut and are_joined):
+        if view.response.is_cut and not (may_be_cut and case.seen.has_joined_events):
             yield f"{view}: was cut off"
         if view.end == "error" and view.response.kind != "answer":
             yield f"{view}: ends in an error"

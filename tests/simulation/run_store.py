@@ -102,6 +102,8 @@ class StoreServer:
         """By run: the readers that wait for entries."""
         self.channels: dict[str, asyncio.Queue[str | None]] = {}
         """By worker."""
+        self.has_joined_events = False
+        """True after a run has replaced its entries by joined events."""
 
     def fail_over(self, replica: Tables) -> None:
         """Replace the data by a replica's, which lacks the newest writes."""
@@ -175,6 +177,7 @@ class StoreServer:
         row = self.holder(run.chat)
         if row is None or (row.run.run_id, row.token) != (run.run_id, token):
             return None
+        self.has_joined_events = True
         log = self.tables.logs.setdefault(run.run_id, self._log(run.run_id) or LogRow())
         log.count = max(log.count, snapshot.compacted)
         log.compacted, log.joined, log.past = snapshot.compacted, snapshot.events, snapshot.past
