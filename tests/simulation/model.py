@@ -92,7 +92,11 @@ def what_is_stored_belongs_to_the_newest_request(case: Case) -> Iterator[str]:
 
 
 def a_tool_runs_once(case: Case) -> Iterator[str]:
-    """No call is executed twice, and no call that the user has denied is executed."""
+    """No call is executed twice, and no call that the user has denied is executed.
+
+    An approved call is executed. After a fault, its card may show an error instead: the worker has reported the start to
+    the engine, and nobody knows whether the tool has run.
+    """
     starts = Counter(tool.call_id for tool in case.seen.ledger.tools)
     for call_id, count in starts.items():
         if count > 1:
@@ -104,7 +108,10 @@ def a_tool_runs_once(case: Case) -> Iterator[str]:
     for view in case.views:
         response = view.response
         is_approval = response.kind == "answer" and response.approves
-        if is_approval and view.is_whole and view.end == "finish" and not starts[response.call_id]:
+        is_told = bool(case.faults) and any(
+            chunk["type"] == "tool-output-error" and chunk["toolCallId"] == response.call_id for chunk in view.chunks
+        )
+        if is_approval and view.is_whole and view.end == "finish" and not starts[response.call_id] and not is_told:
             yield f"{response.call_id} was approved and its message finished, but it was not executed"
 
 
