@@ -94,8 +94,8 @@ def what_is_stored_belongs_to_the_newest_request(case: Case) -> Iterator[str]:
 def a_tool_runs_once(case: Case) -> Iterator[str]:
     """No call is executed twice, and no call that the user has denied is executed.
 
-    An approved call is executed. After a fault, its card may show an error instead: the worker has reported the start to
-    the engine, and nobody knows whether the tool has run.
+    An approved call is executed. After a fault, its card may show an error instead: the worker has reported the start
+    to the engine, and nobody knows whether the tool has run.
     """
     starts = Counter(tool.call_id for tool in case.seen.ledger.tools)
     for call_id, count in starts.items():
