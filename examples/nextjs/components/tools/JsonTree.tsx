@@ -55,7 +55,7 @@ function Value({ value, indent, depth, foldedFrom, name = "value" }: ValueProps)
           {`\n${indent}`}
         </>
       ) : (
-        <Button onClick={() => setOpen(true)}>{` ${previewOf(value) || count} `}</Button>
+        <Button before={indent.length + (/^\d+$/.test(name) ? 0 : name.length + 4)} onClick={() => setOpen(true)}>{` ${previewOf(value) || count} `}</Button>
       )}
       {last}
     </>
@@ -92,9 +92,16 @@ function Fold({ open, label, onToggle }: FoldProps) {
   );
 }
 
-function Button({ onClick, children }: { onClick: () => void; children: ReactNode }) {
+/** `before`: characters before it on its line, which it leaves room for. */
+function Button({ before = 0, onClick, children }: { before?: number; onClick: () => void; children: ReactNode }) {
   return (
-    <button type="button" tabIndex={-1} onClick={onClick} className="inline-block min-h-0! max-w-[calc(100%-8rem)] min-w-0! overflow-hidden align-bottom text-ellipsis whitespace-pre text-muted-foreground hover:text-foreground">
+    <button
+      type="button"
+      tabIndex={-1}
+      onClick={onClick}
+      style={{ maxWidth: `calc(100% - ${before + 8}ch)` }}
+      className="inline-block min-h-0! min-w-0! overflow-hidden align-bottom text-ellipsis whitespace-pre text-muted-foreground hover:text-foreground"
+    >
       {children}
     </button>
   );

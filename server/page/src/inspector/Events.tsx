@@ -356,7 +356,7 @@ function RowButton({ side, pressed, ...rest }: RowButtonProps) {
 /** When, and how large. `beside`: with room for the arrow that runs of fragments have, so that all figures are in a column. */
 function Figures({ entry: { at, bytes }, beside = false }: { entry: Pick<Entry, "at" | "bytes">; beside?: boolean }) {
   return (
-    <span dir="ltr" className={`shrink-0 text-end text-muted-foreground tabular-nums ${beside ? "me-6" : ""}`}>
+    <span dir="ltr" className={`shrink-0 text-end text-muted-foreground tabular-nums ${beside ? "md:me-6" : ""}`}>
       {at !== undefined && <span className="block" data-at={at}>{inSeconds(at)}</span>}
       {bytes !== undefined && <span className="block">{inBytes(bytes)}</span>}
     </span>

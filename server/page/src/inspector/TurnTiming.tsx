@@ -68,18 +68,18 @@ function Lane({ spans, total, colour, name, onChoose }: LaneProps) {
 /** The most marks on the axis. */
 const MARKS = 5;
 
-/** Seconds below the bars. */
+/** The time below the bars. */
 function Axis({ total }: { total: number }) {
-  const steps = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600];
-  const step = steps.find((each) => total / each <= MARKS) ?? total;
+  const power = 10 ** Math.floor(Math.log10(total / MARKS));
+  const step = power * ([1, 2, 5].find((each) => total / (each * power) <= MARKS) ?? 10);
   const marks = Array.from({ length: Math.floor(total / step) + 1 }, (_, index) => index * step);
   return (
     <div className="contents" aria-hidden data-axis>
       <span />
       <span className="relative h-4 border-t">
         {marks.map((at) => (
-          <span key={at} className="absolute top-0 border-s ps-1 leading-4 tabular-nums" style={{ left: `${(100 * at) / total}%` }}>
-            {at / total < 0.94 && `${Number(at.toFixed(1))} s`}
+          <span key={at} className="absolute top-0 border-s ps-1 leading-4 whitespace-nowrap tabular-nums" style={{ left: `${(100 * at) / total}%` }}>
+            {at / total < 0.9 && (step < 1 ? `${Math.round(at * 1000)} ms` : `${at} s`)}
           </span>
         ))}
       </span>

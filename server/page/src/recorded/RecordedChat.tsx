@@ -5,7 +5,7 @@ import { Message } from "../components/messages/Message";
 export function RecordedChat({ messages }: { messages: ChatMessage[] }) {
   const root = messages.flatMap(({ parts }) => parts).map(speakerOf).find((speaker) => speaker !== undefined);
   return (
-    <div role="log" className="mx-auto flex max-w-2xl flex-col gap-4 px-4 py-6">
+    <div role="log" className="mx-auto flex w-full max-w-2xl flex-col gap-4 px-4 py-6">
       {messages.map((message, index) => (
         <Message
           key={message.id}
