@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
 import httpx
@@ -39,24 +39,37 @@ async def run_checks(
     *,
     profiles: Collection[str] = PROFILES,
     versions: Sequence[AiSdkVersion] = AI_SDK_VERSIONS,
+    on_result: Callable[[Result], object] = lambda _: None,
 ) -> list[Result]:
     """Return a result for each check of the profiles. Raises ``NoBackendError`` if there is no chat endpoint at the
     URL.
+
+    ``on_result``: called with each result as soon as it is known. At the end the chats are deleted, also if the task is
+    cancelled.
     """
     settings = settings or Settings()
     slow = httpx.AsyncHTTPTransport(socket_options=[(socket.SOL_SOCKET, socket.SO_RCVBUF, SMALL_BUFFER)])
     async with _client(settings) as http, _client(settings, slow) as slow_http:
         backend = Backend(url, settings, http, slow_http, versions)
         await _require_backend(backend)
-        first, *others = [check for check in CHECKS if check.profile in profiles]
-        results = [await _run(first, backend)]
         free = asyncio.Semaphore(AT_A_TIME)
 
         async def run(check: Check) -> Result:
             async with free:
-                return await _run(check, backend)
+                result = await _run(check, backend)
+            on_result(result)
+            return result
 
-        return results + await asyncio.gather(*map(run, others))
+        first, *others = checks_of(profiles)
+        try:
+            return [await run(first), *await asyncio.gather(*map(run, others))]
+        finally:
+            await backend.delete_chats()
+
+
+def checks_of(profiles: Collection[str]) -> list[Check]:
+    """Return the checks of the profiles, in the order of the report."""
+    return [check for check in CHECKS if check.profile in profiles]
 
 
 def _client(settings: Settings, transport: httpx.AsyncBaseTransport | None = None) -> httpx.AsyncClient:

@@ -34,6 +34,7 @@ class Settings:
     file: Prompts = ("What is in the file that I attach?",)
     resume: str = "{url}/{id}/stream"
     stop: str = "{url}/{id}/stop"
+    delete: str = "{url}/{id}"
     headers: Mapping[str, str] = field(default_factory=dict)
     body: Mapping[str, Any] = field(default_factory=dict)
     timeout: float = 30.0
@@ -45,7 +46,7 @@ class Settings:
 
 
 PROMPTS: Final = ("text", "tool", "approval", "client_tool", "long", "error", "file")
-_ROUTES: Final = ("resume", "stop")
+_ROUTES: Final = ("resume", "stop", "delete")
 _TABLES: Final = ("headers", "body")
 
 

@@ -29,6 +29,9 @@ _EXCERPT: Final = 200
 _MAX_BYTES: Final = 64 * 2**20
 """Maximum bytes of a response. A longer response fails the check."""
 
+NO_ROUTE: Final = (405, 501)
+"""HTTP statuses of a server that deletes no chats. A 404 may also mean that there is no such chat."""
+
 SLOW_SECONDS: Final = 0.05
 """Seconds that a slow reader pauses after each piece."""
 
@@ -174,6 +177,8 @@ class Backend:
         """Features with a broken response that a check has reported."""
         self.working_prompts: dict[str, str] = {}
         """Feature -> the prompt that has led to it."""
+        self.chat_ids: list[str] = []
+        """Ids of the chats that the checks have begun."""
 
     def route(self, template: str, chat_id: str) -> str:
         """Return the URL of a route of one chat."""
@@ -191,6 +196,19 @@ class Backend:
         """Post any bytes. Returns the status and the beginning of the body."""
         async with self.http.stream("POST", self.url, content=content, headers=self.headers) as response:
             return response.status_code, await _beginning(response)
+
+    async def delete_chats(self) -> None:
+        """Delete the chats of all checks, if the server has a route for that. Errors are ignored."""
+        if not self.settings.delete:
+            return
+        for chat_id in self.chat_ids:
+            url = self.route(self.settings.delete, chat_id)
+            try:
+                response = await self.http.delete(url, headers=dict(self.settings.headers))
+            except httpx.HTTPError:
+                return
+            if response.status_code in NO_ROUTE:
+                return
 
     @property
     def headers(self) -> dict[str, str]:
@@ -217,6 +235,7 @@ class Chat:
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
         self.id = random_id()
+        backend.chat_ids.append(self.id)
         self.messages: list[UIMessage] = []
         self._responses = b""
         self._chunks_before = 0

@@ -1,7 +1,7 @@
 """``adk-ui-stream check --url``: the grid, the report, and the exit codes."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from socketserver import StreamRequestHandler, ThreadingTCPServer
@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from stream_protocol.backend_check import PROFILES
+from stream_protocol.backend_check import PROFILES, Outcome, Result as CheckResult, checks_of
 from stream_protocol.cli import main
 from tests.backend_check.fake_backend import SETTINGS, FakeBackend
 from tests.ports import free_port
@@ -116,6 +116,22 @@ def test_the_report_is_json(prompts: str) -> None:
     ]
 
 
+def test_an_interrupted_run_shows_what_it_has_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second, *_ = checks_of(["stream"])
+
+    async def interrupted(*_: object, on_result: Callable[[CheckResult], None], **__: object) -> None:
+        on_result(CheckResult(second, Outcome.BROKEN, "It is gone.", source="a source"))
+        on_result(CheckResult(first, Outcome.HOLDS))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("stream_protocol.cli._check_backend.run_checks", interrupted)
+    shown = run("--url", "http://a/api/chat")
+    assert shown.exit_code == 130
+    assert [line.split()[:2] for line in shown.stdout.splitlines()[3:5]] == [["holds", "text"], ["broken", "headers"]]
+    assert shown.stderr.startswith("adk-ui-stream: Interrupted: 2 of ")
+    assert run("--url", "http://a/api/chat", "--json").stdout == ""
+
+
 def test_a_server_cannot_write_to_the_terminal() -> None:
     async def chat(_: Request) -> Response:
         return Response("\x1b[31m\nred\x9b", 500)
@@ -212,6 +228,10 @@ def test_a_text_that_is_not_an_address_is_exit_2(url: str) -> None:
     ("arguments", "reason"),
     [
         ((), "Nothing to check: pass FILE or --url"),
+        (
+            ("http://a/api/chat",),
+            "http://a/api/chat is not a file. To check a running server: adk-ui-stream check --url http://a/api/chat",
+        ),
         (("file", "--url", "http://a/b"), "FILE and --url cannot be combined: pass one of them"),
         (("--url", "http://a/b", "--session", "s"), "--session needs FILE: it cannot be combined with --url"),
         (("file", "--json"), "--prompts, --profile and --json need --url: they cannot be combined with FILE"),
