@@ -121,7 +121,7 @@ async def test_the_restaurant_agent_counts_its_tokens() -> None:
 )
 async def test_the_seat_is_the_one_that_the_traveller_asks_for(answer: dict[str, Any], says: str) -> None:
     chat = Chat()
-    assert "choice is yours" in told(await chat.say("Reserve a seat on the train to Oslo"))
+    assert "as soon as you have chosen" in told(await chat.say("Reserve a seat on the train to Oslo"))
     assert says in told(await chat.answer("adk_request_confirmation", answer))
 
 
