@@ -2,7 +2,6 @@ import type { Metadata, Viewport } from "next";
 import { headers } from "next/headers";
 import { type ReactNode, Suspense } from "react";
 import { aboutAgent } from "@/lib/about-agent";
-import { ABOUT } from "./agent-parts";
 import { Shell } from "./shell";
 import "./globals.css";
 
@@ -20,7 +19,7 @@ export default function Layout({ children }: { children: ReactNode }) {
 }
 
 async function Document({ children }: { children: ReactNode }) {
-  const { agent } = { ...(await aboutAgent()), ...ABOUT };
+  const { agent } = await aboutAgent();
   const nonce = (await headers()).get("x-nonce") ?? undefined;
   return (
     <html lang="en" suppressHydrationWarning>

@@ -11,7 +11,7 @@ import { useNarrow } from "@/components/layout/use-narrow";
 import { useChatTitle } from "@/components/sidebar/chat-titles";
 import { Sidebar } from "@/components/sidebar/Sidebar";
 import { TooltipProvider } from "@/components/ui/tooltip";
-import { clientTools, dataParts } from "./agent-parts";
+import { ABOUT, clientTools, dataParts } from "./agent-parts";
 
 /** The list of chats and the header around the open chat. */
 export function Shell({ agent, children }: { agent: string | undefined; children: ReactNode }) {
@@ -42,7 +42,7 @@ export function Shell({ agent, children }: { agent: string | undefined; children
           <Sidebar current={open} narrow={narrow} open={sidebar} onOpenChange={showSidebar} />
           <div className="flex min-h-0 min-w-0 flex-1 flex-col">
             <Header
-              agent={agent}
+              agent={ABOUT.agent ?? agent}
               title={title}
               sidebar={sidebar}
               theme={theme}

@@ -9,6 +9,9 @@ export function agentUrl(path: string): string {
   return `${(process.env.AGENT_URL ?? AGENT_URL).replace(/\/$/, "")}${path}`;
 }
 
+/** The agent's server can't be reached. */
+export class AgentAway extends Error {}
+
 /** A sentence for the log, and for the page while it is developed. */
 export function unreachable(): string {
   return `No agent at ${agentUrl("")}. Start one, such as: adk-ui-stream demo. Or set AGENT_URL.`;
@@ -31,7 +34,9 @@ export async function askAgent(path: string): Promise<Response> {
   });
   try {
     return await fetch(agentUrl(path), { cache: "no-store", headers: passed });
-  } catch {
-    throw new Error(unreachable());
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error; // Next.js ends what it renders by errors of its own
+    console.error(unreachable());
+    throw new AgentAway();
   }
 }

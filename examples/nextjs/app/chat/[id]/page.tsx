@@ -1,6 +1,6 @@
 import { Suspense } from "react";
 import { aboutAgent } from "@/lib/about-agent";
-import { storedChat, unreachable } from "@/lib/agent";
+import { AgentAway, storedChat, unreachable } from "@/lib/agent";
 import { StoredChat } from "./stored-chat";
 import { Unreachable } from "./unreachable";
 
@@ -22,7 +22,7 @@ async function LoadedChat({ params, searchParams }: Params) {
     const [chat, about] = await Promise.all([storedChat(id), aboutAgent()]);
     return <StoredChat {...chat} id={id} about={about} missing={chat.missing === true && !isNew} />;
   } catch (error) {
-    console.error(error instanceof Error ? error.message : error);
+    if (!(error instanceof AgentAway)) throw error;
     return <Unreachable advice={process.env.NODE_ENV === "development" ? unreachable() : undefined} />;
   }
 }
