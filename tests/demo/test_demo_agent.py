@@ -238,6 +238,10 @@ async def test_each_chat_has_a_failure_of_its_own_to_retry() -> None:
         assert "as good as the first" in told(await chat.say("Fail in the middle of a sentence"))
 
 
-@pytest.mark.parametrize("tool", [each for each in TOOLS if each is not request_input], ids=str)
+def tool_name(tool: BaseTool | Callable[..., Any]) -> str:
+    return tool.name if isinstance(tool, BaseTool) else tool.__name__
+
+
+@pytest.mark.parametrize("tool", [each for each in TOOLS if each is not request_input], ids=tool_name)
 def test_each_tool_has_a_title_for_users(tool: BaseTool | Callable[..., Any]) -> None:
     assert declared_title(tool if isinstance(tool, BaseTool) else FunctionTool(tool))

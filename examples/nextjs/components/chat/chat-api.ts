@@ -31,16 +31,13 @@ const LONGEST_REASON = 500;
  */
 export async function refusal(response: Response): Promise<Error> {
   const text = await response.text();
-  if (response.status === 413) return new TooLargeError();
-  return new Error(reasonOf(text, response.headers.get("content-type") ?? "") ?? sentenceOf(response.status));
+  const reason = reasonOf(text, response.headers.get("content-type") ?? "") ?? sentenceOf(response.status);
+  if (response.status !== 413) return new Error(reason);
+  return new TooLargeError(reason.includes("prepareSendMessagesRequest") ? sentenceOf(413) : reason); // it is for developers
 }
 
-/** A request that cannot succeed as it is. The server's own words are for developers: the network tab has them. */
-export class TooLargeError extends Error {
-  constructor() {
-    super("This message is too large for the server. Send it again with smaller or fewer files.");
-  }
-}
+/** A request that cannot succeed as it is. */
+export class TooLargeError extends Error {}
 
 function reasonOf(text: string, type: string): string | undefined {
   if (type.startsWith("text/plain") && text !== "" && text.length <= LONGEST_REASON) return text;
@@ -55,6 +52,7 @@ function reasonOf(text: string, type: string): string | undefined {
 
 function sentenceOf(status: number): string {
   if (status === 401 || status === 403) return "You may not do this. Sign in again, then retry.";
+  if (status === 413) return "This message is too large for the server. Send it again with smaller or fewer files.";
   if (status === 429) return "There are too many requests. Wait a moment, then retry.";
   return `The server cannot answer now (status ${status}). Try again later.`;
 }
