@@ -248,7 +248,7 @@ def test_an_answer_whose_connection_broke_is_taken_up_again_not_asked_for_anew(p
     expect(page.locator(STREAMING_TEXT)).to_contain_text("The train stood longer")
     seen = posts(page)
     if not runs_on:
-        page.route(RESUMED, lambda route: route.abort())
+        page.route(RESUMED, lambda route: route.fulfill(status=502))  # as a proxy does whose server is away
     page.evaluate("window.breakConnection()")
     expect(page.get_by_text("The connection was lost. Reconnecting…")).to_be_visible()
     if not runs_on:

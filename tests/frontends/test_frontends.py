@@ -415,6 +415,17 @@ class TestNextjs(NextApp):
         tab.close()
         assert foreign_site.asked == []
 
+    def test_an_address_that_leads_nowhere_says_so(self, chat: ChatPage, frontend_url: str) -> None:
+        welcome = chat.tab.get_by_role("region", name="Welcome")
+        expect(welcome).to_contain_text("Send a message to start.")
+        expect(welcome).not_to_contain_text("doesn't exist")
+        chat.tab.goto(f"{frontend_url}/chat/no-such-chat")
+        expect(welcome).to_contain_text("This chat doesn't exist. Send a message to start a new one.")
+        chat.tab.goto(f"{frontend_url}/no/such/page")
+        expect(chat.tab.get_by_role("main")).to_contain_text("This page doesn't exist.")
+        chat.tab.get_by_role("link", name="Start a new chat").click()
+        expect(welcome).to_be_visible()
+
     def test_each_page_has_a_nonce_of_its_own_and_no_frame(self, frontend_url: str) -> None:
         policies = [
             httpx.get(f"{frontend_url}/{path}", follow_redirects=True).headers["content-security-policy"]

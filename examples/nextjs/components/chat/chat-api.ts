@@ -88,6 +88,9 @@ export function requestBody({ id, messages, trigger, messageId }: Sent, approval
 const UNREACHABLE = "Couldn't reach the server. Check your network connection and try again.";
 const BROKE_OFF = "The network connection was lost in the middle of the reply.";
 
+/** What a proxy answers while the server behind it is away: to take up a reply is tried again. */
+const AWAY = [502, 503, 504];
+
 /** `onAccepted`: the server has taken a request. `onBegin`: a response begins, also one that is taken up again. */
 type Listeners = { onAccepted: () => void; onBegin: () => void };
 
@@ -100,6 +103,7 @@ export function chatTransport(api: string, approvalPayloads: Record<string, unkn
       const response = await fetch(input, init).catch((error: unknown) => {
         throw inWords(error, UNREACHABLE);
       });
+      if (init?.method === "GET" && AWAY.includes(response.status)) throw new TypeError(UNREACHABLE);
       if (!response.ok) throw await refusal(response);
       if (init?.method === "POST") onAccepted();
       if (response.body === null || response.status === 204) return response;

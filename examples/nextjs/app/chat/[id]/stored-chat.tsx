@@ -1,5 +1,6 @@
 "use client";
 
+import { useEffect } from "react";
 import { Chat } from "@/components/chat/Chat";
 import type { About } from "@/components/chat/Welcome";
 import type { StoredChat as Stored } from "@/lib/chat-types";
@@ -9,6 +10,9 @@ type StoredChatProps = Stored & { id: string; about: About; missing: boolean };
 
 /** The chat, as the server has stored it. A new chat has nothing to resume. */
 export function StoredChat({ id, messages, versions, stopped, about, missing }: StoredChatProps) {
+  useEffect(() => {
+    if (window.location.search !== "") window.history.replaceState(null, "", window.location.pathname); // `?new` is said
+  }, []);
   return (
     <Chat
       key={id}
