@@ -48,8 +48,6 @@ type ChatProps = {
 
 const NONE: never[] = [];
 
-const LOST = "The connection was lost in the middle of the reply. Retry shows the rest if the server has it, or asks again.";
-
 /** A chat with its field. Give it `key={id}`: another chat is another component. */
 export function Chat(props: ChatProps) {
   const { id, messages: stored, versions = NONE, stopped = NONE, about, missing = false, resume, onSend, beside } = props;
@@ -62,7 +60,7 @@ export function Chat(props: ChatProps) {
   const last = messages.findLast(({ metadata }) => metadata?.modelId)?.metadata?.modelId;
   const models = about?.models ?? [];
   const model = models.length === 1 ? undefined : (last ?? (models.join(", ") || undefined));
-  const queue = useQueue({ state: chat.state, busy, send: chat.send });
+  const queue = useQueue({ state: chat.state, busy: busy || chat.connection === "lost", send: chat.send });
   const composer = useRef<ComposerHandle>(null);
   const pick = ({ prompt, attach }: Suggestion) => {
     const draft = { text: prompt, files: [] };
@@ -122,7 +120,7 @@ export function Chat(props: ChatProps) {
             )}
             {chat.error && (
               <Problem
-                text={chat.connection === "lost" ? LOST : chat.error.message}
+                text={chat.error.message}
                 onRetry={chat.error instanceof TooLargeError ? undefined : chat.retry}
                 onDismiss={chat.clearError}
               />

@@ -24,9 +24,9 @@ export class Connection {
     private readonly onChange: (is: ConnectionState) => void,
   ) {}
 
-  /** The last request or response has ended because of the network. */
-  get isBroken(): boolean {
-    return this.broken;
+  /** The last request or response has ended because of the network, and the server may have the reply. */
+  get canBeTakenUp(): boolean {
+    return this.broken || this.is === "lost";
   }
 
   get isReconnecting(): boolean {

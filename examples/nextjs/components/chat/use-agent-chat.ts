@@ -21,6 +21,10 @@ function isAnswered(chat: { messages: ChatMessage[] }): boolean {
   );
 }
 
+const LOST = new Error(
+  "The connection was lost in the middle of the reply. Retry shows the rest if the server has it, or asks again.",
+);
+
 export type AgentChat = ReturnType<typeof useAgentChat>;
 
 type AgentChatOptions = {
@@ -125,7 +129,7 @@ export function useAgentChat({ id, messages, versions: stored, stopped: storedSt
     [state, noteReplaced],
   );
   const retry = useCallback(
-    () => given.giveAgain(state) || void (connection.isBroken ? connection.retry(state) : regenerate()),
+    () => given.giveAgain(state) || void (connection.canBeTakenUp ? connection.retry(state) : regenerate()),
     [connection, state, given, regenerate],
   );
   const approve: OnApproval = useCallback(
@@ -142,6 +146,10 @@ export function useAgentChat({ id, messages, versions: stored, stopped: storedSt
   );
   const reconnecting = connectionState === "reconnecting";
   const busy = reconnecting || starting > 0 || chat.status === "submitted" || chat.status === "streaming";
-  const error = reconnecting ? undefined : chat.error;
-  return { ...chat, error, connection: connectionState, ...versions, regenerate, state, payloads, drafts, stopped, busy, send, edit, stop, retry, approve, output };
+  const lost = connectionState === "lost" ? LOST : chat.error;
+  const clearError = useCallback(() => {
+    connection.cancel();
+    state.clearError();
+  }, [connection, state]);
+  return { ...chat, error: reconnecting ? undefined : lost, clearError, connection: connectionState, ...versions, regenerate, state, payloads, drafts, stopped, busy, send, edit, stop, retry, approve, output };
 }
