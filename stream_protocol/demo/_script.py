@@ -145,8 +145,10 @@ def check_visa(question: Question) -> list[Step]:
 def choose_city(question: Question) -> list[Step]:
     """Show a question with choices."""
     match question.results:
-        case {"adk_request_input": choice}:
-            return [f"A good choice. You answered `{choice}`; try *Plan a weekend in Lisbon* next."]
+        case {"adk_request_input": {"result": city}}:
+            return [f"A good choice. Try *Plan a weekend in {city}* next."]
+        case {"adk_request_input": _}:
+            return ["A good choice."]
         case _:
             schema = {"type": "string", "enum": list(HOTELS)}
             return [Call("adk_request_input", {"message": "Which city do you fancy?", "response_schema": schema})]

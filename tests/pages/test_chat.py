@@ -130,12 +130,12 @@ def test_sources_are_numbered_citations(page: Page) -> None:
 def test_files_are_pasted_and_dropped_and_one_is_removed(page: Page, shots: Path, kind: str, target: str) -> None:
     page.evaluate(GIVE_FILES, [kind, target])
     attached = page.get_by_role("list", name="Attached files").get_by_role("listitem")
-    expect(attached).to_have_text(["one.png", "two.png"])
+    expect(attached).to_have_text(["one.png3 B", "two.png3 B"])
     page.get_by_label("Files", exact=True).set_input_files(NOTE)
     expect(attached).to_have_count(3)
     page.screenshot(path=shots / "attached.png")
     press(page, "Remove two.png")
-    expect(attached).to_have_text(["one.png", "note.txt"])
+    expect(attached).to_have_text(["one.png3 B", "note.txt5 B"])
     say(page, "files")
     expect(answers(page)).to_contain_text("image/png, 3 bytes; text/plain, 5 bytes")
     mine = page.get_by_role("article", name="You")
@@ -165,7 +165,7 @@ def test_data_without_a_renderer_is_a_folded_table(page: Page) -> None:
     say(page, "wind")
     forecast = page.get_by_role("figure", name="The weather in Lisbon")
     expect(forecast.get_by_role("listitem")).to_have_text(["Monclear21 °C", "Tuehail17 °C"])
-    fold = page.get_by_role("button", name="Wind")
+    fold = answers(page).get_by_role("button", name="Wind")
     expect(fold).to_have_text("Wind12")
     fold.click()
     expect(page.locator("[data-unknown=data-wind] dl")).to_have_text("Knots12")
@@ -175,7 +175,7 @@ def test_data_of_another_shape_than_its_renderers_is_a_folded_table(page: Page, 
     expected_errors.append("TypeError")
     with page.expect_console_message(lambda message: "TypeError" in message.text):
         say(page, "misshapen")
-    page.get_by_role("button", name="Weather").click()
+    answers(page).get_by_role("button", name="Weather").click()
     expect(page.locator("[data-unknown=data-weather] dl")).to_have_text("CityPorto")
     expect(texts(page)).to_have_text("Not measured.")
 

@@ -114,7 +114,7 @@ function Choices({ label, schema, required, value, onChange, note }: ControlProp
         {label}
         {required && least > 0 && <span className="text-destructive"> *</span>}
       </legend>
-      <div className="flex flex-wrap gap-x-4 gap-y-2">
+      <div className="flex flex-wrap items-center gap-x-4 gap-y-2 sm:min-h-9">
         {all.map((choice, index) => (
           <label key={index} className="flex items-center gap-2">
             <Checkbox
@@ -136,7 +136,7 @@ function Choices({ label, schema, required, value, onChange, note }: ControlProp
 
 function Tick({ label, value, onChange, note }: ControlProps) {
   return (
-    <label className="flex items-center gap-2 sm:mt-6">
+    <label className="flex items-center gap-2 sm:mt-6 sm:min-h-9">
       <Checkbox
         aria-describedby={note}
         checked={value === true}
