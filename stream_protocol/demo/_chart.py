@@ -19,18 +19,18 @@ WARM: Final = (222, 118, 62, 255)
 MONTHS: Final = "JFMAMJJASOND"
 
 LETTERS: Final = {
-    "A": ("010", "101", "111", "101", "101"),
-    "D": ("110", "101", "101", "101", "110"),
-    "F": ("111", "100", "110", "100", "100"),
-    "J": ("001", "001", "001", "101", "010"),
-    "M": ("10001", "11011", "10101", "10001", "10001"),
-    "N": ("1001", "1101", "1011", "1001", "1001"),
-    "O": ("010", "101", "101", "101", "010"),
-    "S": ("011", "100", "010", "001", "110"),
+    "A": "01110 10001 10001 11111 10001 10001 10001",
+    "D": "11110 10001 10001 10001 10001 10001 11110",
+    "F": "11111 10000 10000 11110 10000 10000 10000",
+    "J": "00111 00010 00010 00010 00010 10010 01100",
+    "M": "10001 11011 10101 10101 10001 10001 10001",
+    "N": "10001 11001 10101 10011 10001 10001 10001",
+    "O": "01110 10001 10001 10001 10001 10001 01110",
+    "S": "01111 10000 10000 01110 00001 00001 11110",
 }
-"""Letter -> its dots, from the top row to the bottom row."""
+"""Letter -> its rows of dots, from the top to the bottom."""
 
-DOT, LETTER_SPACE = 2, 18
+DOT, LETTER_SPACE = 2, 22
 """Pixels: the side of a letter's dot, and the height of the row of letters."""
 
 Colour = tuple[int, int, int, int]
@@ -54,7 +54,7 @@ def bar_chart(values: Sequence[int]) -> bytes:
 
 
 def _write(letter: str, rows: Sequence[list[Colour]], middle: int) -> None:
-    lines = LETTERS[letter]
+    lines = LETTERS[letter].split()
     left, top = middle - len(lines[0]) * DOT // 2, len(rows) - MARGIN // 2 - len(lines) * DOT
     for down, line in enumerate(lines):
         for across, dot in enumerate(line):
