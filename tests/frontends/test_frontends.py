@@ -397,10 +397,11 @@ class TestNextjs(NextApp):
         expect(chat.answer).to_contain_text("A good choice.")
         chat.expect_agreement()
 
-    def test_messages_in_mid_answer_end_it_and_are_answered(self, chat: ChatPage) -> None:
+    def test_messages_that_are_sent_now_in_mid_answer_end_it_and_are_answered(self, chat: ChatPage) -> None:
         chat.say("story")
         expect(chat.answer).to_contain_text(STORY[0])
         chat.say("hello")
+        chat.press("Send now")
         expect(chat.answer).to_contain_text("You said: hello")
         words = [*INTERRUPTED, ("user", "hello"), ("assistant", "You said: hello")]
         assert chat.expect_agreement() == words
