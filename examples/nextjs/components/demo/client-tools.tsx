@@ -1,9 +1,9 @@
 import { useState } from "react";
-import type { ClientToolProps } from "../components/chat/host";
-import { type Theme, THEMES, useTheme } from "../components/layout/theme";
-import { AtOnce } from "../components/tools/ClientTool";
-import { Pending } from "../components/tools/Pending";
-import { Button } from "../components/ui/button";
+import type { ClientToolProps } from "../chat/host";
+import { type Theme, THEMES, useTheme } from "../layout/theme";
+import { AtOnce } from "../tools/ClientTool";
+import { Pending } from "../tools/Pending";
+import { Button } from "../ui/button";
 
 /** Answered without a word of the user. */
 function TimeZone({ id, onOutput }: ClientToolProps) {
@@ -51,5 +51,5 @@ function Location({ onOutput, onError }: ClientToolProps) {
   );
 }
 
-/** The tools that this page runs itself, by the names that the agent calls. */
+/** The tools of `adk-ui-stream demo` that run in the browser, by the names that the agent calls. */
 export const CLIENT_TOOLS = { get_time_zone: TimeZone, set_theme: ThemeSwitch, get_location: Location };
