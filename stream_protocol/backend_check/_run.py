@@ -72,13 +72,30 @@ def _client(settings: Settings, transport: httpx.AsyncBaseTransport | None = Non
 async def _require_backend(backend: Backend) -> None:
     """Send a request without messages. Raises ``NoBackendError`` for a status that a chat endpoint does not return."""
     try:
-        status, _ = await backend.post_raw(b"{}")
+        async with backend.http.stream("POST", backend.url, content=b"{}", headers=backend.headers) as response:
+            status = response.status_code
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        raise NoBackendError(f"{backend.url}: cannot connect: {str(error) or type(error).__name__}") from None
+        raise NoBackendError(f"{backend.url}: {_reason(error, backend.settings.timeout)}") from None
     if status in MISSING:
         raise NoBackendError(f"{backend.url}: POST gets HTTP {status}: pass the URL of the chat endpoint as --url")
     if status in (401, 403):
         raise NoBackendError(f"{backend.url}: HTTP {status}: set a user's `headers` in the file of --prompts")
+
+
+def _reason(error: Exception, seconds: float) -> str:
+    """Return the reason why a request got no response."""
+    match error:
+        case httpx.ConnectTimeout():
+            return f"no connection within {seconds:g} seconds"
+        case httpx.TimeoutException():
+            return f"no response within {seconds:g} seconds"
+        case httpx.TooManyRedirects():
+            return "too many redirects"
+        case httpx.ReadError() | httpx.RemoteProtocolError():
+            return "the server closes the connection without a response"
+        case httpx.LocalProtocolError():
+            return f"the request cannot be sent: {error}"
+    return f"cannot connect: {str(error) or type(error).__name__}"
 
 
 async def _run(check: Check, backend: Backend) -> Result:

@@ -133,7 +133,8 @@ class ChatResponse:
         self._rest = complete[ends[-1].end() :]
         try:
             for chunk in parse_sse(complete[: ends[-1].end()]):
-                self.chunks.append(chunk)
+                if isinstance(cast("Any", chunk), dict) and isinstance(chunk.get("type"), str):
+                    self.chunks.append(chunk)
                 self._reducer.apply(chunk)
         except ClientStreamError as error:
             self.error = error
@@ -326,10 +327,10 @@ class Chat:
         before, self._chunks_before = self._chunks_before, self._chunks_before + len(response.chunks)
         try:
             findings = [*check_stream(io.BytesIO(self._responses), versions=self.backend.versions)]
-        except UnreadableError as error:
-            raise BrokenError(
-                f"The response is not a stream: {error}.", source="'Check a stream' in the docs"
-            ) from None
+        except UnreadableError:
+            kind = response.headers.get("content-type", "without a content type")
+            text = f"The response is not a stream ({kind}): {_excerpt(response.body)}"
+            raise BrokenError(text, source="'Check a stream' in the docs") from None
         new = [each for each in findings if (each.chunk > before or not before) and self._counts(each.rule)]
         if new:
             raise StreamRuleError(new[0].rule, {each.rule for each in new}, *_described(new[0], response, before))

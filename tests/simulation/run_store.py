@@ -136,7 +136,9 @@ class StoreServer:
         if max(self._newest(run.chat), row.token if row else 0) > token:
             return None
         if row is None or row.run.run_id != run.run_id:
-            row = self.tables.leases[run.chat] = LeaseRow(run, token, 0.0)
+            _, kept_until = self.tables.stops.get(run.chat, ("", 0.0))
+            stop = row is None and round((kept_until - STOP_SECONDS) * 1e6) > token
+            row = self.tables.leases[run.chat] = LeaseRow(run, token, 0.0, stop=stop)
         row.phase = "closed" if row.phase == "closed" else phase
         row.token = token
         row.expires = self._now() + self._times.lease

@@ -54,6 +54,11 @@ class View:
         return words_in("".join(chunk["delta"] for chunk in self.chunks if chunk["type"] == "text-delta"))
 
     @property
+    def size(self) -> int:
+        """Number of received bytes."""
+        return sum(len(piece) for _, piece in self.response.pieces)
+
+    @property
     def is_whole(self) -> bool:
         """True if the client has read the response to its end."""
         response = self.response
