@@ -88,7 +88,7 @@ class DurableExecutor(Executor):
             async def work(execution: Execution) -> None:
                 await self._local.note_record(local)
                 durable = job if record.refusal else job.with_runner(execution.runner)
-                await self._work.do(run, durable, durable.events(run.abort_signal, run.idempotency_key, run.steering))
+                await self._work.do(run, durable, durable.events(run))
 
             async with self._isolation.beside_others(run.is_ending):
                 try:

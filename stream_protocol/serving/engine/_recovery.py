@@ -124,7 +124,7 @@ class Recovery:
             log = await self._written(execution.log_id or "")
             job = self._job.with_runner(execution.runner)
             run.steering.begin(self._sessions.accepted, taken_in=self._sessions.steering)
-            events = job.events(run.abort_signal, run.idempotency_key, run.steering)
+            events = job.events(run)
             await self._tools.service.work.do(run, job, with_shown(events, log, run, execution, self._sessions))
 
         try:
