@@ -121,7 +121,10 @@ class ActiveRuns:
                     return found
                 other = found
             else:
-                other = await self._equal_run(key, idempotency_key)
+                current = await self._run_log.current(self._name(key))
+                if current is None or current.idempotency_key != idempotency_key:
+                    raise closing_refusal()
+                other = current
             if (ours := await self._is_ours(key)) and (taken := await self._taken(key, other, idempotency_key)):
                 return taken
             was_busy = True
@@ -353,13 +356,6 @@ class ActiveRuns:
             return None
         reader = await self.read(key, other.run_id, rebuild=False)
         return None if reader is None else Taken(other, reader)
-
-    async def _equal_run(self, key: ChatKey, idempotency_key: str) -> RunInfo:
-        """Return the chat's run for an equal request. Raises ``ChatRequestError`` (503) if there is no such run."""
-        run = await self._run_log.current(self._name(key))
-        if run is None or run.idempotency_key != idempotency_key:
-            raise closing_refusal()
-        return run
 
     async def _is_ours(self, key: ChatKey) -> bool:
         """Return True if the run of this chat belongs to this deployment.
