@@ -260,7 +260,7 @@ async def _begin_turn(service: ServiceContext, key: ChatKey, turn: NextTurn) -> 
         user_id=user_id,
         overrides=turn.overrides,
         begins_run=True,
-        is_stopped=turn.was_stopped,
+        since_stop=turn.since_stop,
     )
     try:
         events = await lifecycle.respond()
