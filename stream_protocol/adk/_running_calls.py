@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from stream_protocol.adk._call_index import CallReference
+from stream_protocol.adk._failures import is_aborted
 
 if TYPE_CHECKING:
     from google.adk.events import Event
@@ -41,8 +42,8 @@ class RunningCall:
     reference: CallReference
     args: Mapping[str, Any]
     """The arguments from the model. Callbacks may have changed the arguments of the tool."""
-    has_new_result: bool = False
-    """True if the tool has returned a result, and no event has it."""
+    has_new_result: bool | None = None
+    """``None`` while the tool runs. True if the tool has returned a result, and no event has it yet."""
 
     @property
     def key(self) -> str:
@@ -88,11 +89,16 @@ class RunningCalls:
         return next(reversed(equal or named), None)
 
     def take_answered(self, event: "Event") -> list[RunningCall | None]:
-        """Return the calls of the event's function responses, in their order. Each call is returned once."""
+        """Return the calls of the event's function responses, in their order. Each call is returned once.
+
+        After a stop, ADK also responds to the calls whose tools still run.
+        """
         return [self._take(event, response.id, response.name) for response in event.get_function_responses()]
 
     def _take(self, event: "Event", call_id: str | None, name: str | None) -> RunningCall | None:
-        waiting = [call for call in self._of(event, call_id, name) if call.has_new_result]
+        started = self._of(event, call_id, name)
+        is_stopped = is_aborted(event)
+        waiting = [call for call in started if call.has_new_result or (is_stopped and call.has_new_result is None)]
         newest = [call for call in waiting if call.event_id == waiting[-1].event_id]
         found = min(newest, key=lambda call: call.reference.number or 0, default=None)
         if found is not None:
