@@ -52,8 +52,8 @@ MEMBER_BYTES: Final = 100
 def held_size(events: Iterable[Event], *, with_state: bool, enough: int) -> int:
     """Return the estimated bytes of the messages for these events.
 
-    A file counts as its Base64 text. A text counts with its memory in Python, which is
-    four bytes a character if it has an emoji.
+    A file counts as its Base64 text. A text counts with its memory in Python, which is four bytes a character if it has
+    an emoji.
     ``with_state``: the messages contain changes of the state (``send_state``). ``enough``: counting ends at this size.
     """
     size = 0
@@ -76,6 +76,6 @@ def held_size(events: Iterable[Event], *, with_state: bool, enough: int) -> int:
                     size += MEMBER_BYTES * len(members)
                     left += members
                 case BaseModel() as model:
-                    size += MEMBER_BYTES * 2
+                    size += MEMBER_BYTES * 4  # the message's part also has metadata
                     left += [value for value in vars(model).values() if value]
     return size
