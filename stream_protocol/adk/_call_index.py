@@ -61,6 +61,8 @@ class KnownCall:
     """The number of function responses that are only placeholders."""
     approval_id: str = ""
     """The id of the newest approval request for the call."""
+    is_undecided: bool = False
+    """True after that request, until the user's answer or a response to the call."""
     decided: bool = False
     """True after the user's answer to that request, until a response comes."""
     mentioned: bool = False
@@ -73,6 +75,11 @@ class KnownCall:
     def content(self) -> Hashable:
         """A key that is equal for calls of one tool with equal arguments."""
         return _content(self.name, self.args)
+
+    def is_quoted_by(self, original: dict[str, Any]) -> bool:
+        """Return True if an approval request quotes this call. ``original``: as for ``KnownCalls.find_requester``."""
+        quoted = original.get("name", self.name), original.get("args", self.args)
+        return quoted == (self.name, self.args)
 
     @property
     def rank(self) -> "CallRank":
