@@ -75,9 +75,8 @@ class StoredCall:
 
     @property
     def is_pending(self) -> bool:
-        """True while the call has no response. An approval request is not pending after a newer request for its call."""
-        is_replaced = self.kind is CallKind.APPROVAL and self.known.approval_id != self.reply_id
-        return not self.responses and not is_replaced
+        """True while the call has no response. A newer request for the same approval replaces a pending request."""
+        return not self.responses and (self.kind is not CallKind.APPROVAL or self.known.approval_id == self.reply_id)
 
     @property
     def kind(self) -> CallKind | None:
