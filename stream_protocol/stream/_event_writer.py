@@ -17,7 +17,6 @@ from stream_protocol.adk import (
     CallPiece,
     Compaction,
     EventFacts,
-    Failure,
     File,
     LiveTurnEnd,
     OtherPart,
@@ -292,12 +291,12 @@ class EventWriter(Generic[T]):
     def _add_complete(self, facts: EventFacts, speaker: AuthorStream) -> None:
         parts, reports = facts.parts, {type(report) for report in facts.reports}
         comparison = compare(facts, speaker)
-        if comparison.ends_stream:
-            self.authors.replace_stream(speaker, comparison)
+        self.authors.replace_stream(speaker, comparison)
         if comparison.is_separate:
             self._end_speaker(speaker)
         if parts:
             self._add_parts(facts, speaker, comparison.new_parts)
+            speaker.other_parts = None  # the event replaces the parts that waited for it
         elif (output := facts.report(Output)) is not None:
             write_output(self._sink, facts, output.value)
             self.steps.response_has_content = True
@@ -316,13 +315,10 @@ class EventWriter(Generic[T]):
             if not _OF_SOURCES.isdisjoint(reports) and self._settings.options["send_sources"]:
                 self._sources = self._sources or Sources(self._sink, self._settings.client)
                 self._sources.add(facts, speaker, as_streamed=comparison.same_text)
-        turn_ends = LiveTurnEnd in reports
         self.summary.add(facts, has_content=bool(parts), any_shown=self.steps.response_has_content)
-        if parts:
-            speaker.end_response()
-        elif facts.finish_reason is not None or Failure in reports or turn_ends:
+        if comparison.ends_response:
             self._end_speaker(speaker)
-        if turn_ends:
+        if LiveTurnEnd in reports:
             speaker.speech = None
 
     def _write_artifacts(self, speaker: AuthorStream) -> None:

@@ -8,8 +8,7 @@ The texts since the author's last complete event are stored. The next complete e
 difference is written.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, NoReturn, TypeVar
 
@@ -22,7 +21,7 @@ from stream_protocol.adk import (
     SpeakerKey,
     open_text,
 )
-from stream_protocol.stream._aggregates import Comparison
+from stream_protocol.stream._aggregates import Comparison, OtherStreamedParts
 from stream_protocol.stream._provider_metadata import provider_metadata
 from stream_protocol.stream._streamed_texts import PrefixHash, StreamedTexts
 from stream_protocol.stream._unconfirmed import PartKind, UnconfirmedStream, UnconfirmedStreams
@@ -45,27 +44,6 @@ class _ClosedWriter(DeltaWriter[Any]):
 
 
 _CLOSED: Final = _ClosedWriter()
-
-
-class OtherStreamedParts:
-    """The streamed parts of a response that are neither text nor calls, and the parts that wait for them."""
-
-    __slots__ = ("deferred", "written")
-
-    def __init__(self) -> None:
-        self.written: Counter[str] = Counter()
-        """Fields of a part -> number of such parts that were written."""
-        self.deferred: list[Part] = []
-        """Parts of fragments that wait for the complete event: a file that may have been saved, and all parts after it.
-        """
-
-    def any_missing_in(self, parts: Iterable[Part]) -> bool:
-        """Return True if one of these parts is missing in ``parts``. Texts, calls and empty parts are not compared."""
-        return any(self.written + Counter(_fields(self.deferred)) - Counter(_fields(parts)))
-
-
-def _fields(parts: Iterable[Part]) -> Iterator[str]:
-    return (part.fields for part in parts if isinstance(part, File | ProviderPart | OtherPart))
 
 
 @dataclass(slots=True, eq=False)
@@ -253,7 +231,9 @@ class Authors(Generic[T]):
             self._unconfirmed.ended.append(stream)
 
     def replace_stream(self, author: AuthorStream, comparison: Comparison) -> None:
-        """End the author's stream with a complete event. It stays unconfirmed unless the event confirms it."""
+        """End the author's stream if a complete event ends it. It stays unconfirmed unless the event confirms it."""
+        if not comparison.ends_stream:
+            return
         stream = author.streamed.take_kept()
         if self._unconfirmed is not None and stream is not None and not comparison.confirms_stream:
             stream.ended = True
