@@ -76,11 +76,6 @@ class KnownCall:
         """A key that is equal for calls of one tool with equal arguments."""
         return _content(self.name, self.args)
 
-    def is_quoted_by(self, original: dict[str, Any]) -> bool:
-        """Return True if an approval request quotes this call. ``original``: as for ``KnownCalls.find_requester``."""
-        quoted = original.get("name", self.name), original.get("args", self.args)
-        return quoted == (self.name, self.args)
-
     @property
     def rank(self) -> "CallRank":
         """The properties by which a search chooses between several calls with one id."""

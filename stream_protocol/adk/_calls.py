@@ -147,12 +147,13 @@ class KnownCalls:
         ``new``.
         """
         original = confirmed_call(args)
+        quoted = original.get("name", ""), original.get("args", {})
         asked = self._asked.get(approval_id) if approval_id else None
-        if asked is not None and asked.is_undecided and asked.is_quoted_by(original):
+        if asked is not None and asked.is_undecided and (asked.name, asked.args) == quoted:
             return None
         known = self.find_requester(speaker, original) or self.new(original.get("id"), speaker, shown=shown)
         if known.args is None:
-            self.complete(None, known, original.get("name", ""), original.get("args", {}))
+            self.complete(None, known, *quoted)
         self._asked[approval_id] = known
         known.approval_id, known.is_undecided, known.decided = approval_id, True, False
         if known.opened is None:  # the call had a response that looked like a result, but its tool has not run

@@ -21,7 +21,7 @@ from typing import Any
 from stream_protocol.stream._speakers import AuthorStream
 from stream_protocol.stream.calls import CallRegistry, CallState, ToolCall
 from stream_protocol.wire import Sink
-from stream_protocol.wire.client import asks_predicate
+from stream_protocol.wire.client import may_resend
 
 CALL_NOT_FINISHED_TEXT = "The model did not finish this call."
 """The error of a call whose complete event never came."""
@@ -133,7 +133,7 @@ class Steps:
         of the chunk that ends the response.
         """
         self.finish()
-        if not asks_predicate(ending) or not self.calls or not all(call.is_settled for call in self.calls):
+        if not may_resend(ending) or not self.calls or not all(call.is_settled for call in self.calls):
             return metadata
         self._start()
         self.finish()

@@ -6,7 +6,7 @@ after the last ``step-start``. Some apps combine them with ``||``. Vercel's chat
 (``vercel/chatbot``, ``hooks/use-active-chat.tsx``). It sends as soon as any part of the message has an approval
 response.
 
-The client calls the predicate after a response (see ``asks_predicate``), and after the user or the app answers a call.
+The client calls the predicate after a response (see ``may_resend``), and after the user or the app answers a call.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,12 +29,12 @@ _MARKS: Final = (b'"type":"tool-', b'"type":"start-step"', b'"type":"error"', b'
 """Byte strings of which every event that can change the decision contains one."""
 
 
-def asks_predicate(ending: str | None, finish_reason: str | None = None) -> bool:
+def may_resend(ending: str | None, finish_reason: str | None = None) -> bool:
     """Return True if the client calls its predicate after a response.
 
-    ``ending``: type of the chunk that ended the response; ``None`` without such a chunk. ``finish_reason``: reason in
-    ``finish``. Mirrors ``makeRequest`` in ``chat.ts``: an ``abort`` chunk is not an abort there, but only ``stop()`` of
-    the page. ``ai@6`` refuses the reason ``interrupted`` with an error, and ``ai@7`` does not continue after it.
+    Mirrors ``makeRequest`` in ``chat.ts``. The client also calls the predicate after an ``abort`` chunk, but not after
+    its own ``stop()``. After the finish reason ``interrupted``, ``ai@7`` sends nothing, and ``ai@6`` fails.
+    ``ending``: type of the chunk that ended the response; ``None`` without such a chunk.
     """
     return ending != "error" and finish_reason != "interrupted"
 
@@ -93,7 +93,7 @@ def is_sent_again(response: Iterable[bytes], continued: UIMessage | None = None)
         if event.startswith(_DELTAS) or not any(mark in event for mark in _MARKS):
             continue
         chunk = orjson.loads(event.removeprefix(b"data: "))
-        if not asks_predicate(chunk["type"], chunk.get("finishReason")) or refusal(chunk, ai_sdk=7) is not None:
+        if not may_resend(chunk["type"], chunk.get("finishReason")) or refusal(chunk, ai_sdk=7) is not None:
             return False
         chunks.append(_without_values(chunk))
         step_is_stored = step_is_stored and chunk["type"] != "start-step"
