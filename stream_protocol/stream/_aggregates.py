@@ -41,7 +41,8 @@ class OtherStreamedParts:
 
     def any_missing_in(self, parts: Iterable[Part]) -> bool:
         """Return True if one of these parts is missing in ``parts``. Texts, calls and empty parts are not compared."""
-        return any(self.written + Counter(_fields(self.deferred)) - Counter(_fields(parts)))
+        streamed = self.written + Counter(_fields(self.deferred))
+        return any(streamed) and any(streamed - Counter(_fields(parts)))
 
 
 def _fields(parts: Iterable[Part]) -> Iterator[str]:
@@ -93,14 +94,14 @@ def compare(facts: EventFacts, author: "AuthorStream") -> Comparison:
     reports_end = facts.finish_reason is not None or failure is not None
     ends_stream = reports_end or facts.role is not None
     whole = author.streamed.whole if ends_stream else None
-    differs = texts.differs or (others is not None and others.any_missing_in(parts))
+    differs = texts.differs or others.any_missing_in(parts)
     has_all = not texts.unrepeated and (whole is None or whole.is_confirmed_by(parts))
     is_changed_aggregate = (differs or not has_all) and _is_aggregate(facts, author)
     is_separate = bool(parts) and differs and not is_changed_aggregate
     if is_separate:
         new_parts = _new_parts(parts, _NOTHING_STREAMED.lengths, {})
     else:
-        new_parts = _new_parts(parts, texts.lengths, {} if others is None else others.written)
+        new_parts = _new_parts(parts, texts.lengths, others.written)
     return Comparison(
         new_parts=[*new_parts],
         is_separate=is_separate,

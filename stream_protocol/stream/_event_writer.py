@@ -222,7 +222,7 @@ class EventWriter(Generic[T]):
         if facts.reports and (failure := facts.failure) is not None:  # there may be no complete event that repeats it
             self.summary.add_error(failure, facts.speaker[1], any_shown=self.steps.response_has_content)
         for part in facts.parts:
-            if speaker.deferred_parts:
+            if speaker.other_parts.deferred:
                 speaker.defer(part)
             elif isinstance(part, Text) and part.text:
                 self._add_delta(speaker, part, facts.model)
@@ -254,7 +254,7 @@ class EventWriter(Generic[T]):
         speaker.streamed.keep(part)
         if isinstance(part, File | ProviderPart | OtherPart):
             self._add_whole(speaker, part, None)
-            speaker.note_written(part)
+            speaker.other_parts.written[part.fields] += 1
         if part.signature:
             speaker.sign(part.signature)
 
@@ -296,7 +296,7 @@ class EventWriter(Generic[T]):
             self._end_speaker(speaker)
         if parts:
             self._add_parts(facts, speaker, comparison.new_parts)
-            speaker.other_parts = None  # the event replaces the parts that waited for it
+            speaker.other_parts.deferred.clear()  # the event replaces the parts that waited for it
         elif (output := facts.report(Output)) is not None:
             write_output(self._sink, facts, output.value)
             self.steps.response_has_content = True
@@ -328,7 +328,7 @@ class EventWriter(Generic[T]):
 
     def _end_speaker(self, speaker: AuthorStream) -> None:
         """End the author's response without a complete event, and write the parts that waited for that event."""
-        for part in speaker.deferred_parts:
+        for part in speaker.other_parts.deferred:
             match part:
                 case Text(text=text) if text:
                     self._add_text(speaker, part)

@@ -12,15 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, NoReturn, TypeVar
 
-from stream_protocol.adk import (
-    File,
-    OpenText,
-    OtherPart,
-    Part,
-    ProviderPart,
-    SpeakerKey,
-    open_text,
-)
+from stream_protocol.adk import OpenText, Part, SpeakerKey, open_text
 from stream_protocol.stream._aggregates import Comparison, OtherStreamedParts
 from stream_protocol.stream._provider_metadata import provider_metadata
 from stream_protocol.stream._streamed_texts import PrefixHash, StreamedTexts
@@ -72,8 +64,8 @@ class AuthorStream:
     """The finish reason in the fragments of the current response."""
     speech: PrefixHash | None = None
     """The speech of the current utterance in a live run."""
-    other_parts: OtherStreamedParts | None = None
-    """The streamed parts of the current response that are neither text nor calls; ``None`` if there are none."""
+    other_parts: OtherStreamedParts = field(default_factory=OtherStreamedParts)
+    """The streamed parts of the current response that are neither text nor calls."""
     saved_artifacts: tuple[Mapping[str, int], ...] = ()
     """Saved artifacts in events without content. They are written after the content from which they were saved."""
     calls_by_id: dict[str, ToolCall] = field(default_factory=dict)
@@ -123,22 +115,11 @@ class AuthorStream:
         self.streamed.begin(kind)
         self.model = model
 
-    def note_written(self, part: File | ProviderPart | OtherPart) -> None:
-        """Count a streamed part that was written."""
-        self.other_parts = self.other_parts or OtherStreamedParts()
-        self.other_parts.written[part.fields] += 1
-
     def defer(self, part: Part) -> None:
         """Store a part of a fragment until the complete event comes."""
-        self.other_parts = self.other_parts or OtherStreamedParts()
         self.other_parts.deferred.append(part)
         self.streamed.keep(part)
         self.opened = None
-
-    @property
-    def deferred_parts(self) -> Sequence[Part]:
-        """The parts of fragments that wait for the complete event."""
-        return () if self.other_parts is None else self.other_parts.deferred
 
     def sign(self, signature: bytes) -> None:
         """Store the thought signature for the end of the open part."""
@@ -172,7 +153,8 @@ class AuthorStream:
         """End the current response. The next fragment begins a new response."""
         self.close()
         self.streamed.clear()
-        self._closed_texts = self.model = self.finish_reason = self.other_parts = None
+        self._closed_texts = self.model = self.finish_reason = None
+        self.other_parts = OtherStreamedParts()
         self.unfinished_calls += self.streaming_calls
         self.streaming_calls.clear()
         self.in_response = False
