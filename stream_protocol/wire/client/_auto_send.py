@@ -6,7 +6,7 @@ after the last ``step-start``. Some apps combine them with ``||``. Vercel's chat
 (``vercel/chatbot``, ``hooks/use-active-chat.tsx``). It sends as soon as any part of the message has an approval
 response.
 
-The client calls the predicate after a response (see ``may_resend``), and after the user or the app answers a call.
+The client uses the predicate after a response (see ``may_resend``), and after the user or the app answers a call.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,10 +30,10 @@ _MARKS: Final = (b'"type":"tool-', b'"type":"start-step"', b'"type":"error"', b'
 
 
 def may_resend(ending: str | None, finish_reason: str | None = None) -> bool:
-    """Return True if the client calls its predicate after a response.
+    """Return True if the client sends again after a response for which its predicate returns True.
 
-    Mirrors ``makeRequest`` in ``chat.ts``. The client also calls the predicate after an ``abort`` chunk, but not after
-    its own ``stop()``. After the finish reason ``interrupted``, ``ai@7`` sends nothing, and ``ai@6`` fails.
+    Mirrors ``makeRequest`` in ``chat.ts``. The client also sends again after an ``abort`` chunk, but not after its own
+    ``stop()``. After the finish reason ``interrupted``, ``ai@7`` sends nothing, and ``ai@6`` fails.
     ``ending``: type of the chunk that ended the response; ``None`` without such a chunk.
     """
     return ending != "error" and finish_reason != "interrupted"
