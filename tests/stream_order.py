@@ -110,5 +110,6 @@ def check_order(chunks: Iterable[AnyChunk], *, known: Collection[str] = (), pend
 
 
 def outcomes(chunks: Iterable[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """Return type and id of the inputs, approval requests and outputs of a stream's calls, in order."""
-    return [(chunk["type"], chunk["toolCallId"]) for chunk in chunks if chunk["type"] in OUTCOMES]
+    """Return type and id of the inputs, approval requests and final outputs of a stream's calls, in order."""
+    outcomes = (chunk for chunk in chunks if chunk["type"] in OUTCOMES and not chunk.get("preliminary"))
+    return [(chunk["type"], chunk["toolCallId"]) for chunk in outcomes]

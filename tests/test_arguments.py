@@ -17,6 +17,7 @@ import pytest
 from google.adk.agents import LlmAgent
 from google.adk.agents.context import Context
 from google.adk.agents.run_config import RunConfig
+from google.adk.runners import InMemoryRunner
 from starlette.responses import Response
 
 from stream_protocol import ChatRequestError, StreamProtocolConverter, StreamProtocolError, parse_chat_request
@@ -143,6 +144,7 @@ VALID: Final[Mapping[str, Callable[[], dict[str, Any]]]] = {
     "agents.for_users": dict,
     "agents.mcp_progress": lambda: {"tool_name": "a", "callback_context": Context.__new__(Context)},
     "agents.report_progress": lambda: {"tool_context": Context.__new__(Context), "progress": 1},
+    "serving.run_events": lambda: {"runner": InMemoryRunner(_agent()), "session_id": "c"},
     "serving.explain_error": lambda: {"error": ValueError()},
     "server.exposure_warning": lambda: {"listener": _listener()},
     "server.tune_gc": dict,

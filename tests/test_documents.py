@@ -34,6 +34,7 @@ NOT_RUN: Final[Mapping[Place, str]] = {
     ("CONTRIBUTING.md", "browser: useChat"): "a drawing",
     ("README.md", "make demo "): _MAKE,
     ("README.md", "pip install"): _INSTALL,
+    ("README.md", "useChat({ transport })"): "two lines of the quick start's page, which tests/frontends drives",
     ("docs/adk-integration.md", "adk create"): "tests/release serves the agent that it makes",
     ("docs/adk-integration.md", "adk-ui-stream init"): _PROJECT,
     ("docs/adk-integration.md", "pip install"): "tests/release installs the wheel",
@@ -136,7 +137,7 @@ def commands(program: str) -> dict[str, tuple[Block, list[str]]]:
         f"{each} {command}": (each, shlex.split(command, comments=True)[1:])
         for each in all_blocks()
         if each.language == "sh"
-        for command in re.split(r"\n|&&|>", each.code)
+        for command in re.split(r"\n|&&|>", each.code.replace("\\\n", ""))
         if command.strip().startswith(f"{program} ")
     }
 

@@ -121,7 +121,7 @@ ROWS: Final = (
     ),
     Row("`transfer_to_agent`", "`data-adk-agent`. The call is hidden", "transfer"),
     Row(
-        "`set_model_response`, `exit_loop`, `finish_task`, and calls of task agents",
+        "`set_model_response`, `exit_loop`, `finish_task`, and calls of flat task agents",
         "The call is hidden. See [`hidden_tools`](options.md#of-the-converter)",
         "output_schema_with_tools loop task_over_two_turns tools_all_hidden",
     ),

@@ -30,4 +30,8 @@ def _content(name: str) -> str:
     if name.startswith(FIXTURES):
         return recording(PurePath(name).name)
     text = (ROOT / name).read_text(encoding="utf-8")
-    return text if name.endswith(".md") else f"# {name}\n\n```{PurePath(name).suffix[1:]}\n{text}```\n"
+    return (
+        text
+        if name.endswith(".md")
+        else f"# {name}\n\n``` {{ .{PurePath(name).suffix[1:] or 'text'} .source }}\n{text}```\n"
+    )

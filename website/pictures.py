@@ -3,7 +3,6 @@
 It needs Chromium, but no key: without ``GOOGLE_API_KEY`` the demo's agent always gives the same replies.
 """
 
-import html
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -11,12 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-import httpx
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.chromium import HANG_MS, Screen, launched, opened_tab
+from tests.chromium import Screen, launched, opened_tab
 from tests.processes import ROOT, started
-from tests.terminals import terminal
 
 FOLDER: Final = ROOT / "docs" / "images"
 DESKTOP: Final[Screen] = {"width": 1120, "height": 760}
@@ -102,15 +99,12 @@ SUB_AGENTS: Final[Mapping[str, Picture]] = {
 }
 """Name -> picture for the page about sub-agents, which needs a different agent."""
 
-TERMINAL: Final = "terminal.png"
-
 
 def main() -> None:
     """Take all pictures."""
     with serving("demo") as url, launched() as browser:
         for name, picture in PICTURES.items():
             take(browser, url, FOLDER / name, picture)
-        take_terminal(browser, FOLDER / TERMINAL)
         with serving("serve", "website.sub_agents:root_agent") as address:
             for name, picture in SUB_AGENTS.items():
                 take(browser, address, FOLDER / name, picture)
@@ -137,38 +131,6 @@ def take(browser: Browser, url: str, path: Path, picture: Picture) -> None:
             tab.wait_for_load_state("networkidle")
         taken = tab if picture.part is None else picture.part(tab)
         taken.screenshot(path=path, animations="disabled", caret="hide")
-
-
-def take_terminal(browser: Browser, path: Path) -> None:
-    """Take a picture of the output of ``serve`` at its start, and of a run."""
-    with terminal("demo", "--port", "0", cwd=ROOT) as screen:
-        shown = screen.read_until("Ctrl+C")
-        url = re.findall(r"http://127\.0\.0\.1:\d+", shown)[0]
-        for words in ("Compare the weather in Oslo and Rome", "Fail in the middle of a sentence"):
-            message = {"id": words[:3], "role": "user", "parts": [{"type": "text", "text": words}]}
-            httpx.post(f"{url}/api/chat", json={"id": words[:4], "messages": [message]}, timeout=HANG_MS / 1000)
-            shown += screen.read_until(words[:4])
-    with opened_tab(browser, width=900, height=420, colors="dark") as tab:
-        tab.set_content(f"<body style='margin:0;background:#16181c'><pre>{ansi_as_html(shown.strip())}</pre></body>")
-        tab.add_style_tag(content="pre{margin:0;padding:24px;color:#e8eaed;font:14px/1.55 ui-monospace,monospace}")
-        tab.locator("pre").screenshot(path=path)
-
-
-_COLORS: Final = {"31": "#f28b82", "32": "#81c995", "33": "#fdd663", "34": "#8ab4f8", "35": "#d7aefb", "36": "#78d9ec"}
-_STYLES: Final = {"1": "font-weight:700", "2": "opacity:.65", **{code: f"color:{it}" for code, it in _COLORS.items()}}
-
-
-def ansi_as_html(text: str) -> str:
-    """Return a terminal's text with its colours as HTML."""
-    pieces: list[str] = []
-    styles: list[str] = []
-    for piece in re.split(r"(\x1b\[[\d;]*m)", text):
-        if codes := re.findall(r"^\x1b\[([\d;]*)m$", piece):
-            named = codes[0].split(";")
-            styles = [] if named in ([""], ["0"]) else [*styles, *(_STYLES[code] for code in named if code in _STYLES)]
-        else:
-            pieces.append(f'<span style="{";".join(styles)}">{html.escape(piece)}</span>')
-    return "".join(pieces)
 
 
 @contextmanager

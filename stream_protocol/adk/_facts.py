@@ -389,6 +389,18 @@ class EventFacts(NamedTuple):
         """True for a final response in the sense of ADK: the agent continues only after new input."""
         return self.event.is_final_response()
 
+    @property
+    def ends_task_turn(self) -> bool:
+        """True for a task agent's reply without calls. The agent then waits for the user's next message."""
+        _, branch, _ = self.speaker
+        by_task_agent = self.scope is not None and branch is not None and branch.rpartition("@")[2] == self.scope
+        return (
+            by_task_agent
+            and self.role == "model"
+            and self.is_final
+            and not any(isinstance(part, Call | Result | ProviderPart) for part in self.parts)
+        )
+
     def reports_a(self, *kinds: type[Report]) -> bool:
         """Return True if the event has a report of one of these kinds."""
         return bool(self.reports) and any(isinstance(report, kinds) for report in self.reports)

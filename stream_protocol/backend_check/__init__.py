@@ -13,5 +13,5 @@ Where to change what:
 
 from stream_protocol.backend_check._report import badge, failures, report
 from stream_protocol.backend_check._results import PROFILES, NoBackendError, Outcome, Result
-from stream_protocol.backend_check._run import run_checks
+from stream_protocol.backend_check._run import checks_of, run_checks
 from stream_protocol.backend_check._settings import Settings, SettingsError, read_settings

@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
 import httpx
@@ -39,24 +39,37 @@ async def run_checks(
     *,
     profiles: Collection[str] = PROFILES,
     versions: Sequence[AiSdkVersion] = AI_SDK_VERSIONS,
+    on_result: Callable[[Result], object] = lambda _: None,
 ) -> list[Result]:
     """Return a result for each check of the profiles. Raises ``NoBackendError`` if there is no chat endpoint at the
     URL.
+
+    ``on_result``: called with each result as soon as it is known. At the end the chats are deleted, also if the task is
+    cancelled.
     """
     settings = settings or Settings()
     slow = httpx.AsyncHTTPTransport(socket_options=[(socket.SOL_SOCKET, socket.SO_RCVBUF, SMALL_BUFFER)])
     async with _client(settings) as http, _client(settings, slow) as slow_http:
         backend = Backend(url, settings, http, slow_http, versions)
         await _require_backend(backend)
-        first, *others = [check for check in CHECKS if check.profile in profiles]
-        results = [await _run(first, backend)]
         free = asyncio.Semaphore(AT_A_TIME)
 
         async def run(check: Check) -> Result:
             async with free:
-                return await _run(check, backend)
+                result = await _run(check, backend)
+            on_result(result)
+            return result
 
-        return results + await asyncio.gather(*map(run, others))
+        first, *others = checks_of(profiles)
+        try:
+            return [await run(first), *await asyncio.gather(*map(run, others))]
+        finally:
+            await backend.delete_chats()
+
+
+def checks_of(profiles: Collection[str]) -> list[Check]:
+    """Return the checks of the profiles, in the order of the report."""
+    return [check for check in CHECKS if check.profile in profiles]
 
 
 def _client(settings: Settings, transport: httpx.AsyncBaseTransport | None = None) -> httpx.AsyncClient:
@@ -72,13 +85,30 @@ def _client(settings: Settings, transport: httpx.AsyncBaseTransport | None = Non
 async def _require_backend(backend: Backend) -> None:
     """Send a request without messages. Raises ``NoBackendError`` for a status that a chat endpoint does not return."""
     try:
-        status, _ = await backend.post_raw(b"{}")
+        async with backend.http.stream("POST", backend.url, content=b"{}", headers=backend.headers) as response:
+            status = response.status_code
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        raise NoBackendError(f"{backend.url}: cannot connect: {str(error) or type(error).__name__}") from None
+        raise NoBackendError(f"{backend.url}: {_reason(error, backend.settings.timeout)}") from None
     if status in MISSING:
         raise NoBackendError(f"{backend.url}: POST gets HTTP {status}: pass the URL of the chat endpoint as --url")
     if status in (401, 403):
         raise NoBackendError(f"{backend.url}: HTTP {status}: set a user's `headers` in the file of --prompts")
+
+
+def _reason(error: Exception, seconds: float) -> str:
+    """Return the reason why a request got no response."""
+    match error:
+        case httpx.ConnectTimeout():
+            return f"no connection within {seconds:g} seconds"
+        case httpx.TimeoutException():
+            return f"no response within {seconds:g} seconds"
+        case httpx.TooManyRedirects():
+            return "too many redirects"
+        case httpx.ReadError() | httpx.RemoteProtocolError():
+            return "the server closes the connection without a response"
+        case httpx.LocalProtocolError():
+            return f"the request cannot be sent: {error}"
+    return f"cannot connect: {str(error) or type(error).__name__}"
 
 
 async def _run(check: Check, backend: Backend) -> Result:

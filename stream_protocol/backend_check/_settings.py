@@ -1,11 +1,13 @@
 """Settings of a check: prompts, routes and headers. The defaults fit the servers of this package."""
 
+import json
 import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 Prompts = tuple[str, ...]
 """Prompts that are tried in turn. Empty if the server does not offer the feature."""
@@ -32,6 +34,7 @@ class Settings:
     file: Prompts = ("What is in the file that I attach?",)
     resume: str = "{url}/{id}/stream"
     stop: str = "{url}/{id}/stop"
+    delete: str = "{url}/{id}"
     headers: Mapping[str, str] = field(default_factory=dict)
     body: Mapping[str, Any] = field(default_factory=dict)
     timeout: float = 30.0
@@ -43,7 +46,7 @@ class Settings:
 
 
 PROMPTS: Final = ("text", "tool", "approval", "client_tool", "long", "error", "file")
-_ROUTES: Final = ("resume", "stop")
+_ROUTES: Final = ("resume", "stop", "delete")
 _TABLES: Final = ("headers", "body")
 
 
@@ -71,11 +74,13 @@ def _checked(path: str | Path, name: str, value: Any) -> Any:
             raise SettingsError(f"{path}: `{name}` must be a prompt, a list of prompts or false")
         return tuple(prompts)
     if name in _ROUTES:
-        if value is not False and not (isinstance(value, str) and value):
+        if value is not False and not _is_route(value):
             raise SettingsError(f"{path}: `{name}` must be a path such as /api/chat/{{id}}/{name}, or false")
         return value or ""
     if name in _TABLES and not isinstance(value, dict):
         raise SettingsError(f"{path}: `{name}` must be a table")
+    if name in ("body", "client_tool_output") and not _is_json(value):
+        raise SettingsError(f"{path}: `{name}` must have values of JSON, so no dates and no nan")
     if name == "headers" and not all(isinstance(each, str) and each.isascii() for each in value.values()):
         raise SettingsError(f"{path}: each value in `headers` must be a text of ASCII characters")
     if name == "timeout":
@@ -83,3 +88,18 @@ def _checked(path: str | Path, name: str, value: Any) -> Any:
         if not is_number or not 0 < value < math.inf:
             raise SettingsError(f"{path}: `timeout` must be a number of seconds above 0")
     return value
+
+
+def _is_route(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and urlsplit(value).path != ""
+    except ValueError:  # the host of an absolute URL is invalid
+        return False
+
+
+def _is_json(value: Any) -> bool:
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError):
+        return False
+    return True

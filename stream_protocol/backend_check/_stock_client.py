@@ -29,6 +29,9 @@ _EXCERPT: Final = 200
 _MAX_BYTES: Final = 64 * 2**20
 """Maximum bytes of a response. A longer response fails the check."""
 
+NO_ROUTE: Final = (405, 501)
+"""HTTP statuses of a server that deletes no chats. A 404 may also mean that there is no such chat."""
+
 SLOW_SECONDS: Final = 0.05
 """Seconds that a slow reader pauses after each piece."""
 
@@ -133,7 +136,8 @@ class ChatResponse:
         self._rest = complete[ends[-1].end() :]
         try:
             for chunk in parse_sse(complete[: ends[-1].end()]):
-                self.chunks.append(chunk)
+                if isinstance(cast("Any", chunk), dict) and isinstance(chunk.get("type"), str):
+                    self.chunks.append(chunk)
                 self._reducer.apply(chunk)
         except ClientStreamError as error:
             self.error = error
@@ -173,6 +177,8 @@ class Backend:
         """Features with a broken response that a check has reported."""
         self.working_prompts: dict[str, str] = {}
         """Feature -> the prompt that has led to it."""
+        self.chat_ids: list[str] = []
+        """Ids of the chats that the checks have begun."""
 
     def route(self, template: str, chat_id: str) -> str:
         """Return the URL of a route of one chat."""
@@ -190,6 +196,19 @@ class Backend:
         """Post any bytes. Returns the status and the beginning of the body."""
         async with self.http.stream("POST", self.url, content=content, headers=self.headers) as response:
             return response.status_code, await _beginning(response)
+
+    async def delete_chats(self) -> None:
+        """Delete the chats of all checks, if the server has a route for that. Errors are ignored."""
+        if not self.settings.delete:
+            return
+        for chat_id in self.chat_ids:
+            url = self.route(self.settings.delete, chat_id)
+            try:
+                response = await self.http.delete(url, headers=dict(self.settings.headers))
+            except httpx.HTTPError:
+                return
+            if response.status_code in NO_ROUTE:
+                return
 
     @property
     def headers(self) -> dict[str, str]:
@@ -216,6 +235,7 @@ class Chat:
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
         self.id = random_id()
+        backend.chat_ids.append(self.id)
         self.messages: list[UIMessage] = []
         self._responses = b""
         self._chunks_before = 0
@@ -326,10 +346,10 @@ class Chat:
         before, self._chunks_before = self._chunks_before, self._chunks_before + len(response.chunks)
         try:
             findings = [*check_stream(io.BytesIO(self._responses), versions=self.backend.versions)]
-        except UnreadableError as error:
-            raise BrokenError(
-                f"The response is not a stream: {error}.", source="'Check a stream' in the docs"
-            ) from None
+        except UnreadableError:
+            kind = response.headers.get("content-type", "without a content type")
+            text = f"The response is not a stream ({kind}): {_excerpt(response.body)}"
+            raise BrokenError(text, source="'Check a stream' in the docs") from None
         new = [each for each in findings if (each.chunk > before or not before) and self._counts(each.rule)]
         if new:
             raise StreamRuleError(new[0].rule, {each.rule for each in new}, *_described(new[0], response, before))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
@@ -18,13 +19,14 @@ from stream_protocol.backend_check import (
     Settings,
     SettingsError,
     badge,
+    checks_of,
     failures,
     read_settings,
     report,
     run_checks,
 )
 from stream_protocol.cli._output import print_at_once, progress
-from stream_protocol.cli._program import refuse
+from stream_protocol.cli._program import INTERRUPTED, refuse, warn
 from stream_protocol.wire import printable, short_json
 
 if TYPE_CHECKING:
@@ -43,16 +45,32 @@ def check_backend(
     Returns True if no check is broken, and the server offers all checks of the profiles in ``claimed``.
     """
     _check_url(url)
+    checks = checks_of(claimed or PROFILES)
+    known: list[Result] = []
+    is_interrupted = False
+
+    def current() -> str:
+        last = known[-1].check if known else checks[0]
+        return f"Checking {len(known)} of {len(checks)}, {last.profile}: {last.name}"
+
     try:
         settings = Settings() if prompts is None else read_settings(prompts)
-        with progress(f"Checking {url}"):
-            results = asyncio.run(run_checks(url, settings, profiles=claimed or PROFILES, versions=versions))
+        with progress(current):
+            asyncio.run(
+                run_checks(url, settings, profiles=claimed or PROFILES, versions=versions, on_result=known.append)
+            )
     except (SettingsError, NoBackendError) as error:
         refuse(str(error))
-    if as_json:
+    except KeyboardInterrupt:
+        is_interrupted = True
+    results = sorted(known, key=lambda each: checks.index(each.check))
+    if as_json and not is_interrupted:
         print_at_once([json.dumps(report(url, results, versions, claimed), indent=2) + "\n"])
-    else:
+    elif results and not as_json:
         print_at_once(f"{line}\n" for line in _grid(url, results, versions, claimed))
+    if is_interrupted:
+        warn(f"Interrupted: {len(known)} of {len(checks)} checks have ended.")
+        sys.exit(INTERRUPTED)
     return not failures(results, claimed)
 
 

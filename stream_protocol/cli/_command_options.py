@@ -1,6 +1,7 @@
 """Parameter types and checks that several commands of ``adk-ui-stream`` share."""
 
 import math
+import socket
 from collections.abc import Container, Iterator
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -8,6 +9,7 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
+from stream_protocol._listener import MAX_PORT, AddressError, bind_socket
 from stream_protocol._origins import check_origins
 from stream_protocol.cli._program import refuse
 from stream_protocol.wire import AiSdkOption, AiSdkVersion, StreamProtocolError, check_header_name, client_version
@@ -55,6 +57,12 @@ class PathText(TextParam):
         """Return one item that tells the shell to complete paths."""
         return [CompletionItem(incomplete, type=self._kind)]
 
+
+PROBE_SECONDS: Final = 0.2
+"""Seconds in which a server on this machine accepts a connection."""
+
+_ANY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - an address to connect to
+"""Address that accepts all machines -> an address that reaches this machine."""
 
 FILE: Final = PathText("file")
 FOLDER: Final = PathText("dir")
@@ -148,6 +156,39 @@ class Seconds(click.FloatRange):
         if math.isnan(seconds):
             self.fail(f"{value!r} is not a number of seconds", param, ctx)
         return seconds
+
+
+class Port(click.IntRange):
+    """Port to listen on. 0 means a free port."""
+
+    name = "port"
+
+    def __init__(self) -> None:
+        super().__init__(0, MAX_PORT)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number. Raises ``click.BadParameter`` for a value that is not a port."""
+        try:
+            return int(super().convert(value, param, ctx))
+        except click.BadParameter:
+            self.fail(f"{value!r} is not a port: use a number from 0 to {MAX_PORT}", param, ctx)
+
+
+def require_free_port(host: str, port: int) -> None:
+    """End the command with exit code 2 if another server listens there. Commands call this before they load ADK."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.settimeout(PROBE_SECONDS)
+        try:
+            is_free = port == 0 or probe.connect_ex((_ANY_ADDRESS.get(host, host), port)) != 0
+        except OSError:  # an unknown host: the server reports it
+            is_free = True
+    if is_free:
+        return
+    try:
+        bind_socket(host, port).close()
+    except AddressError as error:
+        refuse(str(error))
 
 
 def refuse_combination(option: str, allowed: Container[str]) -> None:

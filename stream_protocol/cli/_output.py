@@ -85,10 +85,11 @@ def _write(number: int, data: bytes) -> None:
 
 
 @contextmanager
-def progress(doing: str) -> Iterator[None]:
+def progress(doing: str | Callable[[], str]) -> Iterator[None]:
     """Show the current work and its seconds on stderr, if that is a terminal and the work takes more than a second.
 
-    ``doing``: such as ``Checking big.sse``. At the end the line is cleared.
+    ``doing``: such as ``Checking big.sse``, or a function that returns the current text. At the end the line is
+    cleared.
     """
     if not sys.stderr.isatty():
         yield
@@ -103,11 +104,12 @@ def progress(doing: str) -> Iterator[None]:
         thread.join()
 
 
-def _show_progress(doing: str, ended: threading.Event) -> None:
+def _show_progress(doing: str | Callable[[], str], ended: threading.Event) -> None:
     began = time.monotonic()
     line = ""
     while not ended.wait(SECONDS_BETWEEN):
         seconds = f" … {time.monotonic() - began:.0f} s"
-        line = doing[: shutil.get_terminal_size().columns - len(seconds) - 1] + seconds
-        click.echo(f"\r{line}", err=True, nl=False)
+        text = doing if isinstance(doing, str) else doing()
+        shown, line = len(line), text[: shutil.get_terminal_size().columns - len(seconds) - 1] + seconds
+        click.echo(f"\r{line:{shown}}", err=True, nl=False)
     click.echo(f"\r{'':{len(line)}}\r", err=True, nl=False)

@@ -18,6 +18,7 @@ from stream_protocol.cli._command_options import (
     HeaderName,
     Origin,
     Pace,
+    Port,
     Seconds,
 )
 from stream_protocol.cli._program import refuse
@@ -72,7 +73,7 @@ class ServeOptions:
     port: int = _option(
         common=True,
         beside_replay=True,
-        type=click.IntRange(0, 65535),
+        type=Port(),
         metavar="PORT",
         default=8000,
         show_default=True,

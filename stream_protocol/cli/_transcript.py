@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 
@@ -12,7 +14,12 @@ from stream_protocol.cli._program import glyph
 from stream_protocol.wire import AnyChunk, UIMessage, is_tool_part, json_value, printable
 
 _VALUE_LENGTH: Final = 160
-"""Maximum characters of a tool's input or output."""
+"""Maximum characters of a tool's input or output, unless stdout is a terminal: there it stays on its line."""
+
+_SHORTEST: Final = 20
+"""Characters of a value that a narrow terminal shows."""
+
+_RESET: Final = "\x1b[0m"
 
 _USER: Final = "You"
 
@@ -57,7 +64,8 @@ class Transcript:
             case "tool-input-available" | "tool-input-error":
                 name = self._calls[fields["toolCallId"]] = printable(fields["toolName"])
                 called = click.style(f"{glyph(chr(0x25CF), '*')} {name}", fg="cyan")
-                line = self._line(f"{called} {_dim(_short(fields.get('input')))}") + self._error(fields)
+                value = _short(fields.get("input"), before=f"  * {name} ")
+                line = self._line(f"{called} {_dim(value)}") + self._error(fields)
                 self._last_call = fields["toolCallId"]
                 return line
             case "tool-approval-request":
@@ -78,9 +86,11 @@ class Transcript:
 
     def end(self) -> str:
         """Return the line end after an unfinished line, at the end of a response."""
-        ending = "\n" if self._open is not None else ""
+        if self._open is None:
+            return ""
+        kind, _ = self._open
         self._open = None
-        return ending
+        return f"{_RESET if kind == 'reasoning' else ''}\n"
 
     def _approvals(self, message: UIMessage) -> str:
         answered = [part for part in message["parts"] if is_tool_part(part) and part["state"] == "approval-responded"]
@@ -93,7 +103,8 @@ class Transcript:
 
     def _output(self, fields: Mapping[str, Any]) -> str:
         name = "" if self._last_call == fields["toolCallId"] else f"{self._name(fields)} "
-        return self._line(_dim(f"  {name}{_arrow()} {_short(fields['output'])}"))
+        label = f"  {name}{_arrow()} "
+        return self._line(_dim(label + _short(fields["output"], before=f"  {label}")))
 
     def _name(self, fields: Mapping[str, Any]) -> str:
         return self._calls.get(fields["toolCallId"], "the call")
@@ -110,8 +121,8 @@ class Transcript:
         self._open = (kind, fields["id"])
         heading = self._heading(self.agent) if begins else ""
         text = "\n  ".join(map(printable, fields["delta"].split("\n")))
-        if kind == "reasoning":
-            text = _dim(f"Thinking: {text}" if begins else text)
+        if kind == "reasoning" and begins:
+            text = click.style(f"Thinking: {text}", dim=True, reset=False)  # `end` resets it
         return f"{ending}{heading}{'  ' if begins else ''}{text}"
 
     def _line(self, text: str) -> str:
@@ -140,9 +151,14 @@ def _arrow() -> str:
     return glyph("\N{RIGHTWARDS ARROW}", "->")
 
 
-def _short(value: Any) -> str:
-    """Return a value as JSON on one line, or a text unchanged. Long values are truncated."""
+def _short(value: Any, *, before: str) -> str:
+    """Return a value as JSON on one line, or a text unchanged. Long values are truncated.
+
+    ``before``: the text before the value on its line.
+    """
+    columns = shutil.get_terminal_size().columns - len(before) - 1
+    length = max(columns, _SHORTEST) if sys.stdout.isatty() else _VALUE_LENGTH
     if isinstance(value, Mapping) and set(value) == {"result"}:
         value = value["result"]
     text = printable(value if isinstance(value, str) else orjson.dumps(json_value(value, lossy=True)).decode())
-    return text if len(text) <= _VALUE_LENGTH else text[:_VALUE_LENGTH] + glyph("\N{HORIZONTAL ELLIPSIS}", "...")
+    return text if len(text) <= length else text[:length] + glyph("\N{HORIZONTAL ELLIPSIS}", "...")

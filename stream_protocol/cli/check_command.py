@@ -70,6 +70,7 @@ def check(
 
     Or check a running server with --url. The command then sends the requests that clients send: see 'Check a backend'
     in the docs. Each check of a server sends about a hundred requests, and model calls cost money.
+    Afterwards the command deletes its chats, if the server has a route for that. Ctrl+C prints the results so far.
     """
     if url is None and not files:
         raise click.UsageError("Nothing to check: pass FILE or --url.")
@@ -89,6 +90,11 @@ def check(
         raise click.UsageError("--prompts, --profile and --json need --url: they cannot be combined with FILE.")
     if session is not None and len(files) > 1:
         raise click.UsageError("--session needs one FILE.")
+    for file in files:
+        if file.startswith(("http://", "https://")):
+            raise click.UsageError(
+                f"{file} is not a file. To check a running server: adk-ui-stream check --url {file}."
+            )
     _check_files(files, session=session, ai_sdk=ai_sdk)
 
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import click
 
+from stream_protocol.cli._command_options import require_free_port
 from stream_protocol.cli._output import progress
 from stream_protocol.cli._program import DocumentedCommand
 from stream_protocol.cli._serve_options import command_line_options, default_options
@@ -33,6 +34,7 @@ def demo(**command_line: Any) -> None:
     """
     began = monotonic()
     options = default_options(inspect=True, show_errors=True, **command_line)
+    require_free_port(options.host, options.port)
     with progress("Loading ADK"):
         from stream_protocol.cli._serve_agent import AgentServer, bound_socket
         from stream_protocol.demo import SUGGESTIONS, demo_agent

@@ -73,11 +73,21 @@ def init(name: str, *, page: Literal["next", "none"]) -> None:
     except OSError as error:
         refuse(f"cannot write {name}: {error.strerror or error}")
     parts = ["an agent", "its server", "a test with a recording", *(["a Next.js page"] if page == "next" else [])]
-    commands = [f"cd {name}", "pip install -r requirements.txt", "pytest", f"adk-ui-stream serve {package} --open"]
+    commands = {
+        f"cd {name}": "",
+        "python -m venv .venv": "an environment of its own; skip both lines if you have one",
+        ". .venv/bin/activate": "",
+        "pip install -r requirements.txt": "",
+        "pytest": "the test replays a recorded chat",
+        f"adk-ui-stream serve {package} --open": "chat at http://127.0.0.1:8000",
+    }
     if page == "next":
-        commands.append("cd page && npm ci && npm run dev  # the page, in another terminal: http://localhost:3000")
+        commands["cd page && npm ci && npm run dev"] = "in another terminal: http://localhost:3000"
+    width = max(map(len, commands))
     click.echo(f"Created {name}: {', '.join(parts)}. See its README.md, and run:\n")
-    click.echo("\n".join(click.style(f"  {command}", bold=True) for command in commands))
+    for command, comment in commands.items():
+        note = f"{'':{width - len(command)}}  {click.style(f'# {comment}', dim=True)}" if comment else ""
+        click.echo(f"  {click.style(command, bold=True)}{note}")
 
 
 def _package(folder: Path) -> str:

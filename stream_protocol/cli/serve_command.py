@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import click
 
-from stream_protocol.cli._command_options import FOLDER, refuse_combination, require_option
+from stream_protocol.cli._command_options import FOLDER, refuse_combination, require_free_port, require_option
 from stream_protocol.cli._output import progress
 from stream_protocol.cli._program import DocumentedCommand, refuse
 from stream_protocol.cli._serve_options import (
@@ -52,15 +52,21 @@ def serve(context: click.Context, /, target: str | None, **command_line: Any) ->
     """
     began = monotonic()
     options = read_options(context, command_line)
-    if options.recordings is not None and target is None:
+    if target is None:
+        if options.recordings is None:
+            refuse(
+                "`serve` needs the folder of an agent, or --replay. Try: adk-ui-stream serve my_agent. "
+                "Without an agent: adk-ui-stream demo"
+            )
         from stream_protocol.cli._serve_recordings import serve_recordings
 
         refuse_combination("--replay", BESIDE_REPLAY)
         serve_recordings(options.recordings, options, began=began)
         return
-    if target is None or options.recordings is not None:
-        refuse("`serve` needs a TARGET or --replay, not both")
+    if options.recordings is not None:
+        refuse(f"{target} and --replay cannot be combined: serve either the agent or the recordings")
     _check(options)
+    require_free_port(options.host, options.port)
     if options.reload or options.workers > 1:
         from stream_protocol.cli._workers import prepare_processes
 

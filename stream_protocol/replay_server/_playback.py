@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from stream_protocol.recording import RecordedTurn, end_as_recorded
-from stream_protocol.stream import RUN_STOPPED_TEXT, ConverterOptions, Settings, chunk_conversion
-from stream_protocol.wire import SSE_DONE, AiSdkVersion, AnyChunk, ChunkSink, encode_sse
+from stream_protocol.stream import ConverterOptions, Settings, chunk_conversion
+from stream_protocol.wire import RUN_STOPPED_TEXT, SSE_DONE, AiSdkVersion, AnyChunk, ChunkSink, encode_sse
 from stream_protocol.wire.client import close_stream, is_sent_again
 
 HELD: Final = 0.0

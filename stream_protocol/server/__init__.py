@@ -3,6 +3,7 @@
 Where to change what:
 
 - ``_uvicorn_server``: start and shutdown of the server.
+- ``stream_protocol._listener``: the socket of a server.
 - ``_limited_http``: slow clients, connections, open files.
 - ``_strict_connection``: limits for headers and chunks of a request.
 - ``_allowed_hosts``: host names, and the warning for servers that other machines reach.
@@ -11,13 +12,12 @@ Where to change what:
 - ``_gc``: garbage collection, which must skip the objects that live until the process ends.
 """
 
+from stream_protocol._listener import AddressError, bind_socket
 from stream_protocol.server._allowed_hosts import exposure_warning, only_allowed_hosts
 from stream_protocol.server._gc import tune_gc
 from stream_protocol.server._limited_http import ServerLimits
 from stream_protocol.server._terminal_log import log_to_terminal
 from stream_protocol.server._uvicorn_server import (
-    AddressError,
-    bind_socket,
     ending_with_terminal as ending_with_terminal,
     run_server,
 )

@@ -18,24 +18,19 @@ from typing import Any, Final, Protocol
 import uvicorn
 from starlette.types import ASGIApp
 
+from stream_protocol._listener import WAITING_CONNECTIONS
 from stream_protocol.server._allowed_hosts import check_listener
 from stream_protocol.server._limited_http import ServerLimits, limited_http
 from stream_protocol.serving.base import WARNING_SECONDS, RareWarning
 from stream_protocol.wire import (
     check_callable,
-    check_count,
     check_instance,
     check_interface,
     check_seconds,
-    check_text,
 )
 
 if sys.platform != "win32":
     import resource
-
-WAITING_CONNECTIONS = 2048
-"""Connections that may wait to be accepted: uvicorn's default. A further connection is dropped, and its client tries
-again after 1, 3 and 7 seconds."""
 
 ACCEPTED_AT_ONCE = 32
 """Connections that asyncio accepts at once: a third of its default."""
@@ -43,11 +38,6 @@ ACCEPTED_AT_ONCE = 32
 BEING_REFUSED = 3 * ACCEPTED_AT_ONCE
 """Connections above the limit that may be open for a moment. Each is refused two iterations of the event loop after it
 was accepted."""
-
-MAX_PORT = 65535
-
-PORTS_TRIED = 20
-"""The number of ports that are tried after a port in use."""
 
 OTHER_FILES = 50
 """Files that the process opens in addition to its connections: stores, connections to Redis and to models."""
@@ -192,36 +182,6 @@ class RareRecords(logging.Filter):
         if is_due:
             self._not_before[record.msg] = record.created + WARNING_SECONDS
         return is_due
-
-
-class AddressError(OSError):
-    """The server cannot listen on the address. ``str(error)`` is one line with the reason."""
-
-
-def bind_socket(host: str, port: int) -> socket.socket:
-    """Returns a listening socket; port 0 selects a free port. Raises ``AddressError``."""
-    check_text("host", host, empty=False, expected="an address or a host name")
-    check_count("port", port, minimum=0, maximum=MAX_PORT)
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        listener = socket.create_server((host, port), family=family, backlog=WAITING_CONNECTIONS)
-    except OSError as error:
-        reason = (error.strerror or str(error)).partition(" (")[0]  # Python appends the address again
-        free = _free_port(host, port, family) if error.errno == errno.EADDRINUSE else None
-        offer = f"; --port {free} is free" if free is not None else ""
-        raise AddressError(f"cannot listen on {host}:{port}: {reason}{offer}") from error
-    # Accepted connections inherit TCP_NODELAY. asyncio does not set it here, because this socket does not name its
-    # protocol. Without it, each later chunk waits some 40 ms until the client has acknowledged the chunk before it.
-    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return listener
-
-
-def _free_port(host: str, port: int, family: socket.AddressFamily) -> int | None:
-    """Return one of the next ports that is free; ``None`` if all of them are in use."""
-    for other in range(port + 1, min(port + PORTS_TRIED, MAX_PORT) + 1):
-        with suppress(OSError), socket.create_server((host, other), family=family):
-            return other
-    return None
 
 
 def server_address(listener: socket.socket) -> str:

@@ -47,7 +47,7 @@ from stream_protocol.serving.http import (
 )
 from stream_protocol.serving.requests import ServiceOptions, StoredChat
 from stream_protocol.serving.run_logs import LogBounds, MemoryRunLog
-from stream_protocol.serving.runs import OnFinish, Outcome
+from stream_protocol.serving.runs import OnFinish, Outcome, run_events
 from stream_protocol.serving.telemetry import ChatIdFilter
 from stream_protocol.session import FilePolicy, MessageVersions, PageContext, SharedState
 from stream_protocol.stream import RunLimitError
@@ -100,6 +100,7 @@ __all__ = [
     "local_user",
     "plain_text_errors",
     "response_body",
+    "run_events",
     "task_agent_tools",
 ]
 

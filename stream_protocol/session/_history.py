@@ -27,8 +27,8 @@ def session_to_messages(
     """Return the messages of a chat, with the same ids and parts that a live client received.
 
     ``session``: an ADK session, or a dictionary with ``events`` from Agent Engine or ADK's API server. ``options``: the
-    converter's options with which the chat is served. Delegations to task-mode agents are hidden, as in
-    ``ChatService``. ``running``: True while the newest response is still running; its calls then stay open.
+    converter's options with which the chat is served. Flat delegations to task-mode agents are hidden, as
+    in ``ChatService``. ``running``: True while the newest response is still running; its calls then stay open.
 
     User messages have their client's ids, or else the ids of their events.
     """

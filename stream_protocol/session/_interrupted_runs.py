@@ -23,7 +23,8 @@ from stream_protocol.session.transcript import (
     Turn,
     update_metadata,
 )
-from stream_protocol.stream import RUN_FAILED_TEXT, RUN_STOPPED_TEXT, TOOL_FAILED_TEXT, Ending
+from stream_protocol.stream import RUN_FAILED_TEXT, TOOL_FAILED_TEXT, Ending
+from stream_protocol.wire import RUN_STOPPED_TEXT
 
 RUN_FAILED_CODE: Final = "RUN_FAILED"
 """``error_code`` of events appended after an error. After an abort or a timeout they have ADK's code ``ABORTED``, which

@@ -87,7 +87,7 @@ class RunOutput:
                 stream,
                 stream.newest.event,
                 before=next((shown for shown in self._shown[stream.begin :] if shown in stored_ids), None),
-                for_model=stream.ended or stream.newest.speaker not in hidden_speakers,
+                for_model=not stream.is_nested and (stream.ended or stream.newest.speaker not in hidden_speakers),
             )
             for stream in self._unconfirmed
             if stream.newest is not None

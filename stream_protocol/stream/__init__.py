@@ -29,7 +29,7 @@ Where to change what:
 - ``_options``: options of the converter.
 """
 
-from stream_protocol.stream._conversion import RUN_FAILED_TEXT, RUN_STOPPED_TEXT, Conversion, Ending
+from stream_protocol.stream._conversion import RUN_FAILED_TEXT, Conversion, Ending
 from stream_protocol.stream._converter import StreamProtocolConverter, call_ids, chunk_conversion, sse_conversion
 from stream_protocol.stream._data_parts import DATA_WIDGET_PROVIDER, PROGRESS_PART
 from stream_protocol.stream._endings import DEFAULT_ERROR_TEXT, AgentRunError, RunLimitError
@@ -39,7 +39,7 @@ from stream_protocol.stream._options import (
     CONTROL_TOOLS,
     ConverterOptions,
     Settings,
-    hide_tools,
+    hide_task_agents,
     options_from_json,
     options_to_json,
 )

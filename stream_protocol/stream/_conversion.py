@@ -11,7 +11,7 @@ from stream_protocol.stream._endings import AgentRunError
 from stream_protocol.stream._event_writer import EventWriter
 from stream_protocol.stream._options import Settings
 from stream_protocol.stream._unconfirmed import UnconfirmedStream
-from stream_protocol.wire import AnyChunk, ChunkSink, Sink, StreamProtocolError, json_value
+from stream_protocol.wire import RUN_STOPPED_TEXT, AnyChunk, ChunkSink, Sink, StreamProtocolError, json_value
 
 if TYPE_CHECKING:
     from stream_protocol.adk import EventOrDict
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 NO_RESULT_TEXT = "The tool gave no result."
 RUN_FAILED_TEXT = "The run failed before the tool finished."
-RUN_STOPPED_TEXT = "The run was stopped before the tool finished."
 
 Ending = Literal["finish", "error", "timeout", "abort"]
 """The ending of a response. ``timeout`` is an ``error`` that also ended the calls that waited for an answer."""

@@ -190,12 +190,20 @@ class EventWriter(Generic[T]):
     def _add_inner(self, facts: EventFacts, nesting: ToolCall) -> None:
         """Process an event that happened inside a call, whose output shows it.
 
-        The message itself shows only requests to the user: the client's helpers send answers only for parts of the
-        message.
+        The message itself shows only what asks the user: calls, because the client's helpers send answers only for
+        parts of the message, and a task agent's text, which the user's next message answers.
         """
         calls = [] if facts.is_fragment else facts.calls
         self.responses.add_inner(nesting, facts, asks=any(call.kind is not None for call in calls))
         if facts.is_fragment:
+            self._keep_inner(facts)
+            return
+        if facts.parts:  # they repeat the fragments
+            self.authors.get(facts.speaker).streamed.take_kept()
+        if facts.ends_task_turn:
+            self.responses.end_task(nesting)
+            visible = (part for part in facts.parts if not (isinstance(part, Text) and part.is_thought))
+            self._add_complete(read_complete(facts._replace(parts=(*visible,))), self._change_speaker(facts))
             return
         speaker = self.authors.get(facts.speaker)
         call_ids = {call.id for call in calls}
@@ -207,6 +215,15 @@ class EventWriter(Generic[T]):
                     self.responses.add_response(facts, part)
         self.summary.add(facts, has_content=bool(facts.parts), any_shown=self.steps.response_has_content)
         speaker.end_response()
+
+    def _keep_inner(self, facts: EventFacts) -> None:
+        """Store the fragment until a complete event confirms it, if the response needs it when the run ends."""
+        streamed = self.authors.get(facts.speaker).streamed
+        if streamed.kept is not None:
+            streamed.kept.note(facts, len(self.authors.complete_ids))
+            streamed.kept.is_nested = True
+            for part in facts.parts:
+                streamed.keep(part)
 
     def _change_speaker(self, facts: EventFacts) -> AuthorStream:
         """Return the author of the event, which becomes the current author."""

@@ -111,6 +111,7 @@ class FunctionResponses:
         elif facts.failure is not None and facts.failure.code == ABORTED:
             # ADK closed the call because the run was stopped. The end of the response writes the error of all calls.
             if call is not None and call.is_open:
+                self.inner_agents.note_stopped(call, result.nested)
                 call.stop_waiting()
         elif call is not None and not answered.is_approval:
             self._add_to_call(facts, call, result, waits=answered.is_placeholder)
@@ -128,6 +129,8 @@ class FunctionResponses:
 
     def _add_to_call(self, facts: EventFacts, call: ToolCall, result: Result, *, waits: bool) -> None:
         failed = failure_text(result.value) is not None
+        if self.inner_agents.has_ended(call):
+            return
         if waits and result.waits_for is CallKind.APPROVAL:
             # A placeholder. With an error, ADK asks and the tool has not run. Without one, the tool itself asks.
             if not failed:
@@ -205,6 +208,14 @@ class FunctionResponses:
         if (interim := self.inner_agents.add(call, facts, asks=asks)) is not None:
             self._add_interim(call, interim)
 
+    def end_task(self, call: ToolCall) -> None:
+        """Write the output of a call whose task agent has asked the user.
+
+        The agent continues in the next message, and its result comes in that message or later.
+        """
+        self._steps.add_output(call)
+        call.answer(self.inner_agents.end_task(call))
+
     def add_delegation(self, event: "Event") -> None:
         """Write an interim output for a call if the event is of an agent that works for it. Then the call delays no
         step.
@@ -258,10 +269,14 @@ class FunctionResponses:
             has_failed = call in raised or call in reported
             if has_failed:
                 failed.append(call.id)
-            if call.is_shown:
-                self._fail(call, TOOL_FAILED_TEXT if has_failed else error_text)
-            else:
+            message = None if has_failed else self.inner_agents.stopped(call, run_failed=not closes_pending)
+            if not call.is_shown:
                 call.end_silently()
+            elif message is not None:
+                self._steps.add_output(call)
+                call.answer(message)
+            else:
+                self._fail(call, TOOL_FAILED_TEXT if has_failed else error_text)
         self.failed += tuple(failed)
 
     def forget_failures(self) -> None:

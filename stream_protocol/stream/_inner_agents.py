@@ -1,6 +1,6 @@
 """Show agents that run inside tool calls: find the call of an event, and write the agent's message as its output."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from stream_protocol.adk import USER, EventFacts, NestedEvent, NestedEvents, outer_calls
@@ -13,7 +13,7 @@ from stream_protocol.wire import Sink
 class InnerAgents:
     """The agents that run inside tool calls, with their messages so far."""
 
-    __slots__ = ("_begin_nested", "_nested", "_registry", "_settings", "_shows", "_sink")
+    __slots__ = ("_begin_nested", "_nested", "_registry", "_settings", "_shows", "_sink", "_stopped", "_tasks")
 
     def __init__(
         self,
@@ -30,25 +30,31 @@ class InnerAgents:
         self._begin_nested = begin_nested
         self._nested: dict[ToolCall, NestedMessage] = {}
         """The messages of the agents that currently run inside calls."""
+        self._tasks: set[ToolCall] = set()
+        """The calls that run task agents."""
+        self._stopped: set[ToolCall] = set()
+        """The calls that ADK has closed because the run was stopped."""
         self._shows = True
         """False while nobody reads the response. Then preliminary outputs of these agents are not written."""
 
     def nesting_call(self, facts: EventFacts) -> ToolCall | None:
         """Return the call inside which an event of the same session happened, by its branch; ``None`` if there is none.
 
-        Events of a task-mode agent are not inside a call: it talks to the user, in messages after the call's message. A
-        workflow that is a tool is not an agent, so its events do not count as inside its call. The events of such a
-        workflow are recognised by their node path, which also has the call's name.
+        A workflow that is a tool is not an agent, so its events do not count as inside its call. They are recognised by
+        their node path, which also has the call's name. The path of a task agent has this name, too, but only a task
+        agent's events have the call's id as their scope.
+
+        After a task agent has asked the user, its events are no longer inside its call. It then talks to the user.
         """
         author, branch, path = facts.speaker
-        if branch is None or "@" not in branch or facts.scope is not None:
+        if branch is None or "@" not in branch:
             return None
         says_something = facts.role not in (None, USER) or facts.calls or facts.results or facts.failure is not None
         for outer in outer_calls(branch):
             name = outer.name
-            if f"{name}@{outer.id}" in path.split("/"):
-                continue
             call = self._registry.find(outer)
+            if f"{name}@{outer.id}" in path.split("/") and facts.scope != outer.id and call not in self._nested:
+                continue
             if call is None or call.name != name or not call.is_shown or self._settings.nested_agents(name) == "flat":
                 continue
             if call in self._nested or (says_something and author != USER):
@@ -72,6 +78,10 @@ class InnerAgents:
 
         ``asks``: the event asks the user. Then the call has to wait, and its interim output is returned.
         """
+        if any(
+            outer.id == facts.scope and self._registry.find(outer) is call for outer in outer_calls(facts.speaker[1])
+        ):
+            self._tasks.add(call)
         if not self._settings.nests(call.name):
             return {"agent": call.name} if asks else None
         if call not in self._nested:
@@ -83,6 +93,44 @@ class InnerAgents:
         self._show(call)
         return None
 
+    def end_task(self, call: ToolCall) -> Any:
+        """Return the output of a call whose task agent has asked the user: the message so far, without a result."""
+        if not self._settings.nests(call.name):
+            return {"agent": call.name}
+        return self._whole(call, self._nested[call]).ended()
+
+    def has_ended(self, call: ToolCall) -> bool:
+        """Return True if the output of the call is final although a result may come: see ``end_task``.
+
+        A live client refuses outputs for calls of earlier messages. So the history leaves the result out, too.
+        """
+        return call in self._tasks and call.state is CallState.ANSWERED
+
+    def stopped(self, call: ToolCall, *, run_failed: bool) -> Any:
+        """Return the output of a call that ends without a result: its agent's message so far.
+
+        Return ``None`` if nothing of the agent was shown. ``run_failed``: the run ended with an error. Then the call
+        ends with an error, too, unless ADK has closed it before.
+        """
+        message = self._nested.get(call)
+        if message is None or not self._settings.nests(call.name):
+            return None
+        if run_failed and call not in self._stopped:
+            return None
+        return self._nested.pop(call).ended({"stopped": True})
+
+    def note_stopped(self, call: ToolCall, kept: NestedEvents | None) -> None:
+        """Note that ADK has closed the call because the run was stopped.
+
+        ``kept``: the agent's stored events. They become its message, unless the agent was shown live.
+        """
+        self._stopped.add(call)
+        if kept is None or call in self._nested or not self._settings.nests(call.name):
+            return
+        self._nested[call] = self._begin_message(call)
+        for event in kept.events:
+            self._nested[call].add(event)
+
     def show(self, *, shows: bool) -> None:
         """Switch preliminary outputs of nested agents on or off.
 
@@ -90,7 +138,8 @@ class InnerAgents:
         """
         began, self._shows = shows and not self._shows, shows
         for call in self._nested if began else ():
-            self._show(call)
+            if call.state is not CallState.ANSWERED:
+                self._show(call)
 
     def _show(self, call: ToolCall) -> None:
         if not self._shows:
@@ -111,12 +160,20 @@ class InnerAgents:
         equals the message in a history.
         """
         message = self._nested.pop(call, None)
+        if not self._settings.nests(call.name) or (message is None and kept is None):
+            return output
+        omitted = kept.omitted if kept is not None else 0
+        return self._whole(call, message, kept).ended({"result": output}, omitted=omitted)
+
+    def _whole(self, call: ToolCall, message: NestedMessage | None, kept: NestedEvents | None = None) -> NestedMessage:
+        """Return the message to end: from the stored events if there are any, else the message so far."""
+        whole = self._begin_message(call)
         if message is not None and message.stored is not None:
-            kept = NestedEvents(message.stored, 0) if message.stored else None
-            message = None
-        if kept is None or not self._settings.nests(call.name):
-            return output if message is None else message.final(output)
-        message = self._begin_message(call)
-        for event in kept.events:
-            message.add(event)
-        return message.final(output, omitted=kept.omitted)
+            events: Sequence[Any] = message.stored
+        elif kept is not None:
+            events = kept.events
+        else:
+            return message or whole
+        for event in events:
+            whole.add(event)
+        return whole

@@ -5,7 +5,7 @@ for sub-agents of the AI SDK. While the agent runs, preliminary outputs have the
 the whole message and the tool's result.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -109,15 +109,16 @@ class NestedMessage:
         self._has_begun_part = False
         return json_value(self._reducer.message)
 
-    def final(self, result: Any, *, omitted: int = 0) -> Any:
-        """End the message, and return it with the tool's result. ``omitted``: the number of events that were not
+    def ended(self, added: Mapping[str, Any] | None = None, *, omitted: int = 0) -> Any:
+        """End the message, and return it with this metadata. ``omitted``: the number of events that were not
         stored."""
         self._read()
         self._conversion.end_nested(UNANSWERABLE_TEXT)
         self._apply(self._conversion.take())
         message = json_value(self._reducer.message)
-        own = {"omittedEvents": omitted, "result": result} if omitted else {"result": result}
-        return {**message, "metadata": {**message.get("metadata", {}), **own}}
+        own = {**({"omittedEvents": omitted} if omitted else {}), **(added or {})}
+        metadata = {**message.get("metadata", {}), **own}
+        return {**message, "metadata": metadata} if metadata else message
 
     def _read(self) -> None:
         unread, self._unread = self._unread, []

@@ -62,9 +62,10 @@ class ConverterOptions(TypedDict, total=False):
     By default, only ADK's control tools are hidden. They are always hidden. If a hidden tool requests an approval, the
     request and its call are sent.
 
-    Calls that delegate to a task-mode agent are hidden by ``ChatService``, in histories and in recordings. If you use
-    the converter alone, name the tools of these calls here. ``stream_protocol.serving.task_agent_tools(agent)`` returns
-    their names. If you do not name a tool, its calls are sent with the preliminary output ``{"agent": NAME}``.
+    Calls that delegate to a task-mode agent with ``nested_agents="flat"`` are hidden by ``ChatService``, in histories
+    and in recordings. If you use the converter alone, name the tools of these calls here.
+    ``stream_protocol.serving.task_agent_tools(agent)`` returns their names. If you do not name a tool, its calls are
+    sent with the preliminary output ``{"agent": NAME}``.
     """
     nested_agents: NestedAgents | Mapping[str, NestedAgents]
     """Display of an agent that is called as a tool: in its call (``"nested"``, the default), as parts of the message
@@ -145,7 +146,7 @@ DEFAULTS: Final[ConverterOptions] = {
 class Settings:
     """The options of a conversion, checked and with defaults.
 
-    ``task_agents``: tools that delegate to a task-mode agent. These tools are hidden, too.
+    ``task_agents``: tools that delegate to a task-mode agent. Their calls are hidden if they are ``"flat"``.
 
     Raises ``StreamProtocolError`` for an invalid value, and ``TypeError`` for an unknown option.
     """
@@ -165,12 +166,13 @@ class Settings:
 
     def hides(self, tool: str) -> bool:
         hidden = self.options["hidden_tools"]
-        return tool in CONTROL_TOOLS or _selects(hidden, tool) or _selects(self._task_agents, tool)
+        if tool in CONTROL_TOOLS or _selects(hidden, tool):
+            return True
+        return self.nested_agents(tool) == "flat" and _selects(self._task_agents, tool)
 
     def nested_agents(self, tool: str) -> NestedAgents:
         """Return the option ``nested_agents`` for this tool."""
-        chosen = self.options["nested_agents"]
-        return chosen if isinstance(chosen, str) else chosen.get(tool, "nested")
+        return _nested_agents(self.options["nested_agents"], tool)
 
     def nests(self, tool: str) -> bool:
         """Return True if the agent that this tool calls is shown in the call."""
@@ -252,20 +254,29 @@ def _selects(selection: ToolSelection, tool: str) -> bool:
     return selection == "all" or tool in selection
 
 
-def hide_tools(tools: frozenset[str] | Callable[[str], bool], options: ConverterOptions) -> ConverterOptions:
-    """Return the options with these tools added to the hidden tools. Raises ``StreamProtocolError`` for invalid hidden
-    tools."""
+def hide_task_agents(tools: frozenset[str], options: ConverterOptions) -> ConverterOptions:
+    """Return the options with the tools of flat task agents added to the hidden tools.
+
+    ``tools``: the tools that delegate to task-mode agents. Raises ``StreamProtocolError`` for invalid options.
+    """
     hidden = options.get("hidden_tools", ())
     _check_tools("hidden_tools", hidden)
-    return {**options, "hidden_tools": _add_tools(tools, hidden)} if tools else options
+    chosen = options.get("nested_agents", DEFAULTS["nested_agents"])
+    _check_nested("nested_agents", chosen)
+    flat = frozenset(tool for tool in tools if _nested_agents(chosen, tool) == "flat")
+    return {**options, "hidden_tools": _add_tools(flat, hidden)} if flat else options
 
 
-def _add_tools(tools: ToolSelection, hidden: ToolSelection) -> ToolSelection:
+def _nested_agents(chosen: NestedAgents | Mapping[str, NestedAgents], tool: str) -> NestedAgents:
+    return chosen if isinstance(chosen, str) else chosen.get(tool, "nested")
+
+
+def _add_tools(tools: frozenset[str], hidden: ToolSelection) -> ToolSelection:
     if isinstance(hidden, str):
         return hidden
-    if callable(tools) or callable(hidden):
-        return lambda tool: _selects(tools, tool) or _selects(hidden, tool)
-    return frozenset(tools).union(hidden)
+    if callable(hidden):
+        return lambda tool: tool in tools or _selects(hidden, tool)
+    return tools.union(hidden)
 
 
 _JSON_TYPES: Final[Mapping[type, tuple[type, ...]]] = {

@@ -43,6 +43,8 @@ class UnconfirmedStream:
     repeated: list[PartKind] = field(default_factory=list)
     """The kinds of text that this complete event repeats."""
     parts: list[StreamedPart] = field(default_factory=list)
+    is_nested: bool = False
+    """True if the stream is of an agent inside a call. Only the call's output shows it."""
 
     def note(self, fragment: EventFacts, begin: int) -> None:
         """Store the next fragment. ``begin``: the number of complete events before it."""

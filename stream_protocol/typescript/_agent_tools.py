@@ -22,7 +22,7 @@ from google.adk.workflow import BaseNode
 from google.genai import types
 
 from stream_protocol.agents import ClientTool
-from stream_protocol.serving import Target, task_agent_tools
+from stream_protocol.serving import Target
 from stream_protocol.serving.adk_runner import agent_tree
 from stream_protocol.serving.errors import error_text
 from stream_protocol.stream import CONTROL_TOOLS
@@ -73,8 +73,7 @@ async def tools_of(root: BaseNode) -> list[ToolTypes]:
                 waiting += [tool.node for tool in tools if isinstance(tool, NodeTool)]
                 waiting += [tool.agent for tool in tools if type(tool) is AgentTool]
                 found += tools
-        hidden = CONTROL_TOOLS | task_agent_tools(root)
-        return [read for tool in found if tool.name not in hidden and (read := _types(tool)) is not None]
+        return [read for tool in found if tool.name not in CONTROL_TOOLS and (read := _types(tool)) is not None]
 
 
 async def _tools(agent: LlmAgent, toolsets: AsyncExitStack) -> list[BaseTool]:
@@ -124,7 +123,7 @@ def _outputs(tool: BaseTool, declared: Any) -> Iterator[WireForm]:
             for form in _agent_outputs(tool):
                 yield form
                 yield replace(form, nested=True)
-            if getattr(tool.agent, "mode", None) == "single_turn":
+            if getattr(tool.agent, "mode", None) in ("single_turn", "task"):
                 yield _AGENT_STARTED
         case RestApiTool():
             yield _declared(_response_of(tool))

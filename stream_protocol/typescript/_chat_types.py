@@ -49,14 +49,18 @@ _WITH_STATE: Final = "  stopped?: string[];\n", "  stopped?: string[];\n  state:
 _AGENT_MESSAGE: Final = """\
 /** The output of an agent that runs as a tool: its message. At its end it has the `result` for the calling agent. */
 export type AgentMessage<Result> = UIMessage<
-  ChatMetadata & { result?: Result; omittedEvents?: number },
+  ChatMetadata & { result?: Result; omittedEvents?: number; stopped?: true },
   ChatDataParts,
   ChatTools
 >;
 """
 _AGENT_MESSAGE_SCHEMA: Final = """\
 function agentMessageSchema<Result>(result: z.ZodType<Result>) {
-  const metadata = z.looseObject({ result: result.optional(), omittedEvents: z.number().optional() });
+  const metadata = z.looseObject({
+    result: result.optional(),
+    omittedEvents: z.number().optional(),
+    stopped: z.literal(true).optional(),
+  });
   const parts = z.array(z.looseObject({ type: z.string() }));
   const message = { id: z.string(), role: z.literal("assistant"), parts, metadata: metadata.optional() };
   return z.looseObject(message) as z.ZodType as z.ZodType<AgentMessage<Result>>;

@@ -80,6 +80,7 @@ from stream_protocol.wire._sinks import (
 )
 from stream_protocol.wire._sse import SSE_DONE, SSE_HEADERS, SSE_KEEP_ALIVE, encode_sse
 from stream_protocol.wire._ui_messages import (
+    RUN_STOPPED_TEXT,
     FilePart,
     TextPart,
     ToolPart,

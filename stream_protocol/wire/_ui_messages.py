@@ -3,7 +3,7 @@
 Source: ``ui/ui-messages.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``.
 """
 
-from typing import Any, Literal, NotRequired, TypedDict, TypeGuard
+from typing import Any, Final, Literal, NotRequired, TypedDict, TypeGuard
 
 from stream_protocol.wire._chunks import ProviderMetadata
 
@@ -168,6 +168,10 @@ def is_nested_message(output: Any, call_id: Any) -> bool:
     return False
 
 
+RUN_STOPPED_TEXT: Final = "The run was stopped before the tool finished."
+"""The error of a call whose run was stopped."""
+
+
 def tool_result(part: ToolPart) -> Any:
     """Return the output of a call as the model reads it: without the message of a sub-agent."""
     output = part.get("output")
@@ -176,6 +180,8 @@ def tool_result(part: ToolPart) -> Any:
     match output:
         case {"metadata": {"result": result}}:
             return result
+        case {"metadata": {"stopped": True}}:
+            return {"error": RUN_STOPPED_TEXT}
     return {"agent": tool_name(part)}  # the sub-agent has not ended
 
 

@@ -84,6 +84,50 @@ async def _endless(_: str) -> AsyncIterator[str]:
         await asyncio.sleep(0)
 
 
+HOSTILE_HTML: Final = (
+    '<meta http-equiv="refresh" content="0;url=https://evil.example"><script>top.location="https://evil.example"</script>'
+    "<style>*{position:fixed;inset:0}</style></iframe><iframe srcdoc='<iframe srcdoc=x>'></iframe>"
+)
+
+HOSTILE_URIS: Final = (
+    "javascript:alert(1)",
+    "data:text/html,<script>alert(1)</script>",
+    "file:///etc/passwd",
+    " JaVaScRiPt:alert(1)",
+    "java\nscript:alert(1)",
+    "https://ok.example/\u202e",
+    "",
+)
+
+
+def _grounded(argument: str) -> LlmResponse:
+    """Return a reply with as many supports as ``argument``, whose ranges and indices are mostly wrong."""
+    text = "a\u00e9\u4e2d\U0001f600\u05d0" * 50
+    size = len(text.encode())
+    chunks = [
+        types.GroundingChunk(web=types.GroundingChunkWeb(uri=uri, title=f"\u202e\x1b[31m\0{uri}" + "t" * 10_000))
+        for uri in HOSTILE_URIS
+    ]
+    ends = (-1, 0, 1, 2, 3, size, size + 1, 2**31 - 1)
+    supports = [
+        types.GroundingSupport(
+            segment=types.Segment(
+                start_index=ends[number % 7] - number % 3, end_index=ends[number % 8], part_index=None
+            ),
+            grounding_chunk_indices=[number % 9 - 1, -1, 2**31 - 1, *range(len(chunks))],
+        )
+        for number in range(int(argument))
+    ]
+    grounding = types.GroundingMetadata(
+        grounding_chunks=chunks,
+        grounding_supports=supports,
+        web_search_queries=["\u202e\0", "q" * 10_000],
+        search_entry_point=types.SearchEntryPoint(rendered_content=HOSTILE_HTML + "<div>" * 100_000),
+    )
+    content = types.ModelContent(text)
+    return LlmResponse(content=content, grounding_metadata=grounding, finish_reason=types.FinishReason.STOP)
+
+
 STREAMS: Final[Mapping[str, Callable[[str], AsyncIterator[str]]]] = {
     "tick": _tick,
     "hold": _hold,
@@ -119,6 +163,9 @@ class Model(ScriptedLlm):
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
         kind, argument, _ = _last_words(llm_request)
+        if kind == "ground":
+            yield _grounded(argument)
+            return
         if kind not in STREAMS:
             async for response in super().generate_content_async(llm_request, stream):
                 yield response

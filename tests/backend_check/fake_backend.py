@@ -97,6 +97,7 @@ class FakeBackend:
         self.runs: dict[str, Run] = {}
         self.seen: set[str] = set()
         self.made = 0
+        self.deleted: set[str] = set()
         self.tasks: set[asyncio.Task[None]] = set()
 
     def app(self) -> Starlette:
@@ -108,6 +109,7 @@ class FakeBackend:
             Route(path, self.chat, methods=["POST"]),
             Route(f"{path}/{{id}}/stream", self.resume, methods=["GET"]),
             Route(f"{path}/{{id}}/stop", self.stop, methods=["POST"]),
+            Route(f"{path}/{{id}}", self.delete, methods=["DELETE"]),
         ]
 
     # POST
@@ -278,6 +280,10 @@ class FakeBackend:
             await run.end(*(ABORT[:-1] + END[1:] if self.fault == "stop" else ABORT))
             return Response(status_code=202)
         return Response(status_code=500 if self.fault == "stop nothing" else 202)
+
+    async def delete(self, request: Request) -> Response:
+        self.deleted.add(request.path_params["id"])
+        return Response(status_code=204)
 
 
 def states(message: Mapping[str, Any]) -> list[str]:

@@ -3,6 +3,7 @@
 import asyncio
 import socket
 from collections.abc import AsyncIterator, Collection
+from dataclasses import replace
 
 import pytest
 from starlette.applications import Starlette
@@ -34,6 +35,36 @@ async def test_a_server_that_obeys_all_rules_holds_all() -> None:
         results = await run_checks(f"{address}/api/chat", SETTINGS)
     assert [each for each in results if each.outcome is not Outcome.HOLDS] == []
     assert len({each.check.name for each in results}) == len(results) == len(run_module.CHECKS)
+
+
+async def test_the_chats_of_a_run_are_deleted_and_each_result_is_told_at_once() -> None:
+    backend = FakeBackend()
+    told: list[Result] = []
+    with served(backend.app()) as address:
+        results = await run_checks(f"{address}/api/chat", SETTINGS, on_result=told.append)
+    assert backend.runs
+    assert {*backend.runs} <= backend.deleted
+    assert sorted(each.check.name for each in told) == sorted(each.check.name for each in results)
+
+
+async def test_the_chats_of_a_run_that_is_broken_off_are_deleted() -> None:
+    backend = FakeBackend()
+    with served(backend.app()) as address:
+        run = asyncio.create_task(
+            run_checks(f"{address}/api/chat", SETTINGS, profiles=["chat"], on_result=lambda _: run.cancel())
+        )
+        with pytest.raises(asyncio.CancelledError):
+            await run
+    assert backend.runs
+    assert {*backend.runs} <= backend.deleted
+
+
+async def test_a_setting_keeps_the_chats() -> None:
+    backend = FakeBackend()
+    with served(backend.app()) as address:
+        await run_checks(f"{address}/api/chat", replace(SETTINGS, delete=""), profiles=["stream"])
+    assert backend.runs
+    assert backend.deleted == set()
 
 
 async def test_a_server_may_leave_the_ids_of_messages_to_the_client() -> None:

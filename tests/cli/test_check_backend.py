@@ -1,7 +1,11 @@
 """``adk-ui-stream check --url``: the grid, the report, and the exit codes."""
 
 import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from socketserver import StreamRequestHandler, ThreadingTCPServer
+from threading import Thread
 
 import pytest
 from click.testing import CliRunner, Result
@@ -10,13 +14,31 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from stream_protocol.backend_check import PROFILES
+from stream_protocol.backend_check import PROFILES, Outcome, Result as CheckResult, checks_of
 from stream_protocol.cli import main
 from tests.backend_check.fake_backend import SETTINGS, FakeBackend
 from tests.ports import free_port
 from tests.served import served
 
 PROMPTS = "\n".join(f"{name} = {json.dumps(SETTINGS.prompts(name))}" for name in ("tool", "approval", "client_tool"))
+
+
+@contextmanager
+def raw_server(response: bytes | None) -> Iterator[str]:
+    """Run a server that sends these bytes and closes the connection; ``None``: it sends nothing. Yields its address."""
+
+    class Handler(StreamRequestHandler):
+        def handle(self) -> None:
+            self.request.recv(65_536)
+            if response is None:
+                self.request.recv(1)  # until the client gives up
+            else:
+                self.wfile.write(response)
+
+    with ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
 
 
 def run(*arguments: str) -> Result:
@@ -94,6 +116,22 @@ def test_the_report_is_json(prompts: str) -> None:
     ]
 
 
+def test_an_interrupted_run_shows_what_it_has_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second, *_ = checks_of(["stream"])
+
+    async def interrupted(*_: object, on_result: Callable[[CheckResult], None], **__: object) -> None:
+        on_result(CheckResult(second, Outcome.BROKEN, "It is gone.", source="a source"))
+        on_result(CheckResult(first, Outcome.HOLDS))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("stream_protocol.cli._check_backend.run_checks", interrupted)
+    shown = run("--url", "http://a/api/chat")
+    assert shown.exit_code == 130
+    assert [line.split()[:2] for line in shown.stdout.splitlines()[3:5]] == [["holds", "text"], ["broken", "headers"]]
+    assert shown.stderr.startswith("adk-ui-stream: Interrupted: 2 of ")
+    assert run("--url", "http://a/api/chat", "--json").stdout == ""
+
+
 def test_a_server_cannot_write_to_the_terminal() -> None:
     async def chat(_: Request) -> Response:
         return Response("\x1b[31m\nred\x9b", 500)
@@ -129,6 +167,54 @@ def test_a_server_that_cannot_be_reached_is_exit_2() -> None:
     assert result.stderr == f"adk-ui-stream: {url}: cannot connect: All connection attempts failed\n"
 
 
+@pytest.mark.parametrize(
+    ("response", "reason"),
+    [
+        (b"", "the server closes the connection without a response"),
+        (None, "no response within 0.5 seconds"),
+        (b"HTTP/1.1 307 X\r\nlocation: /api/chat\r\ncontent-length: 0\r\n\r\n", "too many redirects"),
+    ],
+)
+def test_a_server_without_a_response_is_exit_2(response: bytes | None, reason: str, tmp_path: Path) -> None:
+    file = tmp_path / "prompts.toml"
+    file.write_text("timeout = 0.5")
+    with raw_server(response) as address:
+        result = run("--url", f"{address}/api/chat", "--prompts", str(file))
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == f"adk-ui-stream: {address}/api/chat: {reason}\n"
+
+
+def test_a_header_that_http_forbids_is_exit_2(tmp_path: Path) -> None:
+    file = tmp_path / "prompts.toml"
+    file.write_text('headers = { "a b" = "x" }')
+    with raw_server(b"") as address:
+        result = run("--url", f"{address}/api/chat", "--prompts", str(file))
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "the request cannot be sent: Illegal header name" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "reason"),
+    [
+        ("text/plain", "Hello!", "The response is not a stream (text/plain; charset=utf-8): Hello!"),
+        (
+            "text/event-stream",
+            'data: {"choices": []}\n\ndata: [DONE]\n\n',
+            '{"choices":[]} is not an object with a type.',
+        ),
+        ("text/event-stream", "data: 5\n\ndata: [DONE]\n\n", "5 is not an object with a type."),
+    ],
+)
+def test_a_response_that_is_not_a_stream_of_chunks_is_exit_1(kind: str, body: str, reason: str) -> None:
+    async def chat(_: Request) -> Response:
+        return Response(body, media_type=kind)
+
+    with served(Starlette(routes=[Route("/api/chat", chat, methods=["POST"])])) as address:
+        result = run("--url", f"{address}/api/chat", "--profile", "stream")
+    assert result.exit_code == 1
+    assert reason in result.stdout
+
+
 @pytest.mark.parametrize("url", ["", "chat", "localhost:8000/api/chat", "ftp://localhost/x", "http://", "http://a:b/"])
 def test_a_text_that_is_not_an_address_is_exit_2(url: str) -> None:
     result = run("--url", url)
@@ -142,6 +228,10 @@ def test_a_text_that_is_not_an_address_is_exit_2(url: str) -> None:
     ("arguments", "reason"),
     [
         ((), "Nothing to check: pass FILE or --url"),
+        (
+            ("http://a/api/chat",),
+            "http://a/api/chat is not a file. To check a running server: adk-ui-stream check --url http://a/api/chat",
+        ),
         (("file", "--url", "http://a/b"), "FILE and --url cannot be combined: pass one of them"),
         (("--url", "http://a/b", "--session", "s"), "--session needs FILE: it cannot be combined with --url"),
         (("file", "--json"), "--prompts, --profile and --json need --url: they cannot be combined with FILE"),

@@ -160,8 +160,10 @@ def test_without_a_page_nothing_speaks_of_one(folder: Path) -> None:
 
 def test_the_commands_that_come_next_start_the_page_too(folder: Path) -> None:
     done = init("my-shop")
-    assert [line.strip().partition("  #")[0] for line in done.stdout.splitlines()[2:]] == [
+    assert [line.partition("#")[0].strip() for line in done.stdout.splitlines()[2:]] == [
         "cd my-shop",
+        "python -m venv .venv",
+        ". .venv/bin/activate",
         "pip install -r requirements.txt",
         "pytest",
         "adk-ui-stream serve my_shop --open",

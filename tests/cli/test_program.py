@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from stream_protocol.cli import main
+from stream_protocol.server import bind_socket
 from tests.batch import batch
 from tests.conformance.fixtures import FOLDER
 from tests.processes import COMMAND, ENV, HANG, cli, started
@@ -178,3 +179,29 @@ def test_a_reader_that_closes_the_pipe_hears_nothing(arguments: list[str], code:
     )
     os.close(writer)
     assert (done.returncode, done.stderr) == (code, b"")
+
+
+LOADED = """
+import sys
+from stream_protocol.cli import main
+try:
+    main(sys.argv[1:])
+finally:
+    print("google.adk" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize("command", [("demo",), ("serve", "agent")], ids=["demo", "serve"])
+def test_a_port_in_use_is_reported_before_adk_is_loaded(command: tuple[str, ...]) -> None:
+    with bind_socket("127.0.0.1", 0) as taken:
+        port = taken.getsockname()[1]
+        arguments = [sys.executable, "-c", LOADED, *command, "--port", str(port)]
+        done = subprocess.run(arguments, capture_output=True, text=True, check=False, env=ENV, timeout=HANG)
+    assert (done.returncode, done.stdout) == (2, "False\n")
+    assert f"cannot listen on 127.0.0.1:{port}: " in done.stderr
+
+
+def test_a_word_is_not_a_port() -> None:
+    done = CliRunner().invoke(main, ["serve", "agent", "--port", "http"])
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "'http' is not a port: use a number from 0 to 65535" in done.stderr

@@ -142,11 +142,20 @@ def test_one_of_several_conversations_in_a_file_is_served(tmp_path: Path) -> Non
     assert text(chunks(answer.text)) == "I am b."
 
 
+NOTHING_TO_SERVE = (
+    "`serve` needs the folder of an agent, or --replay. Try: adk-ui-stream serve my_agent. "
+    "Without an agent: adk-ui-stream demo"
+)
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ([], "`serve` needs a TARGET or --replay, not both"),
-        (["agent", "--replay", "."], "`serve` needs a TARGET or --replay, not both"),
+        (
+            [],
+            NOTHING_TO_SERVE,
+        ),
+        (["agent", "--replay", "."], "agent and --replay cannot be combined: serve either the agent or the recordings"),
         (["--replay", "nowhere"], "nowhere: No such file or directory"),
         (["--replay", "empty"], "empty: the folder has no recordings"),
         (

@@ -1,6 +1,7 @@
 """The start screen of a server: its address, its agent, and missing settings."""
 
 import os
+import re
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ from stream_protocol.cli._serve_screen import show_screen
 from stream_protocol.serving.adk_runner import used_models
 from stream_protocol.serving.adk_runner._agent_details import GOOGLE_CLOUD
 from stream_protocol.testing import ScriptedLlm
+from tests.documents import block
 from tests.replay_server.fixture_recordings import write_recordings
 from tests.serve_settings import write_settings
 
@@ -180,3 +182,17 @@ def test_each_agent_of_the_tree_is_asked_for_its_model() -> None:
 def test_credentials_of_google_cloud_are_not_looked_for(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(name, "1")
     assert used_models(LlmAgent(name="a", model="gemini-2.5-flash")).missing == ()
+
+
+def test_the_quick_start_shows_the_screen_and_a_run(
+    screen_of: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GOOGLE_API_KEY", "a key")
+    (tmp_path / "agent").mkdir()
+    agent = block("docs/quick-start.md", "chat_router(").partition("\napp = ")[0]
+    (tmp_path / "agent" / "agent.py").write_text(agent)
+    (tmp_path / "agent" / "__init__.py").touch()
+    headline, *screen, run = block("docs/quick-start.md", "Serving agent").splitlines()
+    assert re.fullmatch(r"Serving agent  ready in \S+ s", headline)  # on a terminal
+    assert screen_of("agent").splitlines()[1:] == screen
+    assert re.fullmatch(r"\d\d:\d\d:\d\d  chat \w{8}  assistant  \S+ s  \d+ tok  \N{CHECK MARK}", run)

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from stream_protocol.adk import find_task_agents
 from stream_protocol.replay_server import INSTANT, Chats, create_replay_app, load_library
 from stream_protocol.wire import AiSdkVersion
 from tests.batch import batch
@@ -21,13 +20,13 @@ pytestmark = pytest.mark.node
 
 
 def is_played(name: str) -> bool:
-    """Events alone have neither the converter's options nor the run's error, and a replay hides delegations."""
+    """Events alone have neither the converter's options nor the run's error."""
     fixture = load_fixture(name)
     told = not fixture.options and all(turn.events and turn.raised is None for turn in fixture.turns)
     events = [event for turn in fixture.turns for event in turn.events]
     if any("reload" in action for turn in fixture.turns for action in turn.actions):
         return False  # there the page goes on with what the session tells, here with what the page had
-    return told and not any(event.error_code for event in events) and not find_task_agents(events)
+    return told and not any(event.error_code for event in events)
 
 
 @cache

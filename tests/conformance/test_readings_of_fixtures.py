@@ -23,7 +23,6 @@ DIFFERENT: Final = {
     "adk_1_24_tool_raises": "only the end of the run tells that it raised",
     "approval_denied": "the user's reason is kept on the stored event",
     "approval_superseded": "the words that came in place of an answer close the question",
-    "delegation_shown": "the events tell which call was a delegation, and these are hidden",
     "error_in_second_agent": "only the end of the run tells that it raised",
 }
 

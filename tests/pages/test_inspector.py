@@ -431,6 +431,53 @@ def test_the_panel_is_used_by_keyboard_alone(page: Page) -> None:
 
 
 @whatever_client
+def test_arrow_keys_move_through_the_events_and_their_chunks(page: Page) -> None:
+    say(page, "pay")
+    finished(page)
+    box = panel(page).get_by_role("region", name="JSON of the entry")
+    panel(page).get_by_role("region", name="Events and chunks").focus()
+    focused = panel(page).locator("button[data-side]:focus")
+    page.keyboard.press("Home")
+    expect(focused).to_contain_text("Turn")
+    page.keyboard.press("ArrowDown")
+    expect(focused).to_have_attribute("data-side", "event")
+    expect(box).to_contain_text('"author"')
+    calling = rows(page).filter(has_text="tool-input-available").get_by_role("button").first
+    calling.click()
+    page.keyboard.press("ArrowRight")
+    expect(focused).to_have_attribute("data-side", "chunk")
+    expect(box).to_contain_text('"type"')
+    page.keyboard.press("ArrowLeft")
+    expect(calling).to_be_focused()
+    page.keyboard.press("ArrowUp")
+    expect(calling).not_to_be_focused()
+    page.keyboard.press("End")
+    expect(panel(page).locator("button[data-side=event]").last).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(box).to_have_count(0)
+
+
+@whatever_client
+def test_a_bar_of_the_waterfall_leads_to_its_event(page: Page) -> None:
+    say(page, "weather?")
+    finished(page)
+    panel(page).get_by_role("button", name=re.compile("^look_up from ")).click()
+    expect(panel(page).get_by_role("region", name="JSON of the entry")).to_contain_text('"look_up"')
+    expect(panel(page).locator("button[aria-pressed=true]")).to_be_in_viewport()
+
+
+@whatever_client
+def test_three_columns_are_not_squeezed_into_a_small_window(open_page: Open, shots: Path) -> None:
+    page = open_page(width=900, height=700)
+    say(page, "weather?")
+    finished(page)
+    page.screenshot(path=shots / "inspector-900.png")
+    assert panel(page).evaluate("panel => panel.getBoundingClientRect().width") >= 360
+    assert page.get_by_role("main").evaluate("chat => chat.getBoundingClientRect().width") >= 360
+    expect(panel(page).get_by_role("tab", name="Check")).to_be_in_viewport(ratio=0.95)
+
+
+@whatever_client
 def test_five_thousand_events_hold_nothing_up(page: Page) -> None:
     page.evaluate(
         "new PerformanceObserver(list => (window.held = Math.max(window.held ?? 0, "
@@ -460,7 +507,7 @@ def test_fragments_are_one_line_and_a_turn_says_what_it_took(page: Page, shots: 
     thoughts.get_by_role("button").click()
     turn = rows(page).filter(has_text="weather?").first
     expect(turn).to_contain_text("first event")
-    expect(turn.get_by_role("img")).to_have_accessible_name(re.compile("model from .* look_up from .* model from"))
+    expect(turn.get_by_role("group")).to_have_accessible_name(re.compile("model from .* look_up from .* model from"))
     expect(thoughts).to_contain_text(re.compile(r"thought, 6 fragments in \d"))
     offsets = [float(at.get_attribute("data-at") or 0) for at in panel(page).locator("[data-at]").all()]
     assert offsets
@@ -520,6 +567,29 @@ def test_rows_are_found_by_kind_and_by_words(page: Page) -> None:
     expect(rows(page).filter(has_text="End of the response")).to_have_count(0)
     search.fill("no such words")
     expect(panel(page).get_by_text("Nothing matches.")).to_be_visible()
+    expect(panel(page).get_by_text("0 found")).to_be_visible()
+
+
+@whatever_client
+def test_found_words_are_marked_also_where_no_text_of_the_row_shows_them(page: Page) -> None:
+    say(page, "pay")
+    finished(page)
+    page.get_by_role("heading", name="Inspector").click()
+    page.keyboard.press("/")
+    search = panel(page).get_by_role("searchbox")
+    expect(search).to_be_focused()
+    page.keyboard.type("AVAILABLE")
+    marks = panel(page).locator("mark")
+    expect(marks.first).to_have_text("available")
+    search.fill("invocationId")
+    expect(marks.first).to_have_text("invocationid")
+    rows(page).nth(1).get_by_role("button").first.click()
+    expect(panel(page).get_by_role("region", name="JSON of the entry")).to_be_visible()
+    search.fill("no such words")
+    expect(panel(page).get_by_role("region", name="JSON of the entry")).to_have_count(0)
+    page.keyboard.press("Escape")
+    expect(search).to_have_value("")
+    expect(marks).to_have_count(0)
 
 
 @whatever_client
@@ -527,8 +597,8 @@ def test_an_event_without_chunks_says_why(page: Page) -> None:
     say(page, "pay")
     finished(page)
     waiting = rows(page).filter(has_text="result pay")
-    expect(waiting).to_contain_text("Says only that a call waits, or belongs to a hidden one.")
-    expect(rows(page).filter(has_text="empty")).to_contain_text("Empty: it brings the finish reason STOP.")
+    expect(waiting).to_contain_text("No chunk: the call waits for the user, or is hidden from the page.")
+    expect(rows(page).filter(has_text="no content")).to_contain_text("No chunk: only the finish reason STOP.")
 
 
 @whatever_client

@@ -398,11 +398,7 @@ class Chat:
         assert all(other == one for other in others)
         assert comparable(one) == comparable(self.page.messages)
         link = partial(artifact_url, "/api/chat", self.page.chat_id)
-        options: ConverterOptions = {
-            "ai_sdk": self.about.ai_sdk,
-            "artifact_url": link,
-            "hidden_tools": {"booker"},  # of a delegation that did not begin only the agent tells that it is one
-        }
+        options: ConverterOptions = {"ai_sdk": self.about.ai_sdk, "artifact_url": link}
         store = () if file is None else (("the store", load_recording(file)),)
         for form, recording in (*store, *recordings(await self.session(), folder)):
             assert messages_of(recording, **options) == one, form

@@ -1,4 +1,4 @@
-"""If a later event marks a call as a delegation, the call is hidden from the beginning, in recordings and sessions."""
+"""If a later event marks a flat call as a delegation, it is hidden from the beginning, in recordings and sessions."""
 
 import json
 from pathlib import Path
@@ -70,14 +70,14 @@ SHOWN = ["look"], "Which day? Where to? Done."
 
 
 def test_a_replay_hides_them(file: Path) -> None:
-    assert shown(b"".join(replay(load_recording(file)))) == SHOWN
-    assert shown(b"".join(replay(load_recording(file), hidden_tools={"look"}))) == ([], SHOWN[1])
+    assert shown(b"".join(replay(load_recording(file), nested_agents="flat"))) == SHOWN
+    assert shown(b"".join(replay(load_recording(file), hidden_tools={"look"}, nested_agents="flat"))) == ([], SHOWN[1])
 
 
-def test_the_command_hides_them(file: Path) -> None:
+def test_the_command_shows_them_nested(file: Path) -> None:
     result = CliRunner().invoke(main, ["replay", str(file)])
     assert result.exit_code == 0
-    assert shown(result.stdout_bytes) == SHOWN
+    assert shown(result.stdout_bytes) == (["look", "tables", "cabs"], SHOWN[1])
 
 
 def test_the_check_judges_the_stream_without_them(file: Path) -> None:
@@ -85,7 +85,8 @@ def test_the_check_judges_the_stream_without_them(file: Path) -> None:
 
 
 def test_history_hides_them() -> None:
-    messages: list[Any] = session_to_messages(Session(id="c", app_name="a", user_id="u", events=EVENTS))
+    session = Session(id="c", app_name="a", user_id="u", events=EVENTS)
+    messages: list[Any] = session_to_messages(session, nested_agents="flat")
     parts = [part for message in messages if message["role"] == "assistant" for part in message["parts"]]
     assert [part["type"] for part in parts if part["type"].startswith("tool-")] == ["tool-look"]
     assert " ".join(part["text"] for part in parts if part["type"] == "text") == SHOWN[1]

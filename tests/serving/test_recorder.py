@@ -143,7 +143,7 @@ async def test_a_chat_of_a_task_agent_replays_without_being_told_what_was_hidden
         name="booker", model=ScriptedLlm(turns=["For when?", Call("finish_task", {"result": "Booked."})]), mode="task"
     )
     script = ScriptedLlm(turns=[Call("booker", {"request": "a table"}), "Done."])
-    chat = Chat(tmp_path, agent=LlmAgent(name="root", model=script, sub_agents=[booker]))
+    chat = Chat(tmp_path, agent=LlmAgent(name="root", model=script, sub_agents=[booker]), nested_agents="flat")
     await chat.say("book")
     recorded = chat.recorded()
     assert recorded[0].options["hidden_tools"] == ["booker"]

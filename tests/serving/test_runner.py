@@ -65,7 +65,7 @@ async def test_a_workflow_answers() -> None:
 )
 async def test_the_apps_hidden_tools_come_on_top(hidden: Any, expected: set[str] | None) -> None:
     root, sessions = agent("root", sub_agents=[agent("task", mode="task", description="d")]), InMemorySessionService()
-    service = ChatService(root, session_service=sessions, hidden_tools=hidden)
+    service = ChatService(root, session_service=sessions, hidden_tools=hidden, nested_agents={"task": "flat"})
     names = {"task", "mine", "other"}
     session = await sessions.create_session(app_name="root", user_id="local", session_id="c1")
     for name in names:

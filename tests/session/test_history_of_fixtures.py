@@ -13,7 +13,6 @@ from tests.warned import warned
 DIFFERENT = {
     "aggregate_reordered": "the stored order is that of the complete response",
     "code_executor": "the stored text is the one that the executor rewrote",
-    "delegation_shown": "the events tell which call was a delegation, and these are hidden",
     "old_first_fragment_misrouted": "ADK before 2.11 stored another id than it streamed",
     "old_id_changes_to_aggregate": "ADK before 2.11 stored another id than it streamed",
     "old_ids_change_for_two_calls": "ADK before 2.11 stored another id than it streamed",

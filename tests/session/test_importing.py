@@ -185,6 +185,7 @@ def test_ids_are_such_that_adk_keeps_them_from_gemini_and_every_provider_takes_t
         ({"metadata": {"result": "Sun."}}, {"result": "Sun."}),
         ({"metadata": {"modelId": "m"}}, {"agent": "look"}),
         ({}, {"agent": "look"}),
+        ({"metadata": {"stopped": True}}, {"error": "The run was stopped before the tool finished."}),
     ],
 )
 def test_the_message_of_an_agent_in_its_call_is_the_result_alone(message: Any, response: Any) -> None:

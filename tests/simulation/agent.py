@@ -15,6 +15,7 @@ from google.adk.agents.invocation_context import new_invocation_context_id
 from google.adk.events import Event, EventActions
 from google.adk.flows.llm_flows.functions import REQUEST_CONFIRMATION_FUNCTION_CALL_NAME
 from google.adk.runners import Runner
+from google.adk.sessions import InMemorySessionService
 from google.adk.tools.tool_confirmation import ToolConfirmation
 from google.genai import types
 from typing_extensions import override
@@ -93,6 +94,9 @@ class Ledger:
     """Calls whose tool has ended."""
 
 
+_RUNNER: Final = Runner(app_name=APP, agent=AGENT, session_service=InMemorySessionService())
+
+
 class ScriptedRunner(Runner):
     """Runner of one worker.
 
@@ -111,7 +115,7 @@ class ScriptedRunner(Runner):
         note_word: Callable[[int], None],
         note_tool: Callable[[str, str, str], None],
     ) -> None:
-        super().__init__(app_name=APP, agent=AGENT, session_service=sessions)
+        vars(self).update(vars(_RUNNER), session_service=sessions)  # cheaper than `Runner.__init__`
         self.ledger = ledger
         self.note_call = note_call
         self.note_word = note_word
@@ -230,13 +234,14 @@ class Turn:
         if kept is None:
             script = self._ledger.scripts[self._message]
             number = self._runner.note_call(self._message)
+            partial = self.event("root", None, partial=True)
             for word in range(script.words):
                 await asyncio.sleep(script.pause)
                 if self._abort_signal.is_set():
                     return
                 self._ledger.said[number] = word + 1
                 self._runner.note_word(number)
-                yield self.event("root", _text(f"m{number}.{word} "), partial=True)
+                yield partial.model_copy(update={"id": Event.new_id(), "content": _text(f"m{number}.{word} ")})
             kept = number, script.words
             if self._journal is not None:
                 await self._journal.keep_answer(kept)
@@ -293,5 +298,10 @@ class Turn:
         return self.event("root", types.Content(role="user", parts=[part]), **fields)
 
 
+_PART: Final = types.Part(text="")
+_CONTENT: Final = types.Content(role="model", parts=[_PART])
+
+
 def _text(text: str) -> types.Content:
-    return types.Content(role="model", parts=[types.Part(text=text)])
+    """Return a text of the model. Copies are cheaper than new objects."""
+    return _CONTENT.model_copy(update={"parts": [_PART.model_copy(update={"text": text})]})

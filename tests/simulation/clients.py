@@ -31,8 +31,8 @@ class Clients:
     def __init__(self, deployment: Deployment) -> None:
         self._deployment = deployment
         self._seen = deployment.seen
-        self._changed: dict[Response, asyncio.Event] = {}
-        """Set, and replaced, when there is something new of a response."""
+        self._over: dict[Response, asyncio.Event] = {}
+        """Set when the response has ended, or its page has closed it."""
         self._sent: list[str] = []
         self._asked: dict[str, dict[str, Any]] = {}
         """By the words of the user: the approval that the agent has asked for, with ``messageId``."""
@@ -42,25 +42,24 @@ class Clients:
     def accept(self, response: Response) -> None:
         response.status, response.answered = 200, self._deployment.loop.now
         self._tell(response, "is accepted")
-        self._wake(response)
 
     def refuse(self, response: Response, status: int, reason: str) -> None:
         response.status, response.reason = status, reason
         response.answered = response.ended = self._deployment.loop.now
         self._tell(response, f"gets {status} {reason}")
-        self._wake(response)
+        self._over[response].set()
 
     def receive(self, response: Response, piece: bytes) -> None:
         response.pieces.append((self._deployment.loop.now, piece))
-        self._tell(response, _short(piece))
+        if self._deployment.tells:
+            self._tell(response, _short(piece))
         if b"tool-approval-request" in piece:
             self._note_question(response, piece)
-        self._wake(response)
 
     def end(self, response: Response, *, is_cut: bool) -> None:
         response.is_cut, response.ended = is_cut, self._deployment.loop.now
         self._tell(response, "is cut off" if is_cut else "ends")
-        self._wake(response)
+        self._over[response].set()
 
     def cut(self, response: Response) -> None:
         """Close the connection of a dead worker."""
@@ -207,7 +206,7 @@ class Clients:
     def _begin(self, response: Response) -> Worker | None:
         """Connect to the worker; returns ``None`` if it does not run."""
         self._seen.responses.append(response)
-        self._changed[response] = asyncio.Event()
+        self._over[response] = asyncio.Event()
         worker = self._worker(response.worker)
         self._tell(response, f"is sent to {worker.process.name}")
         if worker.is_there:
@@ -223,7 +222,7 @@ class Clients:
             response.has_left = True
             self._tell(response, "is closed by its page")
             self._worker(response.worker).close(response)
-            self._wake(response)
+            self._over[response].set()
 
     async def _do(self, worker: Worker, work: Any) -> None:
         """Wait for a result of a worker, which may be killed meanwhile."""
@@ -234,15 +233,10 @@ class Clients:
             await asyncio.wait([task], timeout=0.5)
 
     async def _until_ended(self, response: Response) -> None:
-        while response.ended is None and not response.has_left:
-            changed = self._changed[response] = asyncio.Event()
-            await changed.wait()
+        await self._over[response].wait()
 
     def _worker(self, number: int) -> Worker:
         return self._deployment.workers[number]
-
-    def _wake(self, response: Response) -> None:
-        self._changed[response].set()
 
     def _note_question(self, response: Response, piece: bytes) -> None:
         message_id = ""
@@ -261,7 +255,8 @@ class Clients:
         return ""
 
     def _tell(self, response: Response, what: str) -> None:
-        self._deployment.tell(f"page {self._seen.responses.index(response)}", f"{_name(response)} {what}")
+        if self._deployment.tells:
+            self._deployment.tell(f"page {self._seen.responses.index(response)}", f"{_name(response)} {what}")
 
 
 def chunks(response: Response) -> list[dict[str, Any]]:

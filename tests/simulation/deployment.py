@@ -8,6 +8,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 from stream_protocol.serving import ChatService, LogBounds, ServiceLimits
+from stream_protocol.serving.adk_runner import default_run_config
 from stream_protocol.serving.base import ServiceTimes
 from stream_protocol.serving.run_logs._readers import RunReader
 from stream_protocol.serving.run_logs._run_store import LeaseTimes
@@ -18,7 +19,7 @@ from tests.simulation.clients import Clients
 from tests.simulation.network import Network, Outage
 from tests.simulation.run_engine import EngineDatabase, SimulatedEngine
 from tests.simulation.run_store import SimulatedStore, StoreServer
-from tests.simulation.schedule import LEASE, FailOver, Kill, Pause, Retire, Schedule
+from tests.simulation.schedule import COALESCE_ABOVE, LEASE, FailOver, Kill, Pause, Retire, Schedule
 from tests.simulation.seen import Response, Seen, StoredEvent
 from tests.simulation.stored_sessions import SessionDatabase, SimulatedSessions
 from tests.simulation.virtual_time import PROCESS, Process, VirtualLoop
@@ -39,8 +40,10 @@ TIMES: Final = ServiceTimes(
 
 LIMITS: Final = ServiceLimits(stop_timeout=4.0, hook_timeout=4.0)
 
-BOUNDS: Final = LogBounds(coalesce_above=600)
-"""Small limits, so that events are joined."""
+BOUNDS: Final = LogBounds(coalesce_above=COALESCE_ABOVE)
+
+RUN_CONFIG: Final = default_run_config()
+"""One for all workers: nothing changes it."""
 
 MAX_ROUNDS: Final = 200
 
@@ -72,7 +75,9 @@ class Worker:
         )
         store = SimulatedStore(deployment.server, network, number, name)
         run_log = SharedRunLog(store, LEASE_TIMES, BOUNDS)
-        self.service = ChatService(runner, run_log=run_log, engine=engine, limits=LIMITS, times=TIMES)
+        self.service = ChatService(
+            runner, run_log=run_log, engine=engine, limits=LIMITS, times=TIMES, run_config=RUN_CONFIG
+        )
         _ = self.do(self.service.start)
 
     @property
@@ -175,7 +180,7 @@ class Deployment:
         self.loop = VirtualLoop()
         self.loop.set_exception_handler(self._note_exception)
         self.seen = Seen(schedule, Ledger())
-        self._tells = tells
+        self.tells = tells
         outages = tuple(fault for fault in schedule.faults if isinstance(fault, Outage))
         away = tuple(
             Outage("run log", None, "refuses", fault.at, fault.away)
@@ -196,7 +201,7 @@ class Deployment:
 
     def tell(self, who: str, what: str) -> None:
         """Add a line to the story."""
-        if self._tells and not self.is_over:
+        if self.tells and not self.is_over:
             self.seen.story.append((self.loop.now, who, what))
 
     async def execute(self) -> None:

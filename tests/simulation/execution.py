@@ -94,4 +94,5 @@ def simulate(schedule: Schedule, *, tells: bool = False) -> Seen:
     finally:
         if gc_was_enabled:
             gc.enable()
+    deployment.seen.has_joined_events = deployment.server.has_joined_events
     return deployment.seen

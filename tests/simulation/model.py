@@ -92,7 +92,11 @@ def what_is_stored_belongs_to_the_newest_request(case: Case) -> Iterator[str]:
 
 
 def a_tool_runs_once(case: Case) -> Iterator[str]:
-    """No call is executed twice, and no call that the user has denied is executed."""
+    """No call is executed twice, and no call that the user has denied is executed.
+
+    An approved call is executed. After a fault, its card may show an error instead: the worker has reported the start
+    to the engine, and nobody knows whether the tool has run.
+    """
     starts = Counter(tool.call_id for tool in case.seen.ledger.tools)
     for call_id, count in starts.items():
         if count > 1:
@@ -104,15 +108,17 @@ def a_tool_runs_once(case: Case) -> Iterator[str]:
     for view in case.views:
         response = view.response
         is_approval = response.kind == "answer" and response.approves
-        if is_approval and view.is_whole and view.end == "finish" and not starts[response.call_id]:
+        is_told = bool(case.faults) and any(
+            chunk["type"] == "tool-output-error" and chunk["toolCallId"] == response.call_id for chunk in view.chunks
+        )
+        if is_approval and view.is_whole and view.end == "finish" and not starts[response.call_id] and not is_told:
             yield f"{response.call_id} was approved and its message finished, but it was not executed"
 
 
 def an_accepted_message_is_stored_once(case: Case) -> Iterator[str]:
     """A request with the status 200 is in the session, once, however often it is repeated.
 
-    A repeated message replaces an unfinished answer in two steps. If the session store fails between them, the message
-    is missing.
+    A repeated message replaces an unfinished answer. From then on, the status of the repeated request counts.
     """
     for words, count in case.said_by_user.items():
         if count > 1:
@@ -245,11 +251,12 @@ def calm_means_perfect(case: Case) -> Iterator[str]:
 
 
 def a_short_fault_of_the_run_log_is_not_noticed(case: Case) -> Iterator[str]:
-    """No response breaks or ends in an error while the store of the run log is away for less than a third of a lease.
-    The same holds if a replica takes over that lacks the newest writes. New requests may be refused.
+    """No open response breaks or ends in an error while the store of the run log is away for less than a third of a
+    lease. The same holds if a replica takes over that lacks the newest writes. New requests may be refused.
 
-    A replica that has forgotten who has the chat may give it to a second request, or to a recovery. A replica that has
-    forgotten the end of a run offers the run to pages that resume. They get an error after a lease.
+    A replica that has forgotten who has the chat may give it to a second request, or to a recovery. A page that resumes
+    after a fail-over sends a new request: if the replica lacks the end of the run, it gets an error after a lease. A
+    page that reads a long response at another worker is cut off if the replica lacks events that are joined.
     """
     if len(case.faults) != 1:
         return
@@ -260,9 +267,10 @@ def a_short_fault_of_the_run_log_is_not_noticed(case: Case) -> Iterator[str]:
     if not is_short and not (isinstance(fault, FailOver) and is_alone):
         return
     for view in case.views:
-        if isinstance(fault, FailOver) and view.response.kind == "resume" and view.response.begun >= fault.at:
+        may_be_cut = isinstance(fault, FailOver) and view.response.kind == "resume"
+        if may_be_cut and view.response.begun >= fault.at:
             continue
-        if view.response.is_cut:
+        if view.response.is_cut and not (may_be_cut and case.seen.has_joined_events):
             yield f"{view}: was cut off"
         if view.end == "error" and view.response.kind != "answer":
             yield f"{view}: ends in an error"
@@ -324,18 +332,12 @@ def _known_at(case: Case, stop: StopRequest, worker: int) -> float:
 
 
 def _is_forgotten(case: Case, stop: StopRequest) -> bool:
-    """True if a fail-over may have forgotten the stop or its run.
+    """True if a fail-over may have forgotten the stop.
 
-    There are two cases. First: the fail-over came at most one lease after the stop, and the worker that repeats the
-    stop for one lease may have died. Second: the fail-over came at most one lease before the stop, and the run had not
-    renewed its lease yet.
+    It came early after the stop, and the worker that repeats the stop for one lease had a fault, too.
     """
-    if any(isinstance(fault, FailOver) and fault.at <= stop.begun <= fault.at + LEASE for fault in case.faults):
-        return True
-    return (
-        any(
-            isinstance(fault, FailOver) and stop.begun <= fault.at <= (stop.acknowledged or 0) + LEASE
-            for fault in case.faults
-        )
-        and len(case.faults) > 1
+    until = (stop.acknowledged or 0) + LEASE
+    fail_overs = [fault for fault in case.faults if isinstance(fault, FailOver) and stop.begun <= fault.at <= until]
+    return bool(fail_overs) and any(
+        fault not in fail_overs[:1] and getattr(fault, "worker", None) in {None, stop.worker} for fault in case.faults
     )

@@ -95,18 +95,18 @@ class Network:
         """Send a command to the store, which may reply later. Raises ``failure`` without a reply."""
         if self.is_over:
             raise failure("the schedule is over")
-        manner, rng, loop = self.manner(store, worker), self._rng, self.loop
-        reply: asyncio.Future[Any] = loop.create_future()
-        there, back, is_lost, lost_reply = 0.0005 + 0.003 * rng.random(), 0.0005 + 0.003 * rng.random(), False, False
+        manner, random, loop = self.manner(store, worker), self._rng.random, self.loop
+        reply = asyncio.Future[Any](loop=loop)
+        there, back, is_lost, lost_reply = 0.0005 + 0.003 * random(), 0.0005 + 0.003 * random(), False, False
         if manner == "is slow":
-            there, back = SLOW * rng.random(), SLOW * rng.random()
+            there, back = SLOW * random(), SLOW * random()
             lost_reply = there + back > PATIENCE
         elif manner == "refuses":
             is_lost = True
         elif manner == "hangs":
             is_lost, there = True, PATIENCE
         elif manner == "loses replies":
-            lost_reply = rng.random() < LOST_SHARE
+            lost_reply = random() < LOST_SHARE
 
         def arrive() -> None:
             if is_lost:

@@ -102,6 +102,8 @@ class StoreServer:
         """By run: the readers that wait for entries."""
         self.channels: dict[str, asyncio.Queue[str | None]] = {}
         """By worker."""
+        self.has_joined_events = False
+        """True after a run has replaced its entries by joined events."""
 
     def fail_over(self, replica: Tables) -> None:
         """Replace the data by a replica's, which lacks the newest writes."""
@@ -136,7 +138,9 @@ class StoreServer:
         if max(self._newest(run.chat), row.token if row else 0) > token:
             return None
         if row is None or row.run.run_id != run.run_id:
-            row = self.tables.leases[run.chat] = LeaseRow(run, token, 0.0)
+            _, kept_until = self.tables.stops.get(run.chat, ("", 0.0))
+            stop = row is None and round((kept_until - STOP_SECONDS) * 1e6) > token
+            row = self.tables.leases[run.chat] = LeaseRow(run, token, 0.0, stop=stop)
         row.phase = "closed" if row.phase == "closed" else phase
         row.token = token
         row.expires = self._now() + self._times.lease
@@ -173,6 +177,7 @@ class StoreServer:
         row = self.holder(run.chat)
         if row is None or (row.run.run_id, row.token) != (run.run_id, token):
             return None
+        self.has_joined_events = True
         log = self.tables.logs.setdefault(run.run_id, self._log(run.run_id) or LogRow())
         log.count = max(log.count, snapshot.compacted)
         log.compacted, log.joined, log.past = snapshot.compacted, snapshot.events, snapshot.past

@@ -19,6 +19,9 @@ WORKERS: Final = 3
 
 LEASE: Final = 3.0
 
+COALESCE_ABOVE: Final = 600
+"""Bytes of a response above which its worker joins events: few, so that events are joined."""
+
 AIMED_SHARE: Final = 0.5
 """Share of the faults that meet the first run, and of the long faults after which another message comes."""
 

@@ -85,6 +85,8 @@ class Seen:
     """History after all runs."""
     last_words: Response | None = None
     """Response to a message after all runs: the chat must be usable."""
+    has_joined_events: bool = False
+    """True if a run's log had joined events, which a fail-over can make unreadable for a reader."""
     problems: list[str] = field(default_factory=list)
     """Problems that no client sees: endless tasks, and exceptions that nobody has handled."""
     story: list[tuple[float, str, str]] = field(default_factory=list)

@@ -45,6 +45,9 @@ FOUND = (
     228764,
     230346,
     243074,
+    3015092,
+    3015708,
+    3100291,
 )
 """Schedules that have found faults, of ours or of the simulation: see `docs/reliability.md`."""
 

@@ -23,6 +23,37 @@ MAX_CALLBACKS: Final = 60_000
 """Maximum callbacks of one schedule. A schedule needs about two thousand; more mean an endless loop."""
 
 
+class Callback:
+    """Callback of the loop, which can be cancelled: a cheap ``asyncio.TimerHandle``.
+
+    ``due``: the time of a timer; ``None`` for a callback that is due at once.
+    """
+
+    __slots__ = ("arguments", "callback", "context", "due")
+
+    def __init__(
+        self, callback: Callable[..., object], arguments: tuple[Any, ...], context: Context, due: float | None
+    ) -> None:
+        self.callback: Callable[..., object] | None = callback
+        self.arguments = arguments
+        self.context = context
+        self.due = due
+
+    def cancel(self) -> None:
+        """Run nothing."""
+        self.callback = None
+        self.arguments = ()
+
+    def cancelled(self) -> bool:
+        """Return True after ``cancel``."""
+        return self.callback is None
+
+    def when(self) -> float:
+        """Return the true time of a timer."""
+        assert self.due is not None
+        return self.due
+
+
 class Process:
     """Simulated process: its clock, and its callbacks while it is frozen.
 
@@ -35,7 +66,7 @@ class Process:
         self.is_dead = False
         self._rate = rate
         self._offset = offset
-        self._held: list[asyncio.Handle] = []
+        self._held: list[Callback] = []
 
     def at(self, true_time: float) -> float:
         """Return this process's time for a true time."""
@@ -45,7 +76,7 @@ class Process:
         """Return the true time for a time of this process."""
         return (own_time - self._offset) / self._rate
 
-    def hold(self, handle: asyncio.Handle) -> None:
+    def hold(self, handle: Callback) -> None:
         """Store a callback that is due while the process is frozen."""
         self._held.append(handle)
 
@@ -53,11 +84,11 @@ class Process:
         """Run nothing until ``thaw``."""
         self.is_frozen = True
 
-    def thaw(self) -> list[asyncio.Handle]:
+    def thaw(self) -> list[Callback]:
         """Continue. Returns the due callbacks: first those that arrived, then the timers, as a loop of ``asyncio``."""
         self.is_frozen = False
         held, self._held = self._held, []
-        return sorted(held, key=lambda handle: isinstance(handle, asyncio.TimerHandle))
+        return sorted(held, key=lambda handle: handle.due is not None)
 
     def kill(self) -> None:
         """Run nothing any more."""
@@ -86,7 +117,8 @@ class EndlessError(Exception):
 class VirtualLoop(asyncio.BaseEventLoop):
     """Event loop without sockets and threads."""
 
-    _ready: deque[asyncio.Handle]
+    _stopping: bool
+    _ready: deque[Callback]
 
     def __init__(self) -> None:
         super().__init__()
@@ -95,40 +127,49 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self._callbacks = 0
         self._tasks = 0
         self._timers = 0
-        self._due: list[tuple[float, int, asyncio.TimerHandle]] = []
+        self._due: list[tuple[float, int, Callback]] = []
         """A heap of the timers: when each is due, by the true time, and its number."""
         self._tasks_of: dict[Process, list[NumberedTask]] = {}
-        self.set_task_factory(self._numbered)
 
     def time(self) -> float:
         """Return the time of the running process."""
         process = PROCESS.get()
         return self.now if process is None else process.at(self.now)
 
-    def call_at(  # type: ignore[override]  # typeshed has the types of variadic arguments
+    def call_soon(  # type: ignore[override]  # typeshed has the types of variadic arguments
+        self, callback: Callable[..., object], *arguments: Any, context: Context | None = None
+    ) -> Callback:
+        """Call back soon."""
+        handle = Callback(callback, arguments, copy_context() if context is None else context, None)
+        self._ready.append(handle)
+        return handle
+
+    call_soon_threadsafe = call_soon  # type: ignore[assignment]  # there is only one thread
+
+    def call_later(  # type: ignore[override]
+        self, delay: float, callback: Callable[..., object], *arguments: Any, context: Context | None = None
+    ) -> Callback:
+        """Call back after so many seconds of the running process."""
+        return self.call_at(self.time() + delay, callback, *arguments, context=context)
+
+    def call_at(  # type: ignore[override]
         self, when: float, callback: Callable[..., object], *arguments: Any, context: Context | None = None
-    ) -> asyncio.TimerHandle:
+    ) -> Callback:
         """Call back at this time of the running process."""
         process = PROCESS.get()
         due = when if process is None else process.true_time(when)
         while process is not None and process.at(due) < when:  # rounded down: the timer would come too early
             due = math.nextafter(due, math.inf)
-        return self._call_at_true_time(due, callback, arguments, context)
+        return self._call_at_true_time(due, callback, arguments, copy_context() if context is None else context)
 
     def call_after(self, seconds: float, callback: Callable[[], object], context: Context) -> None:
         """Calls back after so many true seconds, in the context of no process."""
         _ = self._call_at_true_time(self.now + seconds, callback, (), context)
 
-    def call_soon_threadsafe(  # type: ignore[override]
-        self, callback: Callable[..., object], *arguments: Any, context: Context | None = None
-    ) -> asyncio.Handle:
-        """Call back soon: there is only one thread."""
-        return self.call_soon(callback, *arguments, context=context)
-
     def _call_at_true_time(
-        self, due: float, callback: Callable[..., object], arguments: Any, context: Context | None
-    ) -> asyncio.TimerHandle:
-        timer = asyncio.TimerHandle(due, callback, arguments, self, context)
+        self, due: float, callback: Callable[..., object], arguments: tuple[Any, ...], context: Context
+    ) -> Callback:
+        timer = Callback(callback, arguments, context, due)
         self._timers += 1
         heapq.heappush(self._due, (due, self._timers, timer))
         return timer
@@ -152,22 +193,30 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self._tasks_of[process] = left = [task for task in self._tasks_of.get(process, []) if not task.done()]
         return left
 
-    def _numbered(
-        self, loop: asyncio.AbstractEventLoop, work: Any, *, context: Context | None = None, **options: Any
-    ) -> asyncio.Task[Any]:
+    def create_task(  # type: ignore[override]
+        self, work: Coroutine[Any, Any, Any], *, name: str | None = None, context: Context | None = None
+    ) -> NumberedTask:
+        """Start a task, of the running process if its context has no other."""
         context = copy_context() if context is None else context
-        process = context.get(PROCESS) or PROCESS.get()
-        context.run(PROCESS.set, process)  # an empty context is of the same process all the same
+        process = context.get(PROCESS)
+        if process is None:  # an empty context is of the same process all the same
+            process = PROCESS.get()
+            context.run(PROCESS.set, process)
         self._tasks += 1
-        task = NumberedTask(self._tasks, work, loop=loop, context=context, **options)
+        task = NumberedTask(self._tasks, work, loop=self, name=name, context=context)
         if process is not None:
             self._tasks_of.setdefault(process, []).append(task)
         return task
 
     def _run_once(self) -> None:
+        """Run callbacks until the loop is stopped."""
+        while not self._stopping:
+            self._run_ready()
+
+    def _run_ready(self) -> None:
         """Run the ready callbacks, or jump to the next timer."""
         due, ready = self._due, self._ready
-        while due and due[0][2].cancelled():
+        while due and due[0][2].callback is None:
             heapq.heappop(due)
         if not ready:
             if not due:
@@ -177,19 +226,19 @@ class VirtualLoop(asyncio.BaseEventLoop):
             ready.append(heapq.heappop(due)[2])
         for _ in range(len(ready)):
             handle = ready.popleft()
-            if handle.cancelled():
+            if handle.callback is None:
                 continue
-            process = handle._context.get(PROCESS)  # type: ignore[attr-defined]  # noqa: SLF001 - no other way
+            process = handle.context.get(PROCESS)
             if process is not None and process.is_frozen:
                 process.hold(handle)
-            else:
-                self._callbacks += 1
-                handle._run()  # noqa: SLF001 - as a loop does
+                continue
+            self._callbacks += 1
+            try:
+                handle.context.run(handle.callback, *handle.arguments)
+            except Exception as error:  # noqa: BLE001 - as a loop does
+                self.call_exception_handler({"message": f"Exception in {handle.callback}", "exception": error})
         if self._callbacks > MAX_CALLBACKS:
             raise EndlessError(f"More than {MAX_CALLBACKS} callbacks.")
-
-    def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
-        """Do nothing: a cancelled timer stays in the heap until it is due."""
 
     def _process_events(self, event_list: Any) -> None:
         """Do nothing: there are no sockets."""

@@ -92,7 +92,7 @@ def test_an_agent_in_a_tools_place_may_ask_for_a_credential() -> None:
 
 def test_a_call_that_a_task_agent_took_over_does_not_block_what_it_says() -> None:
     first = [event(call("booker", {}, "F")), event(text("Which day?"), **TASK)]
-    chunks = run(first)
+    chunks = run(first, nested_agents="flat")
     assert only(chunks, "tool-output") == [
         {"type": "tool-output-available", "toolCallId": "F", "output": {"agent": "booker"}, "preliminary": True}
     ]
@@ -112,7 +112,8 @@ def test_the_result_of_a_task_agent_is_authored_by_the_user_and_is_its_calls_out
             *finished,
             result,
             event(text("Booked.")),
-        ]
+        ],
+        nested_agents="flat",
     )
     assert outputs(chunks) == {"F": {"day": "Monday"}}
     assert texts(chunks) == ["Monday, then.", "Booked."]

@@ -217,7 +217,7 @@ async def test_a_tool_sends_data_of_its_own() -> None:
 
 @pytest.mark.filterwarnings("ignore:The `plugins` argument is deprecated:DeprecationWarning")  # of ADK's AgentTool
 async def test_the_card_of_an_agent_shows_its_work() -> None:
-    scope = run(block("docs/sub-agents.md", "AgentTool(weather)"))
+    scope = run(block("docs/sub-agents.md", "def look_up"))
     scope["weather"].model = ScriptedLlm(turns=[Call("look_up", {"city": "Oslo"}), "18 degrees."])
     scope["root_agent"].model = ScriptedLlm(turns=[Call("weather", {"request": "Oslo?"}), "Nice."])
     app = FastAPI()
@@ -225,6 +225,17 @@ async def test_the_card_of_an_agent_shows_its_work() -> None:
     answer = await posted(app, BODY)
     message = only(answer, "tool-output-available")[-1]["output"]
     assert [part["type"] for part in message["parts"]] == ["step-start", "tool-look_up", "step-start", "text"]
+    assert message["metadata"]["result"] == {"result": "18 degrees."}
+
+
+@pytest.mark.filterwarnings("ignore:The `plugins` argument is deprecated:DeprecationWarning")  # of ADK's AgentTool
+async def test_a_route_of_ones_own_shows_the_work_of_an_agent() -> None:
+    scope = run(block("docs/sub-agents.md", "run_events("))
+    scope["weather"].model = ScriptedLlm(turns=["18 degrees."])
+    scope["root_agent"].model = ScriptedLlm(turns=[Call("weather", {"request": "Oslo?"}), "Nice."])
+    answer = await posted(scope["app"], BODY)
+    message = only(answer, "tool-output-available")[-1]["output"]
+    assert [part["type"] for part in message["parts"]] == ["step-start", "text"]
     assert message["metadata"]["result"] == {"result": "18 degrees."}
 
 

@@ -36,6 +36,15 @@ PAGES: Final = [
 ]
 WIDER_THAN_THE_SCREEN: Final = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
 
+WIDER_THAN_THE_COLUMN: Final = """async () => {
+    await document.fonts.ready;
+    for (const tab of document.querySelectorAll(".tabbed-block")) tab.style.display = "block";
+    return [...document.querySelectorAll("article pre > code, article .md-typeset__scrollwrap")]
+        .filter(box => box.scrollWidth > box.clientWidth + 1)
+        .map(box => box.innerText.slice(0, 80));
+}"""
+"""The blocks of code and the tables that are cut at the edge of the text, with all tabs open."""
+
 BROKEN: Final = "images => images.filter(({ naturalWidth }) => !naturalWidth).map(({ src }) => src)"
 
 pytestmark = [pytest.mark.site, pytest.mark.browser]
@@ -92,6 +101,27 @@ def test_a_page_fits_its_screen_and_asks_nobody_else(
         assert tab.locator("h1").count() == 1
         assert not tab.evaluate(WIDER_THAN_THE_SCREEN)
         assert tab.locator("img:visible").evaluate_all(BROKEN) == []
+
+
+def test_code_and_tables_are_as_wide_as_the_text(browser: Browser, url: str) -> None:
+    places = [page.parent.relative_to(SITE).as_posix() for page in sorted(SITE.rglob("index.html"))]
+    cut = {}
+    with opened_tab(browser, width=1440) as tab:
+        for place in [each for each in places if each != "runs"]:
+            tab.goto(f"{url}{place}/", wait_until="domcontentloaded")
+            if found := tab.evaluate(WIDER_THAN_THE_COLUMN):
+                cut[place] = found
+    assert cut == {}
+
+
+def test_the_second_hit_of_a_search_is_in_view(browser: Browser, url: str) -> None:
+    with opened_tab(browser, width=1440) as tab:
+        tab.goto(url)
+        field = tab.get_by_role("textbox", name="Search")
+        field.click()
+        expect(tab.locator(".md-search-result__meta")).to_have_text("Type to start searching")
+        field.press_sequentially("authentication")
+        expect(tab.locator(".md-search-result__item").nth(1)).to_be_in_viewport()
 
 
 def test_a_search_finds_a_page_without_a_server(browser: Browser, url: str) -> None:
@@ -165,7 +195,7 @@ def test_a_recorded_run_shows_its_page_beside_its_events(browser: Browser, url: 
 
 
 def test_a_finding_can_lead_to_its_rule(url: str) -> None:
-    page = httpx.get(f"{url}check/").text
+    page = httpx.get(f"{url}check/").text.replace("<wbr>", "")
     assert [rule for rule in Rule if f'<td id="{rule}"><code>{rule}</code></td>' not in page] == []
 
 

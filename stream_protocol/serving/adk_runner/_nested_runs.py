@@ -9,8 +9,9 @@ run. A context variable holds the channel to which code posts its events. Inside
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -19,6 +20,7 @@ from google.adk.agents.run_config import StreamingMode
 from google.adk.events import Event
 from google.adk.plugins import BasePlugin
 from google.adk.tools.agent_tool import AgentTool
+from google.genai import types
 
 from stream_protocol.adk import METADATA_KEY, NESTED_EVENT, NESTED_EVENTS, POSTED_KEY, POSTED_NESTED, running_call
 from stream_protocol.agents import RunChannel, run_channel, set_channel
@@ -34,6 +36,9 @@ if TYPE_CHECKING:
 
 MAX_KEPT: Final = 2**19
 """The most bytes of nested events that are stored with one tool response: 512 KiB of JSON."""
+
+MAX_UNFINISHED: Final = 2**16
+"""The most characters of unfinished texts that are kept for one call."""
 
 MAX_DEPTH: Final = 8
 """The most nested agents inside each other. Of deeper agents only the calls and outputs are shown."""
@@ -69,6 +74,7 @@ class NestedCall:
         self.depth: int = outer.depth + 1 if isinstance(outer, NestedCall) else 1
         self._has_begun = False
         """True if our plugin was called inside the call: an ``AgentTool`` may run without plugins."""
+        self._unfinished = _UnfinishedTexts()
         self._events: list[Any] = []
         self._size = 0
         self._omitted = 0
@@ -92,7 +98,9 @@ class NestedCall:
         """
         if event.partial:
             self.post(event.model_copy())
+            self._unfinished.add(event)
             return
+        self._unfinished.end(event)
         plain = _to_json(event)
         if plain is not None:
             self.outer.post(self._inside(plain))
@@ -106,7 +114,9 @@ class NestedCall:
     @property
     def kept(self) -> dict[str, Any] | None:
         """The nested agent's events as JSON, for the store; ``None`` if our plugin was not called inside the call."""
-        return {"events": self._events, "omitted": self._omitted} if self._has_begun else None
+        if not self._has_begun:
+            return None
+        return {"events": [*self._events, *self._unfinished.events()], "omitted": self._omitted}
 
     def restore(self, kept: dict[str, Any] | None) -> None:
         """Takes the events of an earlier execution of the call. The nested agent does not run again then."""
@@ -125,6 +135,42 @@ class NestedCall:
             partial=True,
             custom_metadata={POSTED_KEY: POSTED_NESTED, NESTED_EVENT: carried},
         )
+
+
+class _UnfinishedTexts:
+    """The streamed texts that no complete event has repeated yet, with at most ``MAX_UNFINISHED`` characters.
+
+    They are stored only if the run stops before the complete event.
+    """
+
+    def __init__(self) -> None:
+        self._size = 0
+        self._fragments: dict[tuple[str, str | None], list[Event]] = {}
+        """Author and branch -> the fragments of the author's current reply."""
+
+    def add(self, fragment: Event) -> None:
+        parts = (fragment.content and fragment.content.parts) or []
+        texts = [part for part in parts if part.text and part.function_call is None]
+        self._size += sum(len(part.text or "") for part in texts)
+        if texts and self._size <= MAX_UNFINISHED:
+            self._fragments.setdefault((fragment.author, fragment.branch), []).append(fragment.model_copy())
+
+    def end(self, complete: Event) -> None:
+        """Removes the texts of this event's author, unless the event only reports a failure or a stop."""
+        if complete.content is None:
+            return
+        self._fragments.pop((complete.author, complete.branch), None)
+        if not self._fragments:
+            self._size = 0
+
+    def events(self) -> Iterator[Any]:
+        """Yields one fragment as JSON for each text and thought."""
+        for fragments in self._fragments.values():
+            parts = [part for each in fragments for part in (each.content and each.content.parts) or []]
+            for is_thought, same in groupby(parts, key=lambda part: bool(part.thought)):
+                part = types.Part(text="".join(part.text or "" for part in same), thought=is_thought or None)
+                content = types.Content(role="model", parts=[part])
+                yield _to_json(fragments[-1].model_copy(update={"content": content}))
 
 
 def current_nested_call() -> NestedCall | None:

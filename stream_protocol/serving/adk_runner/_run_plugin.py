@@ -63,15 +63,21 @@ class RunPlugin(BasePlugin):
 
     ADK also calls this plugin for agents of an ``AgentTool``, which have their own invocations and sessions.
 
-    ``session``: the session of the run. ``inbox``: the steering messages for the run. ``writes``: state to apply
-    between two steps; ``None`` if the page cannot write state. ``nests``: as for ``NestedRuns``.
+    ``session_id``: the session of the run. ``inbox``: the steering messages for the run; ``None`` if there cannot be
+    any. ``writes``: state to apply between two steps; ``None`` if the page cannot write state. ``nests``: as for
+    ``NestedRuns``.
     """
 
     def __init__(
-        self, session: Session, inbox: SteeringInbox, writes: StateWrites | None = None, *, nests: Callable[[str], bool]
+        self,
+        session_id: str,
+        inbox: SteeringInbox | None,
+        writes: StateWrites | None = None,
+        *,
+        nests: Callable[[str], bool],
     ) -> None:
         super().__init__(PLUGIN_NAME)
-        self._session_id = session.id
+        self._session_id = session_id
         self._inbox = inbox
         self._writes = writes
         self._calls = RunningCalls()
@@ -91,7 +97,7 @@ class RunPlugin(BasePlugin):
 
     async def before_run_callback(self, *, invocation_context: InvocationContext) -> None:
         """Opens the inbox for steering messages, and starts to watch a nested run."""
-        if invocation_context.session.id == self._session_id:
+        if self._inbox is not None and invocation_context.session.id == self._session_id:
             await self._inbox.enter(invocation_context)
         self._nested.begin_run(invocation_context)
 
@@ -100,7 +106,8 @@ class RunPlugin(BasePlugin):
         for name, tool in llm_request.tools_dict.items():
             if (title := declared_title(tool)) is not None:
                 self._titles[name] = title
-        await self._inbox.take_in(callback_context, llm_request)
+        if self._inbox is not None:
+            await self._inbox.take_in(callback_context, llm_request)
 
     async def before_tool_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext

@@ -24,6 +24,12 @@ from stream_protocol.wire import StreamProtocolError, check_instance
 Target: TypeAlias = BaseNode | App | Runner
 """An agent (or a workflow: any ADK node), an ``App``, or a ``Runner`` with the app's own services."""
 
+_CHEAP_TELEMETRY: Final = TelemetryConfig(
+    genai_semconv_stability_opt_in="stable",
+    adk_experimental_telemetry_opt_in=False,
+    capture_message_content=ContentCapturingMode.NO_CONTENT,
+)
+
 _LIVE_MODEL: Final = re.compile(r"gemini-(?:.*-)?(?:live|native-audio)(?:-.*)?")
 
 TOOL_THREADS: Final = 32
@@ -58,14 +64,7 @@ def with_cheap_telemetry(run_config: RunConfig) -> RunConfig:
     """
     if run_config.telemetry is not None:
         return run_config
-    if is_recorded():
-        telemetry = TelemetryConfig()
-    else:
-        telemetry = TelemetryConfig(
-            genai_semconv_stability_opt_in="stable",
-            adk_experimental_telemetry_opt_in=False,
-            capture_message_content=ContentCapturingMode.NO_CONTENT,
-        )
+    telemetry = TelemetryConfig() if is_recorded() else _CHEAP_TELEMETRY
     return run_config.model_copy(update={"telemetry": telemetry})
 
 
@@ -137,8 +136,9 @@ def runner_for(agent: BaseNode | None, runner: Runner) -> Runner:
 def task_agent_tools(root: BaseNode) -> frozenset[str]:
     """Return the tool names under which agents call their task-mode sub-agents.
 
-    If you convert a live run yourself, pass these names as ``hidden_tools``. The calls must be hidden, because their
-    results come some turns later, in another message. ``ChatService`` does this by itself.
+    If you convert a live run yourself with ``nested_agents="flat"``, pass these names as ``hidden_tools``. The calls
+    must be hidden, because their results come some turns later, in another message. ``ChatService`` does this by
+    itself.
     """
     check_instance("root", root, BaseNode, "an agent of ADK")
     parents = [agent for agent in agent_tree(root) if isinstance(agent, LlmAgent)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
-from dataclasses import replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
@@ -82,7 +81,7 @@ class DurableExecutor(Executor):
         """
         with self._work.observed(run, job):
             if job.invocation_id is None:
-                job = replace(job, invocation_id=new_invocation_context_id())
+                job = job.changed(invocation_id=new_invocation_context_id())
             record = record_of(run, job, self._service.deployment)
             local = LocalRun(record, run)
 

@@ -38,7 +38,7 @@ from stream_protocol.serving.runs import (
     warn_of_other_workers,
 )
 from stream_protocol.session import CONTEXT_KEY, FilePolicy
-from stream_protocol.stream import Settings, hide_tools
+from stream_protocol.stream import Settings, hide_task_agents
 from stream_protocol.wire import ChatRequestError, StreamProtocolError, parse_chat_request
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class ServiceContext:
 def assemble(target: Target, given: ServiceOptions, options: ConverterOptions) -> ServiceContext:
     """Creates the objects of a service. ``given``: the service's options. ``options``: the converter's options."""
     runner = as_runner(target, given["session_service"])
-    options = hide_tools(task_agent_tools(runner.agent), options)
+    options = hide_task_agents(task_agent_tools(runner.agent), options)
     if (shared := given["shared_state"]) is not None:
         options.setdefault("send_state", shared.keys)
     settings = Settings(**options)

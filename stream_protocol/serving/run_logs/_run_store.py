@@ -234,8 +234,8 @@ class RunStore(Protocol):
     async def renew(self, run: RunIdentity, token: int, phase: Phase) -> Renewal | None:
         """Renews a lease; ``None`` if a newer run has taken the chat.
 
-        A lease that the store has lost is written again, even over the lease of an older run. The phase ``closed``
-        stays ``closed``.
+        A lease that the store has lost is written again, even over the lease of an older run. If the chat was stopped
+        while the lease was lost, the run gets this stop. The phase ``closed`` stays ``closed``.
         """
 
     async def append(self, run: RunIdentity, token: int, piece: LogBatch) -> int | None:

@@ -78,12 +78,14 @@ class SharedRunLog:
 
     async def claim(self, chat: str, idempotency_key: str, owner: RunHandle) -> SharedLease:
         run = RunIdentity(chat=chat, run_id=uuid4().hex, worker=self._store.worker, idempotency_key=idempotency_key)
+        if (own := self._own_run(chat)) is not None:  # a fail-over may have forgotten it
+            raise ChatTakenError(own)
         lease = SharedLease(self._store, run, owner, self._times)
         try:
             await lease.claim()
         except ChatTakenError as taken:
-            own = self._leases.get(taken.run.run_id)
-            raise taken if own is None else ChatTakenError(own.info()) from None
+            lease_here = self._leases.get(taken.run.run_id)
+            raise taken if lease_here is None else ChatTakenError(lease_here.info()) from None
         except BaseException:  # the store may have given the chat to this run, which will not start
             _ = self._lease_tasks.start(lease.free_in_store())
             raise

@@ -9,6 +9,7 @@ Where to change what:
 - ``_run``: the life of a run: stop, timeout, missing readers, failures.
 - ``_run_response``: the response of a run.
 - ``_run_posts``: events that tools post while they run.
+- ``_run_events``: a run without a service.
 - ``_steering_posts``: messages between requests and runs about steering.
 - ``_job``: events and conversion of a run; the message so far for a client that resumes.
 - ``_deferred_response``: responses that begin before the request is accepted.
@@ -27,5 +28,6 @@ from stream_protocol.serving.runs._job import Job
 from stream_protocol.serving.runs._on_finish import OnFinish, Outcome
 from stream_protocol.serving.runs._planner import Incoming, Planner
 from stream_protocol.serving.runs._run import TEXTS_OF_TIMEOUTS, Run
+from stream_protocol.serving.runs._run_events import run_events
 from stream_protocol.serving.runs._run_work import RunWork
 from stream_protocol.serving.runs._steering_posts import NextTurn, Reply

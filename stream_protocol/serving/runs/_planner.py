@@ -11,7 +11,7 @@ from stream_protocol.serving.base import TurnRecorders, run_off_loop
 from stream_protocol.serving.chats import PageWrites, create_session, repair_session, rewind_session
 from stream_protocol.serving.runs._job import Job
 from stream_protocol.session import CONTEXT_KEY, STATE_KEY, NewUserTurn, events_before_message
-from stream_protocol.stream import ConverterOptions, hide_tools
+from stream_protocol.stream import ConverterOptions, hide_task_agents
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -132,7 +132,7 @@ class Planner:
         """Creates the job of a plan, which ``runner`` executes in ``session``. ``accept``: see ``Job.on_stored``."""
         options = self.options_for(request.id, overrides.artifact_base)
         if runner.agent is not self._runner.agent:
-            options = hide_tools(task_agent_tools(runner.agent), options)
+            options = hide_task_agents(task_agent_tools(runner.agent), options)
         turns = (
             recorder.turn(request, app_name=runner.app_name, user_id=session.user_id, options=options)
             for recorder in self._recorders

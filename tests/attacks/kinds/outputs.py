@@ -1,5 +1,6 @@
 """Attacks with long outputs, and with readers that do not read."""
 
+import re
 import time
 from contextlib import ExitStack
 from functools import partial
@@ -21,6 +22,20 @@ def long_tool_output(attacker: Attacker) -> None:
     attacker.note(answer, [200], "the turn")
     attacker.expect(answer.text.endswith("data: [DONE]\n\n"), "its stream did not end")
     attacker.note(attacker.ask("GET", "/api/chat/long"), (200, 413), "its history")
+
+
+@attack("a reply with 3,000 wrong citations, scripts in its search suggestions and addresses that run code", STORES)
+def hostile_grounding(attacker: Attacker) -> None:
+    answer = attacker.say("ground 3000", "grounded", patience=25)
+    attacker.note(answer, [200], "the turn")
+    attacker.expect(answer.text.endswith("data: [DONE]\n\n"), "its stream did not end")
+    attacker.expect(len(answer.body) < 5_000_000, "its citations are not bounded")
+    history = attacker.ask("GET", "/api/chat/grounded")
+    attacker.note(history, [200], "its history")
+    for text in (answer.text, history.text):
+        links = re.findall(r'"url":"([^"]*)', text)
+        attacker.expect(all(link.startswith(("https://", "http://")) for link in links), "an address runs code")
+    attacker.note(attacker.say("say hello", "grounded"), [200], "the next turn")
 
 
 @attack("a model that says tiny chunks for ever, five times at once, until it is stopped")

@@ -161,7 +161,7 @@ SAMPLES = [
         "a task that talks with the user",
         task,
         [
-            Turn("a table", "For which day?"),
+            Turn("a table", "booker output-available, For which day?"),
             Turn("Monday", "How many?"),
             Turn("two", "I book. , Booked."),
         ],
@@ -170,8 +170,8 @@ SAMPLES = [
         "tasks without a question",
         tasks,
         [
-            Turn("one", "look output-available, Found. , Sun."),
-            Turn("two", "Again. , look output-available, Sun again."),
+            Turn("one", "scout output-available, Sun."),
+            Turn("two", "Again. , scout output-available, Sun again."),
             Turn("three", "Bye."),
         ],
     ),
@@ -181,11 +181,11 @@ SAMPLES = [
         [
             Turn(
                 "one",
-                "ask_manager output-available, Bought.",
-                "ask_manager input-available",
+                "buyer output-available, ask_manager output-available, Bought.",
+                "buyer output-available, ask_manager input-available",
                 [answer("ask_manager", 1)],
             ),
-            Turn("two", "Which one?"),
+            Turn("two", "buyer output-available, Which one?"),
             Turn(
                 "three",
                 "ask_manager output-available, Bought, too.",

@@ -11,12 +11,12 @@ import pytest
 import uvicorn
 from starlette.types import Receive, Scope, Send
 
+from stream_protocol.server import bind_socket
 from stream_protocol.server._uvicorn_server import (
     ACCEPTED_AT_ONCE,
     BROKEN_OFF,
     ChatServer,
     RareRecords,
-    bind_socket,
     connections_within_files,
     ending_with_terminal,
     run_server,

@@ -10,6 +10,7 @@ import pytest
 
 from stream_protocol.serving import LogBounds, PostgresRunLog
 from stream_protocol.serving.run_logs import ChatTakenError, EventBuffer, Lease, RunLogError, _log_writer, _run_store
+from stream_protocol.serving.run_logs._lease import SharedLease
 from stream_protocol.serving.run_logs._run_store import RETRY_SECONDS, Entry, LogBatch, RunIdentity
 from stream_protocol.serving.run_logs.postgres import _batches, _connections
 from stream_protocol.serving.run_logs.postgres._batches import Batches
@@ -323,6 +324,41 @@ async def test_a_log_that_a_crash_has_emptied_is_written_again(url: str, admin: 
             owner.finish()
             seen += await rest(elsewhere)
         assert joined_text(seen) == "one two "
+        lease.release()
+
+
+async def test_a_run_whose_lease_a_crash_has_lost_gets_the_stop_that_did_not_find_it(url: str, admin: Any) -> None:
+    async with logs(url, lease=ROOMY) as [one, two]:
+        owner, lease = await begin(one)
+        owner.say("one ")
+        async with aclosing(await reader(two)) as elsewhere:
+            await until(elsewhere, b"one ")
+        await admin.execute("TRUNCATE adk_ui_stream_leases")
+        assert not await two.stop(CHAT)
+        assert isinstance(lease, SharedLease)
+        lease.renew_now()
+        async with asyncio.timeout(HANG):
+            await owner.stopped.wait()
+        owner.finish()
+        lease.release()
+
+
+async def test_a_run_whose_lease_a_crash_has_lost_gets_no_stop_from_before_its_claim(url: str, admin: Any) -> None:
+    async with logs(url, lease=ROOMY) as [one, two]:
+        assert not await two.stop(CHAT)
+        owner, lease = await begin(one)
+        owner.say("one ")
+        async with aclosing(await reader(two)) as elsewhere:
+            await until(elsewhere, b"one ")
+        await admin.execute("DELETE FROM adk_ui_stream_leases WHERE run <> ''")
+        assert await two.current(CHAT) is None
+        assert isinstance(lease, SharedLease)
+        lease.renew_now()
+        async with asyncio.timeout(HANG):
+            while await two.current(CHAT) is None:  # noqa: ASYNC110 - the store tells nobody
+                await asyncio.sleep(0.01)
+        assert not owner.stopped.is_set()
+        owner.finish()
         lease.release()
 
 

@@ -348,6 +348,43 @@ async def test_a_stop_that_redis_forgot_with_all_else_is_asked_for_again(redis: 
         await freed(logs[1])
 
 
+async def test_a_run_whose_lease_redis_forgot_gets_the_stop_that_did_not_find_it(
+    redis: RedisServer, ends: list[Wire]
+) -> None:
+    async with two_workers(*ends, lease=9) as logs:
+        owner, lease = await begin(logs[0])
+        await until(await reader(logs[1]), TEXT)
+        go_on = ends[0].hold()
+        await command(redis, "FLUSHALL")
+        assert not await logs[1].stop(CHAT)
+        go_on.set()
+        await happens(owner.stopped)
+        assert lease.held
+        owner.finish()
+        lease.release()
+        await freed(logs[1])
+
+
+async def test_a_run_whose_lease_redis_forgot_gets_no_stop_from_before_its_claim(
+    redis: RedisServer, ends: list[Wire]
+) -> None:
+    async with two_workers(*ends, lease=9) as logs:
+        assert not await logs[1].stop(CHAT)
+        await asyncio.sleep(0.01)
+        owner, lease = await begin(logs[0])
+        await until(await reader(logs[1]), TEXT)
+        await command(redis, "EVAL", "redis.call('DEL', unpack(redis.call('KEYS', '*:lease')))", 0)
+        assert await logs[1].current(CHAT) is None
+        assert isinstance(lease, SharedLease)
+        lease.renew_now()
+        async with asyncio.timeout(HANG):
+            while await logs[1].current(CHAT) is None:  # noqa: ASYNC110 - the store tells nobody
+                await asyncio.sleep(0.01)
+        assert not owner.stopped.is_set()
+        owner.finish()
+        lease.release()
+
+
 async def test_a_stop_is_insisted_upon_once_however_often_it_is_asked_for(ends: list[Wire], wired: Logs) -> None:
     owner, lease = await begin(wired[0])
     assert all([await wired[1].stop(CHAT) for _ in range(20)])

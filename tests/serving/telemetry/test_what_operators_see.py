@@ -260,7 +260,7 @@ def test_no_panel_hides_another() -> None:
 
 def documented() -> dict[str, str]:
     """Return the metrics in the table of the docs: name in OpenTelemetry -> name in Prometheus."""
-    return dict(re.findall(r"^\| `([a-z_.]+)` \| `([a-z_]+)` \|", TABLE.read_text(), re.MULTILINE))
+    return dict(re.findall(r"^\| `([a-z_.]+)`<br>`([a-z_]+)` \|", TABLE.read_text(), re.MULTILINE))
 
 
 def test_each_of_our_metrics_is_documented_by_both_names(observed: Observed) -> None:

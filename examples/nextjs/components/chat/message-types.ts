@@ -93,7 +93,7 @@ export function denialOf(message: ChatMessage, toolCallId: string): unknown {
 export const CITATIONS = "data-adk-citations";
 
 /** What an agent does that runs as a tool. At its end it has what the calling agent reads as the result. */
-export type NestedMessage = UIMessage<ChatMetadata & { result?: unknown; omittedEvents?: number }>;
+export type NestedMessage = UIMessage<ChatMetadata & { result?: unknown; omittedEvents?: number; stopped?: boolean }>;
 
 /** The message of the agent that runs inside this call: the call's output, with the call's id. */
 export function nestedMessageOf(part: ToolUIPart | DynamicToolUIPart): NestedMessage | undefined {

@@ -1,14 +1,16 @@
-import { useSyncExternalStore } from "react";
+import { useCallback, useSyncExternalStore } from "react";
 
-const narrow = () => window.matchMedia("(max-width: 767px)");
+/** Pixels of a window that has room for something beside the chat. */
+const TWO_COLUMNS = 768;
 
-/** Whether there is no room for anything beside the chat. */
-export function useNarrow(): boolean {
-  return useSyncExternalStore(subscribe, () => narrow().matches, () => false);
+/** Whether the window is narrower than that. */
+export function useNarrow(than = TWO_COLUMNS): boolean {
+  const query = `(max-width: ${than - 1}px)`;
+  const subscribe = useCallback((onChange: () => void) => watch(window.matchMedia(query), onChange), [query]);
+  return useSyncExternalStore(subscribe, () => window.matchMedia(query).matches, () => false);
 }
 
-function subscribe(onChange: () => void): () => void {
-  const query = narrow();
+function watch(query: MediaQueryList, onChange: () => void): () => void {
   query.addEventListener("change", onChange);
   return () => query.removeEventListener("change", onChange);
 }

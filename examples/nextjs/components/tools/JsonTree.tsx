@@ -7,10 +7,20 @@ const MANY_LINES = 30;
 /** Entries of one value that are shown at first. */
 const MANY_ENTRIES = 100;
 
+/** Values of a folded object that are shown, and the most characters of each. */
+const [PREVIEWED, LONGEST] = [3, 32];
+
+type JsonTreeProps = {
+  value: unknown;
+  manyLines?: number;
+  /** How many levels of a long value are open at first. */
+  openTo?: number;
+};
+
 /** A value as indented JSON whose objects and lists fold. Unfolded, its text is the JSON. */
-export function JsonTree({ value, manyLines = MANY_LINES }: { value: unknown; manyLines?: number }) {
+export function JsonTree({ value, manyLines = MANY_LINES, openTo = 1 }: JsonTreeProps) {
   const lines = JSON.stringify(value, null, 2).split("\n").length;
-  return <Value value={value} indent="" foldedFrom={lines > manyLines ? 1 : Number.POSITIVE_INFINITY} depth={0} />;
+  return <Value value={value} indent="" foldedFrom={lines > manyLines ? openTo : Number.POSITIVE_INFINITY} depth={0} />;
 }
 
 type ValueProps = { value: unknown; indent: string; depth: number; foldedFrom: number; name?: string };
@@ -45,11 +55,25 @@ function Value({ value, indent, depth, foldedFrom, name = "value" }: ValueProps)
           {`\n${indent}`}
         </>
       ) : (
-        <Button onClick={() => setOpen(true)}>{` ${count} `}</Button>
+        <Button before={indent.length + (/^\d+$/.test(name) ? 0 : name.length + 4)} onClick={() => setOpen(true)}>{` ${previewOf(value) || count} `}</Button>
       )}
       {last}
     </>
   );
+}
+
+/** The first texts and numbers of an object, without ids. */
+function previewOf(value: object): string {
+  if (Array.isArray(value)) return "";
+  const entries = Object.entries(value).filter(([, each]) => each !== undefined);
+  const plain = entries.filter(([key, each]) => (typeof each !== "object" || each === null) && !/id$/i.test(key)).slice(0, PREVIEWED);
+  const texts = plain.map(([key, each]) => `${key}: ${shortened(JSON.stringify(each))}`);
+  if (texts.length > 0 && plain.length < entries.length) texts.push("…");
+  return texts.join(", ");
+}
+
+function shortened(json: string): string {
+  return json.length > LONGEST ? `${json.slice(0, LONGEST)}…` : json;
 }
 
 type FoldProps = { open: boolean; label: string; onToggle: () => void };
@@ -68,9 +92,16 @@ function Fold({ open, label, onToggle }: FoldProps) {
   );
 }
 
-function Button({ onClick, children }: { onClick: () => void; children: ReactNode }) {
+/** `before`: characters before it on its line, which it leaves room for. */
+function Button({ before = 0, onClick, children }: { before?: number; onClick: () => void; children: ReactNode }) {
   return (
-    <button type="button" tabIndex={-1} onClick={onClick} className="min-h-0! min-w-0! whitespace-pre-wrap text-muted-foreground hover:text-foreground">
+    <button
+      type="button"
+      tabIndex={-1}
+      onClick={onClick}
+      style={{ maxWidth: `calc(100% - ${before + 8}ch)` }}
+      className="inline-block min-h-0! min-w-0! overflow-hidden align-bottom text-ellipsis whitespace-pre text-muted-foreground hover:text-foreground"
+    >
       {children}
     </button>
   );

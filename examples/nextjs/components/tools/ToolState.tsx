@@ -1,5 +1,6 @@
 import { Ban, CircleAlert, CircleCheck, Hand, Loader, PencilLine } from "lucide-react";
 import type { ComponentType } from "react";
+import { nestedMessageOf } from "../chat/message-types";
 import { Badge, type Tone } from "../ui/badge";
 import type { ToolPart } from "./ToolCard";
 
@@ -14,6 +15,9 @@ const LOOKS: Record<ToolPart["state"], Look> = {
   "output-error": { label: "failed", tone: "bad", Icon: CircleAlert },
   "output-denied": { label: "denied", tone: "bad", Icon: Ban },
 };
+
+/** An agent that ran as a tool and did not come to its end. */
+const STOPPED: Look = { label: "stopped", tone: "quiet", Icon: Ban };
 
 type ToolStateProps = {
   part: ToolPart;
@@ -52,6 +56,7 @@ function look(part: ToolPart, waiting: ToolStateProps["waiting"], passed: boolea
   if (waiting === "credential") return { label: "sign-in required", tone: "waiting", Icon: Hand };
   if (waiting === "user") return { label: "needs your input", tone: "waiting", Icon: Hand };
   if (part.state === "approval-responded" && !part.approval.approved) return LOOKS["output-denied"];
+  if (part.state === "output-available" && nestedMessageOf(part)?.metadata?.stopped) return STOPPED;
   if (part.state === "output-available" && part.preliminary) return { ...LOOKS["input-available"], label: "working…" };
   return LOOKS[part.state];
 }

@@ -1,9 +1,14 @@
 import { CircleCheck, CircleX, TriangleAlert } from "lucide-react";
 import { Badge } from "../components/ui/badge";
 import { Button } from "../components/ui/button";
+import type { Row } from "./entries";
 import type { Finding, Findings } from "./inspector-api";
 
-type CheckProps = Findings & { onShow: (number: number) => void };
+type CheckProps = Findings & {
+  /** The rows whose chunks were checked. */
+  rows: Row[];
+  onShow: (number: number) => void;
+};
 
 /** The number of errors, beside the name of the tab. */
 export function ErrorCount({ findings }: { findings: Finding[] }) {
@@ -17,13 +22,23 @@ export function ErrorCount({ findings }: { findings: Finding[] }) {
 }
 
 /** What `adk-ui-stream check` finds in what was sent. */
-export function Check({ findings, unchecked = 0, onShow }: CheckProps) {
+export function Check({ findings, unchecked = 0, rows, onShow }: CheckProps) {
+  const chunks = rows.flatMap(({ chunks }) => chunks);
+  const failure = chunks.findLast(({ chunk }) => chunk?.type === "error")?.chunk;
   return (
     <>
       {findings.length === 0 && (
         <Badge tone="good" className="text-sm">
           <CircleCheck aria-hidden /> No findings: the stream is valid for the client.
         </Badge>
+      )}
+      <p className="text-sm text-muted-foreground">
+        {chunks.length} {chunks.length === 1 ? "chunk" : "chunks"}, by the rules of <code>adk-ui-stream check</code>.
+      </p>
+      {failure && (
+        <p className="text-sm" data-failure>
+          A run ended with an error: {String(failure.errorText)}
+        </p>
       )}
       {unchecked > 0 && (
         <p className="text-sm text-muted-foreground">

@@ -5,7 +5,9 @@ import { WithCode } from "./Check";
 import { askedBy, authorOf, detailOf, type Entry, inBytes, inSeconds, kindOf, type Row, wordsOf } from "./entries";
 import { Filter } from "./Filter";
 import type { Finding } from "./inspector-api";
-import { chunkCounts, COLOURS, countFamilies, familyOfChunk, familyOfEvent, type Family, filtered, isRun, type Item, type Run, whyNothing, withRuns } from "./runs";
+import { moveInList } from "./list-keys";
+import { Marked, Searched } from "./Marked";
+import { chunkCounts, COLOURS, countFamilies, familyOfChunk, familyOfEvent, type Family, filtered, hitIn, isRun, type Item, type Run, whyNothing, withRuns } from "./runs";
 import { Shown } from "./Shown";
 import { TurnTiming } from "./TurnTiming";
 
@@ -66,23 +68,58 @@ export function Events({ rows, findings, target, live = false }: EventsProps) {
     list.current?.querySelector<HTMLElement>("[data-row] [aria-pressed='true']")?.focus();
     setChosen(undefined);
   };
+  const isShown = chosen !== undefined && holds(items, chosen);
+  const search = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      const isTyping = event.target instanceof HTMLElement && event.target.closest("input, textarea, select, [contenteditable]");
+      if (event.key !== "/" || isTyping || event.ctrlKey || event.metaKey) return;
+      event.preventDefault();
+      search.current?.focus();
+    };
+    document.addEventListener("keydown", onKey);
+    return () => document.removeEventListener("keydown", onKey);
+  }, []);
+  const onKeyDown = (event: React.KeyboardEvent) => {
+    if (event.key !== "Escape" || !chosen) return;
+    event.stopPropagation();
+    close();
+  };
   const blocks = Array.from({ length: Math.ceil(items.length / BLOCK) }, (_, index) => index * BLOCK);
   return (
-    <div className="flex min-h-0 flex-1 flex-col" onKeyDown={(event) => event.key === "Escape" && chosen && (event.stopPropagation(), close())}>
-      <Filter counts={counts} families={families} words={words} onFamilies={setFamilies} onWords={setWords} />
+    <div className="flex min-h-0 flex-1 flex-col" onKeyDown={onKeyDown}>
+      <Filter
+        field={search}
+        counts={counts}
+        found={looked === "" ? undefined : shown.filter(({ entry }) => !entry.turn).length}
+        families={families}
+        words={words}
+        onFamilies={setFamilies}
+        onWords={setWords}
+      />
       <div className="grid shrink-0 grid-cols-2 border-b bg-muted text-xs font-medium" aria-hidden>
         <span className="px-4 py-1.5">From the agent: ADK events</span>
         <span className="border-s px-4 py-1.5">To the page: chunks</span>
       </div>
-      <div ref={list} className="min-h-0 flex-1 overflow-y-auto" tabIndex={0} role="region" aria-label="Events and chunks">
+      <div
+        ref={list}
+        className="min-h-0 flex-1 overflow-y-auto -outline-offset-2"
+        tabIndex={0}
+        role="region"
+        aria-label="Events and chunks"
+        aria-keyshortcuts="ArrowDown ArrowUp ArrowRight ArrowLeft Home End"
+        onKeyDown={moveInList}
+      >
         {items.length === 0 && <p className="p-4 text-sm text-muted-foreground">Nothing matches.</p>}
         <Marks value={marks}>
-          {blocks.map((from) => (
-            <Block key={from} items={items.slice(from, from + BLOCK)} turns={turns} chosen={chosen} onChoose={setChosen} />
-          ))}
+          <Searched value={looked}>
+            {blocks.map((from) => (
+              <Block key={from} items={items.slice(from, from + BLOCK)} turns={turns} chosen={chosen} onChoose={setChosen} />
+            ))}
+          </Searched>
         </Marks>
       </div>
-      {chosen && (
+      {isShown && (
         <section className="flex max-h-[45%] shrink-0 flex-col border-t" aria-label="The chosen entry">
           <header className="flex items-center gap-2 ps-4 pe-1.5 text-xs text-muted-foreground">
             <span className="min-w-0 flex-1 truncate">{titleOf(chosen)}</span>
@@ -157,6 +194,8 @@ function RunRow({ run, ...props }: { run: Run } & RowProps) {
       <li className={`border-b ${edgeOf(marked)}`} data-run>
         <button
           type="button"
+          tabIndex={-1}
+          data-side="event"
           aria-expanded={open}
           onClick={() => ask(!open)}
           className="grid w-full grid-cols-2 text-start text-xs -outline-offset-2 hover:bg-accent"
@@ -164,9 +203,11 @@ function RunRow({ run, ...props }: { run: Run } & RowProps) {
           <span className="flex min-w-0 gap-2 px-4 py-1.5">
             <Dot family={run.rows[0]?.entry.event ? familyOfEvent(run.rows[0].entry.event) : "other"} />
             <span className="flex min-w-0 flex-1 flex-col">
-              <span className="truncate font-medium">{run.author}</span>
-              <span className="text-muted-foreground">
-                {run.kind}, {run.rows.length} fragments{last !== undefined && first !== undefined && ` in ${inSeconds(last - first)}`}
+              <span className="wrap-anywhere">
+                <Marked text={run.kind} />, {run.rows.length} fragments{last !== undefined && first !== undefined && ` in ${inSeconds(last - first)}`}
+              </span>
+              <span className="truncate text-[0.6875rem] text-muted-foreground">
+                <Marked text={run.author} />
               </span>
             </span>
             <span dir="ltr" className="shrink-0 text-end text-muted-foreground tabular-nums">
@@ -206,56 +247,69 @@ type EventRowProps = {
   turn?: Row[] | undefined;
 } & RowProps;
 
-function EventRow({ row: { key, entry, chunks }, turn, chosen, onChoose }: EventRowProps) {
+function EventRow({ row, turn, chosen, onChoose }: EventRowProps) {
+  const { key, entry, chunks, call } = row;
   const marks = useContext(Marks);
+  const hit = useHit(row);
   if (entry.turn) {
     return (
       // Without a box of its own: its header sticks to the top of the list, not of the row.
       <li data-row={key} className="contents">
         <div className="sticky top-0 z-10 bg-muted" data-turn>
-          <RowButton pressed={entry === chosen} onClick={() => onChoose(entry)}>
+          <RowButton side="event" pressed={entry === chosen} onClick={() => onChoose(entry)}>
             <span className="shrink-0 font-medium">Turn</span>
             <span className="min-w-0 flex-1 truncate text-muted-foreground" dir="auto">
-              {askedBy(entry.turn)}
+              <Marked text={askedBy(entry.turn)} />
             </span>
           </RowButton>
         </div>
-        <div className="border-b bg-muted">{turn && <TurnTiming rows={turn} />}</div>
+        <div className="border-b bg-muted">{turn && <TurnTiming rows={turn} onChoose={onChoose} />}</div>
       </li>
     );
   }
   return (
     <li data-row={key} className="grid grid-cols-2 border-b">
       {entry.event ? (
-        <RowButton pressed={entry === chosen} onClick={() => onChoose(entry)}>
+        <RowButton side="event" pressed={entry === chosen} onClick={() => onChoose(entry)}>
           <Dot family={familyOfEvent(entry.event)} />
           <span className="flex min-w-0 flex-1 flex-col">
-            <span className="truncate font-medium">{authorOf(entry.event)}</span>
-            <span className="text-muted-foreground wrap-anywhere">{kindOf(entry.event)}</span>
-            <span className="truncate text-muted-foreground italic" dir="auto">
-              {wordsOf(entry.event)}
+            <span className="wrap-anywhere">
+              <Marked text={kindOf(entry.event, call)} />
             </span>
+            <span className="truncate text-muted-foreground" dir="auto">
+              <Marked text={wordsOf(entry.event)} />
+            </span>
+            <span className="truncate text-[0.6875rem] text-muted-foreground">
+              <Marked text={authorOf(entry.event)} />
+            </span>
+            {hit && (
+              <span className="truncate font-mono text-[0.6875rem] text-muted-foreground" dir="ltr">
+                <Marked text={hit} />
+              </span>
+            )}
           </span>
-          <Figures entry={entry} />
+          <Figures entry={entry} beside />
         </RowButton>
       ) : (
         <span className="flex min-w-0 gap-2 px-4 py-1.5 text-xs text-muted-foreground">
           <span className="min-w-0 flex-1">{withoutEvent(entry)}</span>
-          <Figures entry={entry} />
+          <Figures entry={entry} beside />
         </span>
       )}
       <ul className="min-w-0 border-s">
         {chunks.length === 0 && entry.event && (
-          <li className="px-4 py-1.5 text-xs text-muted-foreground italic">{whyNothing(entry.event)}</li>
+          <li className="px-4 py-1.5 text-xs text-muted-foreground">{whyNothing(entry.event)}</li>
         )}
         {chunks.map((chunk, index) => (
           <li key={index} className={edgeOf(marks.get(chunk.number ?? 0))}>
-            <RowButton pressed={chunk === chosen} onClick={() => onChoose(chunk)}>
+            <RowButton side="chunk" pressed={chunk === chosen} onClick={() => onChoose(chunk)}>
               <Dot family={chunk.chunk ? familyOfChunk(chunk.chunk.type) : "error"} />
               <span className="flex min-w-0 flex-1 flex-wrap gap-x-2">
-                <span className="font-mono wrap-anywhere">{chunk.chunk?.type ?? "not JSON"}</span>
-                <span className="max-w-full truncate text-muted-foreground italic" dir="auto">
-                  {chunk.chunk ? detailOf(chunk.chunk) : chunk.text}
+                <span className="font-mono wrap-anywhere">
+                  <Marked text={chunk.chunk?.type ?? "not JSON"} />
+                </span>
+                <span className="max-w-full truncate text-muted-foreground" dir="auto">
+                  <Marked text={(chunk.chunk ? detailOf(chunk.chunk) : chunk.text) ?? ""} />
                 </span>
               </span>
               <Figures entry={{ bytes: chunk.bytes ?? 0 }} />
@@ -272,10 +326,26 @@ function EventRow({ row: { key, entry, chunks }, turn, chosen, onChoose }: Event
   );
 }
 
-function RowButton({ pressed, ...rest }: { pressed: boolean; onClick: () => void; children: React.ReactNode }) {
+/** Where the searched words are in a row, if no text of the row shows them. */
+function useHit(row: Row): string {
+  const words = useContext(Searched);
+  if (words === "" || !row.entry.event) return "";
+  const { entry, chunks, call } = row;
+  const own = [kindOf(row.entry.event, call), wordsOf(row.entry.event), authorOf(row.entry.event)];
+  const seen = [...own, ...chunks.flatMap(({ chunk }) => (chunk ? [chunk.type, detailOf(chunk)] : []))];
+  const isSeen = seen.some((text) => text.toLowerCase().includes(words.toLowerCase()));
+  return isSeen || entry.turn ? "" : hitIn(row, words);
+}
+
+type RowButtonProps = { side: "event" | "chunk"; pressed: boolean; onClick: () => void; children: React.ReactNode };
+
+/** Reached with the arrow keys, not with Tab: there may be thousands. */
+function RowButton({ side, pressed, ...rest }: RowButtonProps) {
   return (
     <button
       type="button"
+      tabIndex={-1}
+      data-side={side}
       aria-pressed={pressed}
       className="flex w-full min-w-0 scroll-mt-8 items-start gap-2 px-4 py-1.5 text-start text-xs -outline-offset-2 hover:bg-accent aria-pressed:bg-accent"
       {...rest}
@@ -283,10 +353,10 @@ function RowButton({ pressed, ...rest }: { pressed: boolean; onClick: () => void
   );
 }
 
-/** When, and how large. */
-function Figures({ entry: { at, bytes } }: { entry: Pick<Entry, "at" | "bytes"> }) {
+/** When, and how large. `beside`: with room for the arrow that runs of fragments have, so that all figures are in a column. */
+function Figures({ entry: { at, bytes }, beside = false }: { entry: Pick<Entry, "at" | "bytes">; beside?: boolean }) {
   return (
-    <span dir="ltr" className="shrink-0 text-end text-muted-foreground tabular-nums">
+    <span dir="ltr" className={`shrink-0 text-end text-muted-foreground tabular-nums ${beside ? "md:me-6" : ""}`}>
       {at !== undefined && <span className="block" data-at={at}>{inSeconds(at)}</span>}
       {bytes !== undefined && <span className="block">{inBytes(bytes)}</span>}
     </span>

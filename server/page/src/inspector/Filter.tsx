@@ -1,8 +1,12 @@
 import { Search } from "lucide-react";
+import type { RefObject } from "react";
 import { Input } from "../components/ui/field";
 import { COLOURS, FAMILIES, type Family } from "./runs";
 
 type FilterProps = {
+  field: RefObject<HTMLInputElement | null>;
+  /** How many rows hold the words; `undefined` without words. */
+  found: number | undefined;
   counts: Map<Family, number>;
   families: Set<Family>;
   words: string;
@@ -11,21 +15,27 @@ type FilterProps = {
 };
 
 /** Which rows are shown: of some kinds, with some words. */
-export function Filter({ counts, families, words, onFamilies, onWords }: FilterProps) {
+export function Filter({ field, found, counts, families, words, onFamilies, onWords }: FilterProps) {
   const toggle = (family: Family) => onFamilies(toggled(families, family));
   const there = (Object.keys(FAMILIES) as (keyof typeof FAMILIES)[]).filter((family) => counts.has(family));
   return (
     <div className="flex flex-wrap items-center gap-1.5 border-b px-3 py-2" role="search" aria-label="Events">
       <label className="relative min-w-32 flex-1">
-        <Search className="pointer-events-none absolute start-2 top-2 size-4 text-muted-foreground" aria-hidden />
+        <Search className="pointer-events-none absolute inset-y-0 start-2 my-auto size-4 text-muted-foreground" aria-hidden />
         <Input
+          ref={field}
           type="search"
           aria-label="Search events and chunks"
           placeholder="Search"
-          className="h-8 w-full ps-8"
+          aria-keyshortcuts="/"
+          className="h-8 w-full ps-8 pe-16 [&::-webkit-search-cancel-button]:hidden"
           value={words}
           onChange={({ target }) => onWords(target.value)}
+          onKeyDown={({ key }) => key === "Escape" && onWords("")}
         />
+        <span role="status" className="pointer-events-none absolute inset-y-0 end-2.5 my-auto h-fit text-xs text-muted-foreground tabular-nums">
+          {found === undefined ? <kbd className="rounded border px-1.5 font-mono pointer-coarse:hidden">/</kbd> : `${found} found`}
+        </span>
       </label>
       {there.map((family) => (
         <button

@@ -6,7 +6,9 @@ import type { ChatMessage } from "../components/chat/message-types";
 import { Button } from "../components/ui/button";
 import { Field, Input } from "../components/ui/field";
 import { IconButton } from "../components/ui/icon-button";
+import { Keys } from "../components/ui/keys";
 import { useDropTarget } from "../components/ui/use-drop-target";
+import { RecordedChat } from "../recorded/RecordedChat";
 import { Check, ErrorCount } from "./Check";
 import { addToRows, type Row } from "./entries";
 import { Events } from "./Events";
@@ -42,7 +44,7 @@ export default function Inspector({ onClose, ...chat }: ChatViewProps & { onClos
     <aside
       aria-label="Inspector"
       style={{ "--width": `${width}%` } as CSSProperties}
-      className="relative flex min-h-0 w-(--width) shrink-0 flex-col border-s bg-background max-md:fixed max-md:inset-x-0 max-md:top-12 max-md:bottom-0 max-md:z-30 max-md:w-auto max-md:border-s-0"
+      className="relative flex min-h-0 w-(--width) min-w-90 shrink-0 flex-col border-s bg-background max-md:min-w-0 max-md:fixed max-md:inset-x-0 max-md:top-12 max-md:bottom-0 max-md:z-30 max-md:w-auto max-md:border-s-0"
       {...dropTarget}
     >
       {handle}
@@ -74,7 +76,7 @@ export default function Inspector({ onClose, ...chat }: ChatViewProps & { onClos
         {loading && `Converting ${loading}…`}
       </p>
       {refused && <Refused key={refused.text} {...refused} onOpen={open} onDismiss={() => setRefused(undefined)} />}
-      {opened ? <FileView key={`${opened.name} ${opened.session}`} opened={opened} /> : <ChatView {...chat} />}
+      {opened ? <FileView key={`${opened.name} ${opened.session}`} opened={opened} showsChat /> : <ChatView {...chat} />}
       {over && (
         <p className="pointer-events-none absolute inset-3 z-20 grid place-items-center rounded-2xl border-2 border-dashed border-ring bg-background/85 p-4 text-center text-sm">
           Drop a recording or a captured stream to see what is in it
@@ -137,12 +139,12 @@ function ChatView({ id, state, payloads }: ChatViewProps) {
       messages={messages}
       request={<NextRequest id={id} messages={messages} payloads={payloads} busy={busy} />}
       source={rows.length > 0 ? source : undefined}
-      empty={problem || "What the agent does from now on is shown here, event by event."}
+      empty={problem ? <p role="alert">{problem}</p> : <Empty />}
       findings={found?.findings ?? NONE}
       check={(show) => {
         if (busy) return <p className="text-sm text-muted-foreground">The answer is checked when it is complete.</p>;
         if (unchecked) return <p role="alert" className="text-sm">{unchecked}</p>;
-        return found && <Check {...found} onShow={show} />;
+        return found && <Check {...found} rows={rows} onShow={show} />;
       }}
     />
   );
@@ -168,8 +170,27 @@ function useFindings(id: string, busy: boolean, begun: boolean): [Findings | und
   return [found, problem];
 }
 
-/** `saves`: a server can make a recording and a test of it. */
-export function FileView({ opened, saves = true }: { opened: OpenedFile; saves?: boolean }) {
+function Empty() {
+  return (
+    <>
+      <p>Send a message. Each event of the agent then appears here, beside the stream chunks that the server made from it.</p>
+      <p>
+        To inspect a stored conversation, open a recording or a captured stream, or drop the file here.{" "}
+        <Keys keys="Mod+I" /> opens and closes the Inspector.
+      </p>
+    </>
+  );
+}
+
+type FileViewProps = {
+  opened: OpenedFile;
+  /** A server can make a recording and a test of it. */
+  saves?: boolean;
+  /** The messages of the file are in a tab of their own. */
+  showsChat?: boolean;
+};
+
+export function FileView({ opened, saves = true, showsChat = false }: FileViewProps) {
   const rows = useMemo(() => addToRows([], opened.entries), [opened]);
   return (
     <View
@@ -179,14 +200,15 @@ export function FileView({ opened, saves = true }: { opened: OpenedFile; saves?:
       request={<NextRequest id={opened.name} messages={opened.messages} payloads={{}} busy={false} />}
       source={opened.recordable ? opened : undefined}
       saves={saves}
-      empty="There is nothing in it."
+      chat={showsChat && <RecordedChat messages={opened.messages} />}
+      empty={<p>There is nothing in it.</p>}
       findings={opened.findings}
-      check={(show) => <Check findings={opened.findings} onShow={show} />}
+      check={(show) => <Check findings={opened.findings} rows={rows} onShow={show} />}
     />
   );
 }
 
-const TABS = { events: "Events", message: "Message", request: "Next request", state: "State", check: "Check" };
+const TABS = { events: "Events", chat: "Chat", message: "Message", request: "Next request", state: "State", check: "Check" };
 type TabName = keyof typeof TABS;
 
 type ViewProps = {
@@ -198,13 +220,15 @@ type ViewProps = {
   /** What a recording can be made of. */
   source: Source | undefined;
   saves?: boolean;
-  /** What is said where there are no rows. */
-  empty: string;
+  /** The messages as the page shows them, if the page beside the panel does not show them. */
+  chat?: ReactNode;
+  /** Shown where there are no rows. */
+  empty: ReactNode;
   findings: Finding[];
   check: (show: (number: number) => void) => ReactNode;
 };
 
-function View({ rows, live, messages, request, source, saves = true, empty, findings, check }: ViewProps) {
+function View({ rows, live, messages, request, source, saves = true, chat, empty, findings, check }: ViewProps) {
   const [tab, setTab] = useState<TabName>("events");
   const [target, setTarget] = useState<number>();
   const show = (number: number) => {
@@ -213,20 +237,21 @@ function View({ rows, live, messages, request, source, saves = true, empty, find
   };
   return (
     <Tabs.Root value={tab} onValueChange={(chosen) => setTab(chosen as TabName)} className="flex min-h-0 flex-1 flex-col">
-      <Tabs.List aria-label="What is shown" className="flex shrink-0 gap-1 overflow-x-auto border-b px-2">
-        {Object.entries(TABS).map(([name, title]) => (
+      <Tabs.List aria-label="What is shown" className="flex shrink-0 overflow-x-auto border-b px-2">
+        {Object.entries(TABS).filter(([name]) => chat || name !== "chat").map(([name, title]) => (
           <Tabs.Trigger
             key={name}
             value={name}
-            className="-mb-px shrink-0 border-b-2 border-transparent px-2.5 py-2 text-sm text-muted-foreground -outline-offset-2 hover:text-foreground data-[state=active]:border-primary data-[state=active]:text-foreground"
+            className="-mb-px shrink-0 border-b-2 border-transparent px-2 py-2 text-sm text-muted-foreground -outline-offset-2 hover:text-foreground data-[state=active]:border-primary data-[state=active]:text-foreground"
           >
             {title} {name === "check" && <ErrorCount findings={findings} />}
           </Tabs.Trigger>
         ))}
       </Tabs.List>
       <Tabs.Content value="events" tabIndex={-1} className="flex min-h-0 flex-1 flex-col outline-none">
-        {rows.length === 0 ? <p className="p-4 text-sm text-muted-foreground">{empty}</p> : <Events rows={rows} findings={findings} target={target} live={live} />}
+        {rows.length === 0 ? <div className="flex flex-col gap-2 p-4 text-sm text-muted-foreground">{empty}</div> : <Events rows={rows} findings={findings} target={target} live={live} />}
       </Tabs.Content>
+      {chat && <TabPage name="chat">{chat}</TabPage>}
       <TabPage name="message">
         <Messages messages={messages} />
       </TabPage>

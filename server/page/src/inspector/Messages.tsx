@@ -1,3 +1,4 @@
+import { ChevronDown } from "lucide-react";
 import { useState } from "react";
 import type { ChatMessage } from "../components/chat/message-types";
 import { Shown } from "./Shown";
@@ -16,18 +17,19 @@ function Message({ message, number, last }: { message: ChatMessage; number: numb
   return (
     <details open={open}>
       <summary
-        className="rounded-md py-1 text-sm"
+        className="flex list-none items-center gap-1.5 rounded-md py-1 text-sm hover:bg-accent"
         onClick={(event) => {
           event.preventDefault(); // React opens and closes it, and draws the JSON of open messages alone
           choose(!open);
         }}
       >
-        <span className="font-medium">{message.role}</span>{" "}
-        <span className="text-muted-foreground">
+        <ChevronDown className={`size-4 shrink-0 text-muted-foreground transition-transform ${open ? "" : "-rotate-90"}`} aria-hidden />
+        <span className="font-medium">{message.role}</span>
+        <span className="min-w-0 truncate text-muted-foreground">
           {message.id}, {message.parts.length} {message.parts.length === 1 ? "part" : "parts"}
         </span>
       </summary>
-      {open && <Shown value={message} label={`Message ${number}`} />}
+      {open && <Shown value={message} label={`Message ${number}`} openTo={2} />}
     </details>
   );
 }

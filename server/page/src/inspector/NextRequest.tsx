@@ -1,6 +1,8 @@
 import { isToolUIPart } from "ai";
 import { requestBody } from "../components/chat/chat-api";
 import type { ChatMessage } from "../components/chat/message-types";
+import { Terminal } from "lucide-react";
+import { Button } from "../components/ui/button";
 import { Shown } from "./Shown";
 
 const WAITING = new Set(["input-available", "approval-requested"]);
@@ -19,8 +21,15 @@ export function NextRequest({ id, messages, payloads, busy }: NextRequestProps) 
   const waiting = last?.role === "assistant" && last.parts.some((part) => isToolUIPart(part) && WAITING.has(part.state));
   const words: ChatMessage = { id: "…", role: "user", parts: [{ type: "text", text: "…" }] };
   const asked = { id, trigger: "submit-message", messageId: undefined };
+  const next = posted(requestBody({ ...asked, messages: [...messages, words] }, payloads));
   return (
     <>
+      <p className="flex flex-wrap items-center gap-2 font-mono text-xs">
+        <span className="font-semibold">POST</span> <span className="min-w-0 flex-1 wrap-anywhere">{ADDRESS}</span>
+        <Button size="small" onClick={() => void navigator.clipboard?.writeText(asCurl(next))}>
+          <Terminal className="size-4" aria-hidden /> Copy as cURL
+        </Button>
+      </p>
       {waiting && (
         <>
           <p className="text-sm">After all pending calls are answered, the client sends the message with the answers:</p>
@@ -28,10 +37,16 @@ export function NextRequest({ id, messages, payloads, busy }: NextRequestProps) 
         </>
       )}
       <p className="text-sm">{busy ? "With the next user message, which interrupts the run:" : "With the next user message:"}</p>
-      <Shown value={posted(requestBody({ ...asked, messages: [...messages, words] }, payloads))} label="Request with the user's words" />
-      <p className="text-xs text-muted-foreground">POST api/chat</p>
+      <Shown value={next} label="Request with the user's words" />
     </>
   );
+}
+
+const ADDRESS = new URL("api/chat", document.baseURI).href;
+
+function asCurl(body: unknown): string {
+  const data = JSON.stringify(body).replaceAll("'", "'\\''");
+  return `curl --no-buffer -H 'content-type: application/json' -d '${data}' '${ADDRESS}'`;
 }
 
 /** As JSON has it: without what is undefined. */

@@ -10,7 +10,7 @@ const LONGEST = 4000;
 const MANY_LINES = 200;
 
 /** A value as JSON that folds, or a text as it is. Copied whole. */
-export function Shown({ value, label }: { value: unknown; label: string }) {
+export function Shown({ value, label, openTo = 1 }: { value: unknown; label: string; openTo?: number }) {
   const drawn = useMemo(() => (typeof value === "string" ? value : JSON.parse(JSON.stringify(value, shortened))), [value]);
   const copy = () => navigator.clipboard?.writeText(typeof value === "string" ? value : JSON.stringify(value, null, 2));
   return (
@@ -21,7 +21,7 @@ export function Shown({ value, label }: { value: unknown; label: string }) {
         aria-label={label}
         className="overflow-auto rounded-lg border bg-muted p-3 pe-10 font-mono text-xs leading-relaxed whitespace-pre-wrap wrap-anywhere"
       >
-        {typeof drawn === "string" ? drawn : <JsonTree value={drawn} manyLines={MANY_LINES} />}
+        {typeof drawn === "string" ? drawn : <JsonTree value={drawn} manyLines={MANY_LINES} openTo={openTo} />}
       </pre>
       <span className="absolute end-1 top-1">
         <IconButton label={`Copy ${label}`} size="small icon" onClick={() => void copy()}>

@@ -35,7 +35,7 @@ export type AdkEvent = {
   partial?: boolean;
   content?: { parts?: AdkPart[]; role?: string };
   groundingMetadata?: unknown;
-  usageMetadata?: { candidatesTokenCount?: number };
+  usageMetadata?: { candidatesTokenCount?: number; thoughtsTokenCount?: number };
   finishReason?: string;
   errorCode?: string;
   errorMessage?: string;
@@ -44,7 +44,13 @@ export type AdkEvent = {
 };
 
 /** One row: a turn, an event or the end of a response, with the chunks that it became. */
-export type Row = { key: number; entry: Entry; chunks: Entry[] };
+export type Row = {
+  key: number;
+  entry: Entry;
+  chunks: Entry[];
+  /** The name of the newest call so far: the fragments of its arguments do not repeat it. */
+  call?: string | undefined;
+};
 
 /** The most chunks in a row that has no event: a capture has nothing else. */
 const CHUNKS_IN_ROW = 20;
@@ -60,10 +66,16 @@ export function addToRows(rows: Row[], entries: Entry[]): Row[] {
     } else {
       const sent = entry.chunk !== undefined || entry.text !== undefined;
       const without: Entry = { ...(entry.closing && { closing: true }), ...(entry.at !== undefined && { at: entry.at }) };
-      added.push({ key: added.length, entry: sent ? without : entry, chunks: sent ? [entry] : [] });
+      const call = (entry.event && calledBy(entry.event)) ?? last?.call;
+      added.push({ key: added.length, entry: sent ? without : entry, chunks: sent ? [entry] : [], call });
     }
   }
   return added;
+}
+
+/** The name of the last call in an event. */
+function calledBy(event: AdkEvent): string | undefined {
+  return (nestedEvent(event) ?? event).content?.parts?.findLast(({ functionCall }) => functionCall?.name)?.functionCall?.name;
 }
 
 /** Whether the entry belongs to the row: an event's chunks do, and the end of a response to the chunks that it made. */
@@ -90,13 +102,13 @@ export function authorOf(event: AdkEvent): string {
   return nested ? `${event.author} › ${authorOf(nested)}` : (event.author ?? "nobody");
 }
 
-/** What an event says or does, in a few words. */
-export function kindOf(event: AdkEvent): string {
+/** What an event says or does, in a few words. `call`: the name of the call that is open. */
+export function kindOf(event: AdkEvent, call = ""): string {
   const nested = nestedEvent(event);
-  if (nested) return kindOf(nested);
+  if (nested) return kindOf(nested, call);
   if (isPosted(event)) return "data of a running tool";
   const { partial, content, errorCode, groundingMetadata, actions = {}, customMetadata = {} } = event;
-  const kinds = (content?.parts ?? []).map((part) => kindOfPart(part, partial === true));
+  const kinds = (content?.parts ?? []).map((part) => kindOfPart(part, partial === true, call));
   if ((customMetadata["adk_ui_stream"] as { steering?: unknown } | undefined)?.steering) kinds.unshift("message to the running agent");
   if (groundingMetadata) kinds.push("sources");
   if (errorCode) kinds.push(`error ${errorCode}`);
@@ -105,7 +117,7 @@ export function kindOf(event: AdkEvent): string {
     const action = actions[key];
     if (action && (typeof action !== "object" || Object.keys(action).length > 0)) kinds.push(name);
   }
-  return [...new Set(kinds)].filter(Boolean).join(", ") || "empty";
+  return [...new Set(kinds)].filter(Boolean).join(", ") || "no content";
 }
 
 const ACTIONS = {
@@ -118,9 +130,10 @@ const ACTIONS = {
   compaction: "compaction",
 };
 
-function kindOfPart(part: AdkPart, partial: boolean): string {
+function kindOfPart(part: AdkPart, partial: boolean, call: string): string {
   const name = part.functionCall?.name ?? part.functionResponse?.name ?? "";
-  if (part.functionCall) return partial ? `call ${name}, a fragment` : `call ${name}`;
+  if (part.functionCall && partial) return name ? `call ${name} begins` : `arguments of ${call || "a call"}, a fragment`;
+  if (part.functionCall) return `call ${name}`;
   if (part.functionResponse) return `result ${name}`;
   if (part.inlineData ?? part.fileData) return part.inlineData?.mimeType ?? part.fileData?.mimeType ?? "file";
   if (part.executableCode) return "code";

@@ -1,4 +1,4 @@
-import { type AdkEvent, authorOf, isPosted, kindOf, nestedEvent, type Row } from "./entries";
+import { type AdkEvent, authorOf, type Entry, isPosted, kindOf, nestedEvent, type Row } from "./entries";
 
 /** What a row is about. Each has a colour, and can be looked for. */
 export type Family = "text" | "reasoning" | "tool" | "approval" | "data" | "error" | "other";
@@ -17,7 +17,7 @@ export const COLOURS: Record<Family, string> = {
   reasoning: "bg-(--code-keyword)",
   tool: "bg-(--code-string)",
   approval: "bg-warning",
-  data: "bg-(--code-attr)",
+  data: "bg-[light-dark(oklch(0.56_0.17_350),oklch(0.76_0.13_350))]",
   error: "bg-destructive",
   other: "bg-border",
 };
@@ -84,6 +84,17 @@ export function filtered(rows: Row[], families: Set<Family>, words: string): Row
   return kept.filter((row, index) => !row.entry.turn || (kept[index + 1] !== undefined && !kept[index + 1]?.entry.turn));
 }
 
+/** So many characters of a row's JSON are shown on each side of a hit. */
+const AROUND = 24;
+
+/** The place in a row's JSON where the words are. */
+export function hitIn(row: Row, words: string): string {
+  const text = textOf(row);
+  const at = text.indexOf(words.toLowerCase());
+  if (words === "" || at < 0) return "";
+  return `…${text.slice(Math.max(0, at - AROUND), at + words.length + AROUND)}…`;
+}
+
 const TEXTS = new WeakMap<Row, string>();
 
 function textOf(row: Row): string {
@@ -131,8 +142,8 @@ function isFragment({ entry }: Row): boolean {
   return entry.event?.partial === true && !entry.event.errorCode;
 }
 
-function signature({ entry }: Row): string {
-  return entry.event ? `${authorOf(entry.event)} ${kindOf(entry.event)}` : "";
+function signature({ entry, call }: Row): string {
+  return entry.event ? `${authorOf(entry.event)} ${kindOf(entry.event, call)}` : "";
 }
 
 function asRun(rows: Row[]): Run {
@@ -140,7 +151,7 @@ function asRun(rows: Row[]): Run {
   const known = RUNS.get(first);
   if (known && known.rows.length === rows.length && known.rows.at(-1) === rows.at(-1)) return known;
   const event = first.entry.event ?? {};
-  const run = { key: first.key, kind: kindOf(event).replace(", a fragment", ""), author: authorOf(event), rows };
+  const run = { key: first.key, kind: kindOf(event, first.call).replace(", a fragment", ""), author: authorOf(event), rows };
   RUNS.set(first, run);
   return run;
 }
@@ -162,21 +173,21 @@ export function whyNothing(posted: AdkEvent): string {
   const event = nestedEvent(posted) ?? posted;
   const parts = event.content?.parts ?? [];
   const names = parts.flatMap(({ functionCall, functionResponse }) => functionCall?.name ?? functionResponse?.name ?? []);
-  if (event.author === "user") return "The page has shown it already.";
-  if (names.includes(CONFIRMATION)) return "Shown on the call that it asks about.";
-  if (names.length > 0 && names.every((name) => STEERING.has(name))) return "Steers the agents: hidden from the page.";
-  if (!event.partial && parts.some(({ text }) => text)) return "Repeats its fragments as a whole.";
-  if (!event.partial && parts.some(({ functionCall }) => functionCall)) return "Repeats a call that was streamed, or hands over.";
-  if (parts.some(({ functionResponse }) => functionResponse)) return "Says only that a call waits, or belongs to a hidden one.";
+  if (event.author === "user") return "No chunk: the page already shows the user's message.";
+  if (names.includes(CONFIRMATION)) return "No chunk: the approval is shown on its call.";
+  if (names.length > 0 && names.every((name) => STEERING.has(name))) return "No chunk: the call steers the agents, and is hidden from the page.";
+  if (!event.partial && parts.some(({ text }) => text)) return "No chunk: the fragments above have sent this text.";
+  if (!event.partial && parts.some(({ functionCall }) => functionCall)) return "No chunk: the fragments above have sent this call.";
+  if (parts.some(({ functionResponse }) => functionResponse)) return "No chunk: the call waits for the user, or is hidden from the page.";
   if (parts.some(({ text }) => text === "")) return emptyOf(event);
-  return Object.keys(event.actions ?? {}).length > 0 ? "Changes state only." : "Has no content.";
+  return Object.keys(event.actions ?? {}).length > 0 ? "No chunk: only the state changes." : "No chunk: the event has no content.";
 }
 
 /** What an event without text has instead. */
 function emptyOf({ usageMetadata, groundingMetadata, finishReason }: AdkEvent): string {
-  const facts = [usageMetadata && "usage", groundingMetadata && "sources", finishReason && `the finish reason ${finishReason}`];
-  const brought = facts.filter(Boolean).join(", ");
-  return brought === "" ? "Empty." : `Empty: it brings ${brought}.`;
+  const facts = [usageMetadata && "token usage", groundingMetadata && "sources", finishReason && `the finish reason ${finishReason}`];
+  const known = facts.filter(Boolean).join(" and ");
+  return known === "" ? "No chunk: the event has no content." : `No chunk: only ${known}.`;
 }
 
 /** The state, as the events have changed it so far. */
@@ -185,7 +196,7 @@ export function stateOf(rows: Row[]): Record<string, unknown> {
   return Object.assign({}, ...deltas);
 }
 
-export type Span = { name: string; from: number; to: number; isTool: boolean };
+export type Span = { name: string; from: number; to: number; isTool: boolean; entry: Entry };
 
 /** What one turn took. Times in seconds from its beginning. */
 export type Timing = { first?: number; total: number; spans: Span[]; tokens: number; bytesIn: number; bytesOut: number };
@@ -209,13 +220,14 @@ export function timingOf(rows: Row[]): Timing | undefined {
     }
     if (event.content?.role !== "model" || event.content.parts?.some(({ functionCall }) => functionCall?.name?.startsWith("adk_request_"))) continue;
     timing.first ??= at;
-    if (model === undefined) timing.spans.push((model = { name: "model", from: asked, to: at, isTool: false }));
+    if (model === undefined) timing.spans.push((model = { name: "model", from: asked, to: at, isTool: false, entry }));
     model.to = at;
     if (event.partial) continue;
-    timing.tokens += event.usageMetadata?.candidatesTokenCount ?? 0;
+    const { candidatesTokenCount = 0, thoughtsTokenCount = 0 } = event.usageMetadata ?? {};
+    timing.tokens += candidatesTokenCount + thoughtsTokenCount;
     for (const { functionCall } of event.content.parts ?? []) {
       if (!functionCall) continue;
-      const span = { name: functionCall.name ?? "", from: at, to: at, isTool: true };
+      const span = { name: functionCall.name ?? "", from: at, to: at, isTool: true, entry };
       open.set(functionCall.id ?? "", span);
       timing.spans.push(span);
     }

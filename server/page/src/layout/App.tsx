@@ -23,12 +23,16 @@ function focusField(): void {
 }
 
 const Inspector = lazy(() => import("../inspector/Inspector"));
+/** Pixels of a window that has room for the list of chats, the chat and the Inspector. */
+const THREE_COLUMNS = 1100;
+
 const Palette = lazy(() => import("../commands/Palette"));
 
 export function App() {
   const id = useChatId();
   const history = useHistory(id);
   const narrow = useNarrow();
+  const cramped = useNarrow(THREE_COLUMNS);
   const [theme, chooseTheme] = useTheme();
   const [beside, setBeside] = useSetting("sidebar", "open");
   const [over, setOver] = useState(false);
@@ -40,8 +44,9 @@ export function App() {
   const [finding, setFinding] = useState(false);
   const [explaining, setExplaining] = useState(false);
 
-  const sidebar = narrow ? over : beside === "open";
-  const showSidebar = (open: boolean) => (narrow ? setOver(open) : setBeside(open ? "open" : "closed"));
+  const overlaid = narrow || (cramped && inspecting);
+  const sidebar = overlaid ? over : beside === "open";
+  const showSidebar = (open: boolean) => (overlaid ? setOver(open) : setBeside(open ? "open" : "closed"));
   const toggleSidebar = () => showSidebar(!sidebar);
   const toggleInspector = info?.inspector ? () => showInspector(!inspecting) : undefined;
   const openPalette = () => setFinding(true);
@@ -57,7 +62,7 @@ export function App() {
             Skip to the message field
           </Button>
           <div className="flex h-dvh overflow-hidden">
-            <Sidebar current={id} narrow={narrow} open={sidebar} onOpenChange={showSidebar} />
+            <Sidebar current={id} narrow={overlaid} open={sidebar} onOpenChange={showSidebar} />
             <div className="flex min-w-0 flex-1 flex-col">
               <Header
                 agent={info?.agent}

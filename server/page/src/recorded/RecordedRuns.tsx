@@ -1,14 +1,13 @@
 import { useEffect, useState } from "react";
 import { HostContext } from "../components/chat/host";
-import { type ChatMessage, speakerOf } from "../components/chat/message-types";
 import { useTheme } from "../components/layout/theme";
-import { Message } from "../components/messages/Message";
 import { Select } from "../components/ui/field";
 import { Mark } from "../components/ui/mark";
 import { TooltipProvider } from "../components/ui/tooltip";
 import { FileView } from "../inspector/Inspector";
 import type { OpenedFile } from "../inspector/inspector-api";
 import { HOST } from "../layout/host";
+import { RecordedChat } from "./RecordedChat";
 
 /** A run that the site of the documentation has: `NAME.json` is what the Inspector's route makes of its recording. */
 type Recorded = { name: string; title: string };
@@ -65,38 +64,17 @@ export default function RecordedRuns({ runs }: { runs: Recorded[] }) {
 }
 
 function Run({ shown }: { shown: Shown }) {
-  const { messages, name } = shown;
-  const root = messages.flatMap(({ parts }) => parts).map(speakerOf).find((speaker) => speaker !== undefined);
   return (
     <div className="flex min-h-0 flex-1 max-md:flex-col">
       <main aria-label="Page" tabIndex={0} className="min-h-0 flex-1 overflow-y-auto -outline-offset-2">
-        <div role="log" className="mx-auto flex max-w-2xl flex-col gap-4 px-4 py-6">
-          {messages.map((message: ChatMessage, index) => (
-            <Message
-              key={message.id}
-              message={message}
-              root={root}
-              agent={undefined}
-              live={false}
-              answerable={false}
-              passed={index < messages.length - 1}
-              stopped={false}
-              busy={false}
-              onApproval={ignore}
-              onOutput={ignore}
-            />
-          ))}
-        </div>
+        <RecordedChat messages={shown.messages} />
       </main>
       <aside aria-label="Inspector" className="flex min-h-0 flex-1 flex-col border-s max-md:border-s-0 max-md:border-t">
-        <FileView opened={{ ...shown, file: new File([], name), session: "" }} saves={false} />
+        <FileView opened={{ ...shown, file: new File([], shown.name), session: "" }} saves={false} />
       </aside>
     </div>
   );
 }
-
-/** Nothing waits in a recording. */
-function ignore(): void {}
 
 function chosen(runs: Recorded[]): string {
   const named = window.location.hash.slice(1);

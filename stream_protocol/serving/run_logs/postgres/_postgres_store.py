@@ -121,7 +121,7 @@ class PostgresStore:
     async def renew(self, run: RunIdentity, token: int, phase: Phase) -> Renewal | None:
         arguments = (chat_key(run.chat), run.run_id, run.worker, run.idempotency_key, phase, token)
         lifetimes = (self._times.lease_ms, self._times.token_ms, self._times.log_ttl_ms)
-        renewed = await self._connections.row(statements.RENEW, *arguments, *lifetimes, urgent=True)
+        renewed = await self._connections.row(statements.RENEW, *arguments, *lifetimes, STOP_SECONDS, urgent=True)
         if renewed is None:
             return None
         posts = tuple(Post(post_id, content) for post_id, content in renewed["posts"])

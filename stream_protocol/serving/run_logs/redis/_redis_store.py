@@ -99,9 +99,10 @@ class RedisStore:
     async def renew(self, run: RunIdentity, token: int, phase: Phase) -> Renewal | None:
         keys = self._keys(run.chat)
         of_run = (keys.log(run.run_id), keys.head(run.run_id), keys.readers(run.run_id), keys.posts(run.run_id))
-        lifetimes = (self._times.lease_ms, self._times.token_ms, self._times.log_ttl_ms)
+        names = (keys.lease, keys.token, *of_run, keys.stopped)
+        lifetimes = (self._times.lease_ms, self._times.token_ms, self._times.log_ttl_ms, 1000 * STOP_SECONDS)
         arguments = (run.run_id, token, run.worker, run.idempotency_key, phase, *lifetimes)
-        current, *wanted = await self._commands.script(scripts.RENEW, (keys.lease, keys.token, *of_run), *arguments)
+        current, *wanted = await self._commands.script(scripts.RENEW, names, *arguments)
         if not current:
             return None
         stop, readers, *posted = wanted

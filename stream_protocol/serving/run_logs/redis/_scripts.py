@@ -8,7 +8,7 @@ worker whose lease is gone detects that a newer run has taken the chat.
 ``log``: a stream. The id of an entry is the number of events up to its end.
 ``head``: a hash with the number of events, and with the joined events that were trimmed from the stream.
 ``readers``: a sorted set of the other workers that read the run, each with the end of its validity.
-``stopped``: the id of the chat's newest stop.
+``stopped``: the id of the chat's newest stop. Its remaining time shows when the chat was stopped.
 ``posts``: a hash of posts by other workers to the run: id of the post -> content.
 ``reply``: the reply to one post. Only the scripts ``POST`` and ``REPLY`` use it.
 
@@ -90,7 +90,8 @@ return {lease[1], lease[2], phase, redis.call('PTTL', KEYS[1])}
 An open run that was asked to stop is reported as closed."""
 
 RENEW: Final = """
--- KEYS lease token log head readers posts; ARGV run token worker request phase lease-ms token-ms log-ms
+-- KEYS lease token log head readers posts stopped
+-- ARGV run token worker request phase lease-ms token-ms log-ms stop-ms
 local lease = redis.call('HMGET', KEYS[1], 'run', 'token', 'stop', 'phase')
 local newest = math.max(tonumber(lease[2] or '0'), tonumber(redis.call('GET', KEYS[2]) or '0'))
 if newest > tonumber(ARGV[2]) then return {0} end
@@ -107,11 +108,16 @@ redis.call('PEXPIRE', KEYS[3], ARGV[8])
 redis.call('PEXPIRE', KEYS[4], ARGV[8])
 local now = redis.call('TIME')
 redis.call('ZREMRANGEBYSCORE', KEYS[5], '-inf', now[1] * 1000 + math.floor(now[2] / 1000))
-return {1, lease[3] and 1 or 0, redis.call('ZCARD', KEYS[5]), unpack(redis.call('HGETALL', KEYS[6]))}
+local stop, left = lease[3], redis.call('PTTL', KEYS[7])
+if not lease[1] and left > 0 then
+    stop = now[1] * 1000000 + now[2] - (ARGV[9] - left) * 1000 > tonumber(ARGV[2])
+end
+return {1, stop and 1 or 0, redis.call('ZCARD', KEYS[5]), unpack(redis.call('HGETALL', KEYS[6]))}
 """
 """Renews a lease. Returns 0 if a newer run has taken the chat. Else returns 1, the request to stop, the number of other
 workers that read the run, and their posts: id, content, id, content, and so on. A lease that was lost in a fail-over is
-written again, even over the lease of an older run. A delayed renewal leaves a closed run closed."""
+written again, even over the lease of an older run. If the chat was stopped meanwhile, the run gets this stop. A delayed
+renewal leaves a closed run closed."""
 
 APPEND: Final = """
 -- KEYS lease log head; ARGV run token expected count events past end log-ms

@@ -1,0 +1,18 @@
+import { createContext, useContext } from "react";
+
+/** The words that are searched for. */
+export const Searched = createContext("");
+
+/** A text in which the searched words are marked. */
+export function Marked({ text }: { text: string }) {
+  const words = useContext(Searched).toLowerCase();
+  const at = words === "" ? -1 : text.toLowerCase().indexOf(words);
+  if (at < 0) return text;
+  return (
+    <>
+      {text.slice(0, at)}
+      <mark className="rounded-xs bg-[light-dark(#fde68a,#7c5e10)] text-inherit">{text.slice(at, at + words.length)}</mark>
+      <Marked text={text.slice(at + words.length)} />
+    </>
+  );
+}

@@ -1,0 +1,45 @@
+"""Hook of mkdocs that adjusts the layout of pages.
+
+The front page and the pages of source files have no columns beside them. Long names in headings and tables get places
+where a line may break.
+"""
+
+import re
+from typing import Final
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import Files
+from mkdocs.structure.pages import Page
+
+from website.paths import DOCS, ROOT
+
+FRONT: Final = "index.md"
+_TITLE: Final = re.compile(r"(?<=<h1)[^>]*>[^<]*")
+_CELL: Final = re.compile(r"(<tr>\s*)?<td.*?</td>", re.DOTALL)
+_NAME: Final = re.compile(r"(?<=<code>)[^<]{16,}(?=</code>)")
+_LONG_NAME: Final = re.compile(r"(?<=<code>)[^<]{48,}(?=</code>)")
+"""Name that breaks even in the first column, which other cells are about."""
+_BREAK: Final = re.compile(r"(?<=[\w}\]])(?:&amp;|[./_:,=?-])(?=[\w{\[])")
+"""Punctuation inside a name."""
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> None:
+    """Hide the columns that a page does not need."""
+    name = page.file.src_uri
+    if name == FRONT:
+        page.meta["hide"] = ["navigation", "toc"]
+    elif not (ROOT / DOCS / name).is_file():
+        page.meta["hide"] = ["toc"]
+
+
+def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Return the page with possible line breaks in its title and in the names of its tables."""
+    with_title = _TITLE.sub(lambda title: title[0].replace(".", ".<wbr>").replace("_", "_<wbr>"), content, count=1)
+    return _CELL.sub(
+        lambda cell: (_LONG_NAME if cell[1] else _NAME).sub(lambda name: breakable(name[0]), cell[0]), with_title
+    )
+
+
+def breakable(name: str) -> str:
+    """Return the HTML of a name with a possible line break after each punctuation mark in it."""
+    return _BREAK.sub(lambda mark: f"{mark[0]}<wbr>", name)
