@@ -53,7 +53,7 @@ async def test_the_demo_shows_its_page_and_answers(monkeypatch: pytest.MonkeyPat
             "description": "Plans city trips: weather, hotels, itineraries and bookings.",
         }
         told |= {"models": ["scripted"], "tools": [], "suggestions": list(SUGGESTIONS), "inspector": False}
-        told["whileBusy"] = "queue"
+        told |= {"whileBusy": "queue", "maxFileBytes": 20 * 2**20, "maxMessageBytes": 32 * 2**20}
         assert (await http.get("/page.json")).json() == told
     async with app.router.lifespan_context(app), begin(app, chat(said("hi"))) as exchange:
         assert await exchange.status() == 200

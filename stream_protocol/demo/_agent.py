@@ -6,6 +6,7 @@ from typing import Final
 from google.adk.agents import LlmAgent
 from google.adk.models import BaseLlm
 
+from stream_protocol.demo._question import label_chat
 from stream_protocol.demo._script import scripted_foodie, scripted_model
 from stream_protocol.demo._tools import TOOLS
 
@@ -43,5 +44,6 @@ def demo_agent() -> LlmAgent:
         description="Plans city trips: weather, hotels, itineraries and bookings.",
         instruction=INSTRUCTION,
         tools=[*TOOLS],
+        before_model_callback=None if key else label_chat,
         sub_agents=[foodie],
     )

@@ -104,7 +104,7 @@ def export(question: Question) -> list[Step]:
     if not question.cities:
         return which_city(question)
     if "export_temperatures" in question.results:
-        return ["Twelve lines, one a month."]
+        return ["Twelve lines, one for each month."]
     return [Call("export_temperatures", {"city": question.cities[0]})]
 
 
@@ -181,14 +181,16 @@ def forecast(question: Question) -> list[Step]:
 
 
 class Hiccup:
-    """Scene of a model that fails at the first attempt, and replies at the second."""
+    """Scene of a model that fails at a chat's first attempt, and replies at the second."""
 
     def __init__(self) -> None:
-        self._broke_off = False
+        self._failed: set[str] = set()
+        """The ids of the chats whose last attempt failed."""
 
-    def fail(self, _: Question) -> list[Step]:
+    def fail(self, question: Question) -> list[Step]:
         """Show an error and a retry: half a sentence and an error, then the whole sentence."""
-        self._broke_off = not self._broke_off
-        if self._broke_off:
+        if question.chat not in self._failed:
+            self._failed.add(question.chat)
             return ["I begin, and then", ConnectionError("The model has hung up, as it was told to.")]
+        self._failed.remove(question.chat)
         return ["I begin, and then I come to the end of my sentence: the second attempt is as good as the first."]

@@ -3,13 +3,24 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import Any
+from typing import Any, Final
 
+from google.adk.agents.callback_context import CallbackContext
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from stream_protocol.demo._tools import HOTELS
 from stream_protocol.testing import Step
+
+_CHAT_LABEL: Final = "chat"
+
+
+def label_chat(callback_context: CallbackContext, llm_request: LlmRequest) -> None:
+    """Put the chat's id into the request to a scripted model, as ``before_model_callback`` of its agent.
+
+    Without it, requests of two chats with the same messages are equal.
+    """
+    llm_request.config.labels = {**(llm_request.config.labels or {}), _CHAT_LABEL: callback_context.session.id}
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +33,8 @@ class Question:
     """Tool -> its newest result."""
     forecasts: Sequence[Mapping[str, Any]] = ()
     """The results of ``get_weather``."""
+    chat: str = ""
+    """The chat's id, if ``label_chat`` is a callback of the agent."""
 
     @property
     def cities(self) -> list[str]:
@@ -43,6 +56,7 @@ def read_question(request: LlmRequest) -> Question:
         files=[part.inline_data for part in typed if part.inline_data],
         results={response.name or "": response.response or {} for response in responses},
         forecasts=[response.response or {} for response in responses if response.name == "get_weather"],
+        chat=(request.config.labels or {}).get(_CHAT_LABEL, ""),
     )
 
 

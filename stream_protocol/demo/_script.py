@@ -1,7 +1,7 @@
 """Script of the travel guide, for the demo without a key.
 
 Each reply depends only on the request: on the user's newest message, and on the results of tools after it. So one agent
-serves any number of chats, and a chat continues after a restart. The only state is whether a failure was just shown,
+serves any number of chats, and a chat continues after a restart. The only state is the chats whose last attempt failed,
 because the retry after a failure must succeed.
 """
 
@@ -101,7 +101,7 @@ def draw_temperatures(question: Question) -> list[Step]:
     if not question.cities:
         return which_city(question)
     if "draw_temperatures" in question.results:
-        return ["January on the left, December on the right; blue is cold, orange is warm."]
+        return ["The highest temperature of the day in each month. Blue is cold, and orange is warm."]
     return [Call("draw_temperatures", {"city": question.cities[0]})]
 
 
@@ -129,7 +129,7 @@ def reserve_seat(question: Question) -> list[Step]:
         case {"reserve_seat": {"reserved": {"seat": seat, "quiet_car": quiet}}}:
             return [f"Seat **{seat}** is yours{', in the quiet car' if quiet else ''}."]
         case {"reserve_seat": _}:
-            return ["The choice is yours."]
+            return ["I'll reserve it as soon as you have chosen."]
         case _:
             return [Call("reserve_seat", {"city": question.cities[0]})]
 
@@ -145,8 +145,10 @@ def check_visa(question: Question) -> list[Step]:
 def choose_city(question: Question) -> list[Step]:
     """Show a question with choices."""
     match question.results:
-        case {"adk_request_input": choice}:
-            return [f"A good choice. You answered `{choice}`; try *Plan a weekend in Lisbon* next."]
+        case {"adk_request_input": {"result": city}}:
+            return [f"A good choice. Try *Plan a weekend in {city}* next."]
+        case {"adk_request_input": _}:
+            return ["A good choice."]
         case _:
             schema = {"type": "string", "enum": list(HOTELS)}
             return [Call("adk_request_input", {"message": "Which city do you fancy?", "response_schema": schema})]

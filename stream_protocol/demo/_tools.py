@@ -150,16 +150,22 @@ async def read_calendar(tool_context: ToolContext) -> Json:
     return {"entries": [{"day": "Saturday", "entry": "Free"}, {"day": "Sunday", "entry": "Brunch at 11"}]}
 
 
-get_time_zone = client_tool("get_time_zone", "Tells the traveller's time zone and language.")
-get_location = client_tool("get_location", "Asks where the traveller is: latitude and longitude in degrees.")
-set_theme = client_tool(
-    "set_theme",
-    "Makes the page light or dark, or as the traveller's system is.",
-    {
-        "type": "object",
-        "properties": {"theme": {"type": "string", "enum": ["light", "dark", "system"]}},
-        "required": ["theme"],
-    },
+get_time_zone = for_users(title="Your time zone")(
+    client_tool("get_time_zone", "Tells the traveller's time zone and language.")
+)
+get_location = for_users(title="Your location")(
+    client_tool("get_location", "Asks where the traveller is: latitude and longitude in degrees.")
+)
+set_theme = for_users(title="Change the theme")(
+    client_tool(
+        "set_theme",
+        "Makes the page light or dark, or as the traveller's system is.",
+        {
+            "type": "object",
+            "properties": {"theme": {"type": "string", "enum": ["light", "dark", "system"]}},
+            "required": ["theme"],
+        },
+    )
 )
 
 

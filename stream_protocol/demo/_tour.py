@@ -4,8 +4,10 @@ from typing import Final
 
 from stream_protocol.serving import Suggestion
 
+_NEEDS_FILE: Final = "A file for the agent"
+
 SUGGESTIONS: Final = tuple(
-    Suggestion(group=group, title=title, prompt=prompt)
+    Suggestion(group=group, title=title, prompt=prompt, attach=title == _NEEDS_FILE)
     for group, title, prompt in (
         ("Answers", "Nearly everything at once", "Plan a weekend in Lisbon"),
         ("Answers", "Reasoning", "How many days does Rome need?"),
@@ -16,13 +18,13 @@ SUGGESTIONS: Final = tuple(
         ("Asking you", "A choice", "Help me choose a city"),
         ("Asking you", "A form from its schema", "Ask me what my trip needs"),
         ("Asking you", "Sign-in", "What does my calendar say?"),
-        ("Tools", "Tools of the page: time zone", "Which time zone am I in?"),
-        ("Tools", "Tools of the page: theme", "Make the page dark"),
-        ("Tools", "Tools of the page: location", "Where am I?"),
+        ("Tools", "A tool in your browser: time zone", "Which time zone am I in?"),
+        ("Tools", "A tool in your browser: theme", "Make the page dark"),
+        ("Tools", "A tool in your browser: location", "Where am I?"),
         ("Files and data", "Sources", "What is worth seeing in Rome?"),
         ("Files and data", "An image", "Draw the temperatures of Kyoto"),
         ("Files and data", "A file from the agent", "Give me the temperatures of Rome as CSV"),
-        ("Files and data", "A file for the agent", "What is in the file that I attach?"),
+        ("Files and data", _NEEDS_FILE, "What is in the file that I attach?"),
         ("Answers", "Another agent", "Where do I eat in Lisbon?"),
         ("Files and data", "Data of your own", "Show the forecast for Lisbon"),
         ("Tools", "A tool that fails", "Do I need a visa for Norway?"),

@@ -57,6 +57,11 @@ class ChatService:
         """True until ``drain`` or ``aclose`` is called. Requests can begin runs while it is True."""
         return not self._draining
 
+    @property
+    def max_file_bytes(self) -> int:
+        """The size limit of an attached file, in decoded bytes."""
+        return self._context.max_file_bytes
+
     async def unready(self) -> tuple[str, ...]:
         """Returns the unreachable stores that each run needs: ``run log``, ``session store``, ``engine``.
 

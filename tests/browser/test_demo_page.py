@@ -77,10 +77,10 @@ def test_a_tool_that_asks_by_itself_shows_its_question_and_gets_what_is_filled_i
     requests = posts(page)
     say(page, "Reserve a seat on the train to Oslo")
     expect(tool(page, "reserve_seat", "approval-requested")).to_contain_text("Which seat on the train to Oslo?")
-    expect(page.get_by_text("The choice is yours.")).to_be_visible()
-    expect(page.get_by_label("seat", exact=True)).to_have_value("12A")
-    page.get_by_label("seat", exact=True).fill("7F")
-    page.get_by_label("quiet car").uncheck()
+    expect(page.get_by_text("as soon as you have chosen.")).to_be_visible()
+    expect(page.get_by_label("Seat", exact=True)).to_have_value("12A")
+    page.get_by_label("Seat", exact=True).fill("7F")
+    page.get_by_label("Quiet car").uncheck()
     page.screenshot(path=shots / "payload.png")
     press(page, "Approve")
     expect(unfolded(tool(page, "reserve_seat", "output-available"))).to_contain_text("7F")
@@ -110,7 +110,7 @@ def test_a_failing_tool_shows_its_error_and_the_agent_goes_on(page: Page) -> Non
 @pytest.mark.pages
 def test_an_image_is_drawn(page: Page) -> None:
     say(page, "Draw the temperatures of Kyoto")
-    expect(page.get_by_text("January on the left")).to_be_visible()
+    expect(page.get_by_text("in each month")).to_be_visible()
     page.wait_for_function("document.querySelector('img[data-picture]')?.naturalWidth > 0")
     assert page.locator("img[data-picture]").count() == 1
 
@@ -120,15 +120,14 @@ def test_sources_are_listed_and_usage_is_in_small_print(page: Page) -> None:
     say(page, "What is worth seeing in Rome?")
     sources = page.get_by_role("navigation", name="Sources").get_by_role("link")
     expect(sources).to_have_text(["Rome on Wikivoyage", "Rome on Wikipedia"])
-    expect(page.locator("[data-usage]")).to_have_text(re.compile(r"scripted · \d+ in · \d+ out · \d+ reasoning"))
+    expect(page.locator("[data-usage]")).to_have_text(re.compile(r"scripted · \d+ tokens in · \d+ out · \d+ reasoning"))
 
 
 @pytest.mark.pages
 def test_a_question_of_the_agent_is_answered_in_its_form(page: Page) -> None:
     requests = posts(page)
     say(page, "Help me choose a city")
-    page.get_by_role("form", name="Answer").get_by_role("combobox").select_option("Rome")
-    page.get_by_role("button", name="Answer").click()
+    page.get_by_role("form", name="Answer").get_by_role("button", name="Rome").click()
     expect(unfolded(tool(page, "adk_request_input", "output-available"))).to_contain_text("Rome")
     expect(page.get_by_text("A good choice.")).to_be_visible()
     expect_status(page, "ready")
@@ -238,6 +237,9 @@ BREAKABLE = """() => {
 }"""
 """Gives the page a connection that a test can break."""
 
+RESUMED: Final = "**/api/chat/*/stream"
+STORED: Final = re.compile(r"/api/chat/[^/?]+$")
+
 
 @pytest.mark.parametrize("runs_on", [True, False], ids=["while the run goes on", "when it has ended"])
 def test_an_answer_whose_connection_broke_is_taken_up_again_not_asked_for_anew(page: Page, *, runs_on: bool) -> None:
@@ -245,11 +247,13 @@ def test_an_answer_whose_connection_broke_is_taken_up_again_not_asked_for_anew(p
     say(page, "Tell me a long story")
     expect(page.locator(STREAMING_TEXT)).to_contain_text("The train stood longer")
     seen = posts(page)
+    if not runs_on:
+        page.route(RESUMED, lambda route: route.fulfill(status=502))  # as a proxy does whose server is away
     page.evaluate("window.breakConnection()")
-    expect(page.get_by_role("alert")).to_be_visible()
+    expect(page.get_by_text("The connection was lost. Reconnecting…")).to_be_visible()
     if not runs_on:
         page.evaluate("fetch(`api/chat/${location.hash.slice(1)}/stop`, { method: 'POST' })")
-    page.get_by_role("button", name="Retry").click()
+        page.unroute(RESUMED)
     if runs_on:
         expect_status(page, "streaming")
         press(page, "Stop")
@@ -257,6 +261,35 @@ def test_an_answer_whose_connection_broke_is_taken_up_again_not_asked_for_anew(p
     expect(answers(page)).to_have_count(1)
     expect(texts(page)).to_have_count(1)
     assert [request.url.rpartition("/")[2] for request in seen] == ["stop"]
+
+
+def test_a_reply_that_the_server_no_longer_has_is_asked_for_anew_by_retry(page: Page) -> None:
+    page.evaluate(BREAKABLE)
+    say(page, "Tell me a long story")
+    expect(page.locator(STREAMING_TEXT)).to_contain_text("The train stood longer")
+    page.route(RESUMED, lambda route: route.fulfill(status=204))
+    page.route(STORED, lambda route: route.fulfill(status=404))
+    seen = posts(page)
+    page.evaluate("window.breakConnection()")
+    expect(page.get_by_role("alert")).to_contain_text("The connection was lost in the middle of the reply.")
+    assert seen == []
+    with page.expect_request("**/api/chat") as asked:
+        press(page, "Retry")
+    assert (asked.value.post_data_json or {})["trigger"] == "regenerate-message"
+    expect_status(page, "streaming")
+    press(page, "Stop")
+    expect_status(page, "ready")
+
+
+def test_a_suggestion_with_a_file_lets_the_user_choose_the_file_first(page: Page) -> None:
+    press(page, "Show all 22")
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="What is in the file that I attach?").click()
+    expect(page.get_by_role("article")).to_have_count(0)
+    chooser.value.set_files(FilePayload(name="note.txt", mimeType="text/plain", buffer=b"Hello"))
+    expect(page.get_by_role("list", name="Attached files")).to_have_text("note.txt5 B")
+    press(page, "Send")
+    expect(answers(page)).to_contain_text("a file of type text/plain, 5 bytes")
 
 
 @pytest.mark.pages

@@ -138,6 +138,39 @@ async def test_a_page_has_the_types_of_the_agent(example: str, my_package: Any) 
     assert written == await chat_types(my_package.root_agent, [my_package.shopping_list])
 
 
+async def test_the_script_of_a_new_project_understands_each_suggestion_of_its_page(my_package: Any) -> None:
+    script = importlib.import_module("my_package.scripted_model")
+    called = {}
+    for prompt in my_package.SUGGESTIONS:
+        app = create_app(ChatService(my_package.shopping_agent(script.scripted_model())))
+        answer = await stream(app, chat(said(prompt)))
+        called[prompt] = [(chunk["toolName"], chunk["input"]) for chunk in only(answer, "tool-input-available")]
+    assert called == {
+        "Put milk and tea on my list": [("add_item", {"item": "milk"}), ("add_item", {"item": "tea"})],
+        "What is on my list?": [("show_list", {})],
+        "What is my time zone?": [("get_time_zone", {})],
+        "Clear my list": [("clear_list", {})],
+    }
+    assert all(f"“{prompt}”" in script.HELP for prompt in called)
+
+
+@pytest.mark.parametrize(
+    ("text", "calls"),
+    [
+        ("What time is it where I am?", ["get_time_zone"]),
+        ("Add bread, cheese and jam to the list.", ["add_item"] * 3),
+        ("Show me my list", ["show_list"]),
+        ("What is the capital of France?", []),
+    ],
+)
+async def test_the_script_of_a_new_project_understands_what_is_near_its_suggestions(
+    my_package: Any, text: str, calls: list[str]
+) -> None:
+    model = importlib.import_module("my_package.scripted_model").scripted_model()
+    answer = await stream(create_app(ChatService(my_package.shopping_agent(model))), chat(said(text)))
+    assert [chunk["toolName"] for chunk in only(answer, "tool-input-available")] == calls
+
+
 async def test_the_page_is_shown_the_list_with_each_change(my_package: Any) -> None:
     script: list[Turn] = [
         Call("add_item", {"item": "milk"}),

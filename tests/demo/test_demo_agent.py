@@ -1,15 +1,21 @@
 """The demo agent's script, through ADK's own Runner."""
 
+from collections.abc import Callable
 from typing import Any
+from uuid import uuid4
 
 import pytest
+from google.adk.agents import LlmAgent
 from google.adk.agents.run_config import RunConfig, StreamingMode
 from google.adk.events.event import Event
 from google.adk.runners import InMemoryRunner
+from google.adk.tools import BaseTool, FunctionTool, request_input
 from google.genai import types
 
+from stream_protocol.agents import declared_title
 from stream_protocol.demo import SUGGESTIONS, demo_agent
 from stream_protocol.demo._agent import MODEL
+from stream_protocol.demo._tools import TOOLS
 
 
 @pytest.fixture(autouse=True)
@@ -20,17 +26,18 @@ def _without_pauses_or_key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Chat:
-    def __init__(self) -> None:
-        self._runner = InMemoryRunner(agent=demo_agent(), app_name="demo")
+    def __init__(self, agent: LlmAgent | None = None) -> None:
+        self._runner = InMemoryRunner(agent=agent or demo_agent(), app_name="demo")
+        self._id = str(uuid4())
         self.events: list[Event] = []
 
     async def send(self, *parts: types.Part) -> list[Event]:
         service = self._runner.session_service
-        if await service.get_session(app_name="demo", user_id="u", session_id="s") is None:
-            await service.create_session(app_name="demo", user_id="u", session_id="s")
+        if await service.get_session(app_name="demo", user_id="u", session_id=self._id) is None:
+            await service.create_session(app_name="demo", user_id="u", session_id=self._id)
         message = types.Content(role="user", parts=list(parts))
         config = RunConfig(streaming_mode=StreamingMode.SSE)
-        run = self._runner.run_async(user_id="u", session_id="s", new_message=message, run_config=config)
+        run = self._runner.run_async(user_id="u", session_id=self._id, new_message=message, run_config=config)
         events = [event async for event in run]
         self.events += events
         return events
@@ -121,7 +128,7 @@ async def test_the_restaurant_agent_counts_its_tokens() -> None:
 )
 async def test_the_seat_is_the_one_that_the_traveller_asks_for(answer: dict[str, Any], says: str) -> None:
     chat = Chat()
-    assert "choice is yours" in told(await chat.say("Reserve a seat on the train to Oslo"))
+    assert "as soon as you have chosen" in told(await chat.say("Reserve a seat on the train to Oslo"))
     assert says in told(await chat.answer("adk_request_confirmation", answer))
 
 
@@ -219,3 +226,22 @@ def test_with_a_key_the_same_agent_runs_on_gemini(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("GOOGLE_API_KEY", "key")
     assert demo_agent().model == MODEL
     assert len(demo_agent().tools) == len(scripted.tools)
+
+
+async def test_each_chat_has_a_failure_of_its_own_to_retry() -> None:
+    agent = demo_agent()
+    chats = [Chat(agent), Chat(agent)]
+    for chat in chats:
+        with pytest.raises(ConnectionError):
+            await chat.say("Fail in the middle of a sentence")
+    for chat in chats:
+        assert "as good as the first" in told(await chat.say("Fail in the middle of a sentence"))
+
+
+def tool_name(tool: BaseTool | Callable[..., Any]) -> str:
+    return tool.name if isinstance(tool, BaseTool) else tool.__name__
+
+
+@pytest.mark.parametrize("tool", [each for each in TOOLS if each is not request_input], ids=tool_name)
+def test_each_tool_has_a_title_for_users(tool: BaseTool | Callable[..., Any]) -> None:
+    assert declared_title(tool if isinstance(tool, BaseTool) else FunctionTool(tool))

@@ -2,6 +2,7 @@
 
 from stream_protocol.durable._runs import KeptRun, execution_attributes
 from stream_protocol.serving.engine import RunRecord, ToldEnd
+from stream_protocol.serving.engine._reported_end import end_of_orphan
 
 RUN = KeptRun(
     record=RunRecord(
@@ -26,7 +27,7 @@ def test_a_run_that_another_worker_has_stopped_stays_stopped_when_its_own_worker
     stopped, left = execution_attributes("r1", ToldEnd("stopped")), execution_attributes("r1", "left")
     run = RUN.with_attributes({**stopped, **left})
     assert run is not None
-    assert run.told_end == ToldEnd("stopped")
+    assert end_of_orphan(run, []) == ToldEnd("stopped")
 
 
 def test_a_state_that_only_a_newer_release_knows_hides_the_run() -> None:

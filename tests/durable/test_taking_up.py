@@ -16,6 +16,7 @@ from stream_protocol.serving.engine import LiveState
 from stream_protocol.serving.engine._engine import ToldEnd
 from stream_protocol.serving.engine._records import OVERRIDDEN_TEXT
 from stream_protocol.serving.engine._recovery import OTHER_VERSION_TEXT
+from stream_protocol.serving.engine._reported_end import end_of_orphan
 from stream_protocol.serving.errors import is_unreachable
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from stream_protocol.wire import ChatRequestError, StreamProtocolError, parse_chat_request
@@ -130,10 +131,10 @@ async def test_a_run_of_which_a_newer_release_has_noted_more_is_left_alone(share
     async with shared.service(agent, engine=engine, launched=False) as service:
         await engine.start()
         (orphan,) = await engine.unfinished()
-        assert orphan.told_end is None
+        assert end_of_orphan(orphan, []) is None
         await engine.mark(orphan.record, orphan.log_id, ToldEnd("timeout", "It took too long.", ("e1", "e2"), "We"))
         (orphan,) = await engine.unfinished()
-        assert orphan.told_end == ToldEnd("timeout", "It took too long.", ("e1", "e2"), "We")
+        assert end_of_orphan(orphan, []) == ToldEnd("timeout", "It took too long.", ("e1", "e2"), "We")
         await engine.mark(orphan.record, orphan.log_id, cast("LiveState", "ended by a vote"))
         assert await engine.unfinished() == []
         assert await taken_up(service) == []

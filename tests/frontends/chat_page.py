@@ -48,7 +48,9 @@ class ChatPage:
         return self.tab.get_by_role("article", name="Agent").last
 
     def tool(self, name: str) -> Locator:
-        return self.tab.get_by_role("region", name=f"Tool {name}").last
+        """Return the tool's newest card. Some frontends show `get_weather` as `Get weather`."""
+        shown = re.compile(f"Tool {name.replace('_', '[_ ]')}", re.IGNORECASE)
+        return self.tab.get_by_role("region", name=shown).last
 
     def say(self, words: str) -> None:
         self.field.fill(words)

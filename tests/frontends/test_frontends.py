@@ -397,10 +397,11 @@ class TestNextjs(NextApp):
         expect(chat.answer).to_contain_text("A good choice.")
         chat.expect_agreement()
 
-    def test_messages_in_mid_answer_end_it_and_are_answered(self, chat: ChatPage) -> None:
+    def test_messages_that_are_sent_now_in_mid_answer_end_it_and_are_answered(self, chat: ChatPage) -> None:
         chat.say("story")
         expect(chat.answer).to_contain_text(STORY[0])
         chat.say("hello")
+        chat.press("Send now")
         expect(chat.answer).to_contain_text("You said: hello")
         words = [*INTERRUPTED, ("user", "hello"), ("assistant", "You said: hello")]
         assert chat.expect_agreement() == words
@@ -414,6 +415,17 @@ class TestNextjs(NextApp):
             assert (load, tab.evaluate(LOADS[load], f"{foreign_site.url}/{load}")) == (load, "refused")
         tab.close()
         assert foreign_site.asked == []
+
+    def test_an_address_that_leads_nowhere_says_so(self, chat: ChatPage, frontend_url: str) -> None:
+        welcome = chat.tab.get_by_role("region", name="Welcome")
+        expect(welcome).to_contain_text("Send a message to start.")
+        expect(welcome).not_to_contain_text("doesn't exist")
+        chat.tab.goto(f"{frontend_url}/chat/no-such-chat")
+        expect(welcome).to_contain_text("This chat doesn't exist. Send a message to start a new one.")
+        chat.tab.goto(f"{frontend_url}/no/such/page")
+        expect(chat.tab.get_by_role("main")).to_contain_text("This page doesn't exist.")
+        chat.tab.get_by_role("link", name="Start a new chat").click()
+        expect(welcome).to_be_visible()
 
     def test_each_page_has_a_nonce_of_its_own_and_no_frame(self, frontend_url: str) -> None:
         policies = [

@@ -18,6 +18,17 @@ pytestmark = [pytest.mark.pages, pytest.mark.browser, pytest.mark.node]
 INPUT: Final = "adk_request_input"
 
 
+FILL_OUT: Final = re.compile("fill out")
+
+
+def answered(page: Page) -> dict[str, str]:
+    """The user's answer on the card of a question: name -> value."""
+    card = unfolded(tool(page, INPUT, "output-available"))
+    expect(card.get_by_role("term").first).to_be_visible()
+    names, values = (card.get_by_role(role).all_inner_texts() for role in ("term", "definition"))
+    return dict(zip(names, values, strict=True))
+
+
 def output(page: Page, name: str) -> Any:
     """The output on the card of a tool that has answered."""
     text = unfolded(tool(page, name, "output-available")).locator('[data-json="output"] pre').inner_text()
@@ -27,7 +38,7 @@ def output(page: Page, name: str) -> Any:
 def test_a_card_is_folded_when_it_is_done_and_opens_by_the_keyboard(page: Page) -> None:
     say(page, "wind")
     card = tool(page, "measure", "output-available")
-    summary = card.get_by_role("button", name=re.compile("measure"))
+    summary = card.get_by_role("button", name=re.compile("Measure"))
     expect(summary).to_have_accessible_name(re.compile(r"done( \d+\.\d s)?$"))
     expect(summary).to_have_attribute("aria-expanded", "false")
     expect(card.locator("[data-json]")).to_have_count(0)
@@ -41,7 +52,7 @@ def test_a_card_is_folded_when_it_is_done_and_opens_by_the_keyboard(page: Page) 
 def test_a_running_call_is_one_line_and_stays_so_when_it_is_done(page: Page, scenes: Scenes, shots: Path) -> None:
     say(page, "dig")
     card = page.get_by_role("region", name="Tool dig")
-    expect(card.get_by_role("button")).to_have_accessible_name(re.compile("dig 3 ?running"))
+    expect(card.get_by_role("button")).to_have_accessible_name(re.compile("Dig 3 ?running"))
     expect(card.get_by_role("button")).to_have_attribute("aria-expanded", "false")
     before = card.bounding_box()
     page.screenshot(path=shots / "running.png")
@@ -126,15 +137,15 @@ def test_an_approval_says_why_the_tool_asks(page: Page, shots: Path) -> None:
     page.screenshot(path=shots / "approval-reason.png")
     press(page, "Approve")
     card = unfolded(tool(page, "lend", "output-available"))
-    expect(card.get_by_role("term")).to_have_text("book")
+    expect(card.get_by_role("term")).to_have_text("Book")
     expect(card.get_by_role("definition")).to_have_text("Momo")
 
 
 def test_an_approval_names_who_wants_what_and_a_denial_gives_its_reason(page: Page, shots: Path) -> None:
     say(page, "pay")
     form = page.get_by_role("form", name="Approval")
-    expect(form).to_contain_text("guide wants to run pay.")
-    expect(form.get_by_role("term")).to_have_text("amount")
+    expect(form).to_contain_text("guide wants to run Pay.")
+    expect(form.get_by_role("term")).to_have_text("Amount")
     expect(form.get_by_role("definition")).to_have_text("5")
     page.screenshot(path=shots / "approval.png")
     expect(form).to_be_focused()
@@ -158,8 +169,10 @@ def test_a_form_has_a_control_for_each_kind_of_value_and_sends_what_is_given(pag
     expect(form).to_be_focused()
     expect(form.get_by_label("Nights")).to_have_value("2")
     form.get_by_role("button", name="Answer").click()
-    expect(tool(page, INPUT, "input-available")).to_be_visible()  # the name is required
-    form.get_by_label("name", exact=True).fill("Ana")
+    expect(form.get_by_role("alert")).to_have_text([FILL_OUT, re.compile("select"), "Choose at least 1.", FILL_OUT])
+    expect(form.get_by_label("Name", exact=True)).to_be_focused()
+    page.screenshot(path=shots / "form-faults.png")
+    form.get_by_label("Name", exact=True).fill("Ana")
     form.get_by_label("city").select_option("Rome")
     form.get_by_label("Nights").fill("15")
     form.get_by_label("budget").fill("99.5")
@@ -168,6 +181,7 @@ def test_a_form_has_a_control_for_each_kind_of_value_and_sends_what_is_given(pag
     form.get_by_label("Food").check()
     assert form.get_by_label("Food").evaluate("box => box.validationMessage") == ""
     form.get_by_label("late").check()
+    expect(form.get_by_role("alert")).to_have_count(0)
     page.screenshot(path=shots / "form.png")
     form.get_by_role("button", name="Answer").click()
     expect(form.get_by_label("Nights")).to_be_focused()  # more than fourteen
@@ -176,7 +190,9 @@ def test_a_form_has_a_control_for_each_kind_of_value_and_sends_what_is_given(pag
     form.get_by_role("button", name="Answer").click()
     expect(page.get_by_text("Noted.")).to_be_visible()
     expect_status(page, "ready")
-    assert output(page, INPUT) == {
+    [request] = requests
+    [given] = [part["output"] for part in (request.post_data_json or {})["message"]["parts"] if "output" in part]
+    assert given == {
         "name": "Ana",
         "city": "Rome",
         "nights": 14,
@@ -185,8 +201,16 @@ def test_a_form_has_a_control_for_each_kind_of_value_and_sends_what_is_given(pag
         "late": True,
         "contact": {"email": "ana@example.org"},
     }
-    assert len(requests) == 1
-    assert set(FORM["properties"]) == set(output(page, INPUT))
+    assert set(FORM["properties"]) == set(given)
+    assert answered(page) == {
+        "Name": "Ana",
+        "City": "Rome",
+        "Nights": "14",
+        "Budget": "99.5",
+        "Interests": "Food",
+        "Late": "Yes",
+        "Contact": "Email: ana@example.org",
+    }
 
 
 def refuse(page: Page, how: int | str) -> None:
@@ -211,7 +235,7 @@ def test_a_form_whose_answer_is_refused_is_there_again_with_what_was_entered(
         page.goto(url)
         say(page, "form")
         form = page.get_by_role("form", name="Answer")
-        form.get_by_label("name", exact=True).fill("Ana")
+        form.get_by_label("Name", exact=True).fill("Ana")
         form.get_by_label("city").select_option("Rome")
         form.get_by_label("Food").check()
         form.get_by_label("E-mail").fill("ana@example.org")
@@ -224,17 +248,17 @@ def test_a_form_whose_answer_is_refused_is_there_again_with_what_was_entered(
             refuse(page, how)
             form.get_by_role("button", name="Answer").click()
             expect(page.locator("[data-problem]")).to_contain_text(reason)
-            expect(form.get_by_label("name", exact=True)).to_have_value("Ana")
+            expect(form.get_by_label("Name", exact=True)).to_have_value("Ana")
             expect(form.get_by_label("city").locator("option:checked")).to_have_text("Rome")
             expect(form.get_by_label("E-mail")).to_have_value("ana@example.org")
             expect(form.get_by_label("Food")).to_be_checked()
         page.screenshot(path=shots / "refused-form.png")
-        form.get_by_label("name", exact=True).fill("Bo")
+        form.get_by_label("Name", exact=True).fill("Bo")
         page.unroute_all()
         form.get_by_role("button", name="Answer").click()
         expect(page.get_by_text("Noted.")).to_be_visible()
         expect(page.locator("[data-problem]")).to_have_count(0)
-        assert output(page, INPUT)["name"] == "Bo"
+        assert answered(page)["Name"] == "Bo"
 
 
 def test_what_was_refused_is_sent_again_by_retry(browser: Browser, url: str) -> None:
@@ -331,7 +355,7 @@ def test_several_calls_are_one_line_when_all_are_done(page: Page) -> None:
 def test_a_list_of_flat_objects_is_a_table(page: Page, shots: Path) -> None:
     say(page, "list")
     table = unfolded(tool(page, "trains", "output-available")).get_by_role("table")
-    expect(table.get_by_role("columnheader")).to_have_text(["city", "leaves at"])
+    expect(table.get_by_role("columnheader")).to_have_text(["City", "Leaves at"])
     expect(table.get_by_role("row")).to_have_count(3)
     page.screenshot(path=shots / "table.png")
 
@@ -361,7 +385,7 @@ def test_an_approval_inside_an_agent_is_answered_in_its_card(page: Page, shots: 
     work = page.get_by_role("group", name="Work of cashier")
     form = page.get_by_role("form", name="Approval")
     expect(form).to_have_count(1)
-    expect(work.get_by_role("form", name="Approval")).to_contain_text("cashier wants to run pay.")
+    expect(work.get_by_role("form", name="Approval")).to_contain_text("cashier wants to run Pay.")
     page.screenshot(path=shots / "nested-approval.png")
     press(page, "Approve")
     expect(texts(page).last).to_have_text("Charged.")

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Final
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -67,6 +68,42 @@ def test_a_file_has_a_name_a_size_and_a_look_into_it(page: Page) -> None:
         link.click()
     assert download.value.suggested_filename == "file.csv"
     assert Path(download.value.path()).read_text() == SHEET
+
+
+DROP: Final = """(files) => {
+    const data = new DataTransfer();
+    for (const [name, size] of files) data.items.add(new File([new Uint8Array(size)], name));
+    const event = new DragEvent("drop", { bubbles: true, cancelable: true, dataTransfer: data });
+    document.querySelector("main").dispatchEvent(event);
+}"""
+"""Drops files with these names and sizes."""
+
+
+def test_files_that_the_server_would_refuse_are_not_attached(page: Page, shots: Path) -> None:
+    limits = {"maxFileBytes": 3000, "maxMessageBytes": 5000}
+    page.route("**/page.json", lambda route: route.fulfill(json={**route.fetch().json(), **limits}))
+    page.reload()
+    expect(page.get_by_role("region", name="Welcome")).to_contain_text("Chatting with guide")
+    page.evaluate(DROP, [["large.bin", 4000], ["one.bin", 3000], ["two.bin", 2500], ["three.bin", 700]])
+    attached = page.get_by_role("list", name="Attached files").get_by_role("listitem")
+    expect(attached).to_have_text(["one.bin3.0 KB", "three.bin700 B"])
+    alert = page.get_by_role("alert")
+    expect(alert).to_contain_text("large.bin has 4.0 KB. A file can have 3.0 KB at most.")
+    expect(alert).to_contain_text("two.bin is too much for one message. All files together can have 3.7 KB at most.")
+    page.screenshot(path=shots / "refused-files.png")
+    press(page, "Remove one.bin")
+    expect(alert).to_have_count(0)
+
+
+def test_a_message_that_is_too_large_is_explained_and_not_retried(page: Page, expected_errors: list[str]) -> None:
+    expected_errors.append("413")
+    hint = "The request is larger than 32 MiB: send only the last message (prepareSendMessagesRequest)."
+    page.route("**/api/chat", lambda route: route.fulfill(status=413, body=hint, content_type="text/plain"))
+    say(page, "hello")
+    alert = page.get_by_role("alert")
+    expect(alert).to_contain_text("This message is too large for the server.")
+    expect(alert).not_to_contain_text("prepareSendMessagesRequest")
+    expect(alert.get_by_role("button")).to_have_text("Dismiss")
 
 
 def test_a_message_of_ones_own_has_as_much_room_as_it_needs(page: Page) -> None:

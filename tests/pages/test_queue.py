@@ -1,14 +1,18 @@
 """Messages that are sent while an answer is being written: the page queues them, or gives them to the agent."""
 
 import json
+from typing import Final
 
 import pytest
-from playwright.sync_api import APIResponse, Locator, Page, Route, expect
+from playwright.sync_api import APIResponse, FilePayload, Locator, Page, Route, expect
 
 from tests.demo_page import STREAMING_TEXT, answers, expect_status, field, press, say, texts
 from tests.pages.scenes import BEGINNING, END, Scenes
 
 pytestmark = [pytest.mark.pages, pytest.mark.browser, pytest.mark.node]
+
+
+NOTE: Final = FilePayload(name="note.txt", mimeType="text/plain", buffer=b"Hello")
 
 
 def queued(page: Page) -> Locator:
@@ -60,6 +64,62 @@ def test_a_queued_message_is_edited_and_removed(page: Page, scenes: Scenes) -> N
     expect(queued(page)).to_contain_text(["third"])
     scenes.go_on()
     expect(texts(page)).to_have_text([BEGINNING + END, "You said: third"])
+
+
+def test_queued_messages_are_kept_over_a_reload_and_sent_after_the_reply(page: Page, scenes: Scenes) -> None:
+    begin_story(page)
+    say(page, "first")
+    say(page, "second")
+    page.reload()
+    expect(queued(page)).to_contain_text(["first", "second"])
+    expect_status(page, "streaming")
+    scenes.go_on()
+    expect(texts(page)).to_have_text([BEGINNING + END, "You said: first", "You said: second"])
+    page.reload()
+    expect(texts(page)).to_have_count(3)
+    expect(queued(page)).to_have_count(0)
+
+
+def test_queued_messages_belong_to_their_chat_and_wait_for_the_user_once_its_reply_is_over(
+    page: Page, scenes: Scenes
+) -> None:
+    page.get_by_label("Files", exact=True).set_input_files(NOTE)
+    begin_story(page)
+    page.get_by_label("Files", exact=True).set_input_files(NOTE)
+    say(page, "files")
+    press(page, "New chat")
+    expect(page.get_by_role("article")).to_have_count(0)
+    expect(queued(page)).to_have_count(0)
+    scenes.go_on()
+    expect(page.get_by_role("img", name="Answering")).to_have_count(0)
+    page.go_back()
+    expect(texts(page)).to_have_text([BEGINNING + END])
+    expect(queued(page)).to_contain_text(["files"])
+    expect(page.get_by_text("Not sent yet")).to_be_visible()
+    press(page, "Send now")
+    expect(texts(page).last).to_have_text("text/plain, 5 bytes")
+    expect(queued(page)).to_have_count(0)
+
+
+def test_files_that_the_browser_cannot_keep_are_dropped_with_a_note(page: Page) -> None:
+    begin_story(page)
+    large = FilePayload(name="large.txt", mimeType="text/plain", buffer=b"x" * 6_000_000)
+    page.get_by_label("Files", exact=True).set_input_files(large)
+    expect(page.get_by_role("list", name="Attached files")).to_be_visible()
+    say(page, "files")
+    page.reload()
+    expect(queued(page)).to_have_text("filesits file was too large to keep")
+
+
+def test_stop_and_send_are_both_there_while_something_is_typed(page: Page) -> None:
+    begin_story(page)
+    expect(page.get_by_role("button", name="Send", exact=True)).to_have_count(0)
+    field(page).fill("later")
+    expect(page.get_by_role("button", name="Send", exact=True)).to_be_enabled()
+    press(page, "Stop")
+    expect_status(page, "ready")
+    expect(field(page)).to_have_value("later")
+    expect(page.get_by_role("button", name="Stop")).to_have_count(0)
 
 
 def test_a_queued_message_that_is_sent_now_is_answered_before_the_next_one(page: Page) -> None:

@@ -989,6 +989,16 @@ async def test_a_run_that_has_finished_and_could_not_be_forgotten_is_not_execute
     assert asked["c1"] == 1
 
 
+async def test_a_stop_of_a_run_whose_page_has_an_error_records_this_error() -> None:
+    gated, marked = GatedWorkers(look=HANG), AsyncMock()
+    await crash_with(gated, 1, "c1")
+    async with gated.worker(launched=False) as worker:
+        log = AsyncMock(return_value=[encode_sse({"type": "error", "errorText": TOO_SLOW_TEXT})])
+        with mock.patch.object(worker.service.runs, "written", log), mock.patch.object(worker.engine, "mark", marked):
+            await worker.service.stop("c1", user_id=USER)
+        assert marked.await_args_list[0].args[2] == ToldEnd("timeout", TOO_SLOW_TEXT)
+
+
 async def test_a_failure_before_the_messages_are_stored_leaves_nothing_to_end() -> None:
     """The request was refused. The message starts a new run when it is sent again."""
     gated = GatedWorkers()

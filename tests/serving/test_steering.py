@@ -170,6 +170,30 @@ async def test_a_message_before_the_run_is_stopped_is_stored_and_not_answered() 
     assert [message["id"] for message in await app.history() if message["role"] == "user"] == ["u1", "s1"]
 
 
+async def test_a_stop_while_the_end_of_a_run_is_stored_stops_the_turn_after_it() -> None:
+    """Its response has ended already, but the next turn has not begun."""
+    ending, may_end, may_say = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def on_finish(*_: object) -> None:
+        ending.set()
+        await may_end.wait()
+
+    app = SteeredApp(["One ", Wait(may_say), "two."], "Never.", on_finish=on_finish)
+    async with begin(app.app, chat(said("Count."))) as answer:
+        await answer.status()
+        await answer.until("text-delta")
+        assert await app.steer("Stop at one.") == DELIVERED
+        may_say.set()
+        await soon(ending)
+        async with client(app.app) as http:
+            assert (await http.post("/api/chat/c1/stop")).status_code == 202
+        may_end.set()
+        assert types(await rest(answer))[-1] == "finish"
+    await app.service.drain()
+    assert len(app.model.read) == 1
+    assert [message["id"] for message in await app.history() if message["role"] == "user"] == ["u1", "s1"]
+
+
 async def test_stop_and_steer_at_once_lose_nothing() -> None:
     app = SteeredApp(Call("dig", {}), "Never.", "Then.")
     async with begin(app.app, chat(said("Dig."))) as answer:

@@ -69,6 +69,21 @@ def test_a_page_of_another_site_changes_nothing() -> None:
         service.admit("POST", headers.items())
 
 
+@pytest.mark.parametrize("sites", [("none", "cross-site"), ("cross-site", "same-origin"), ("same-origin", "\u2603")])
+def test_all_lines_of_a_repeated_header_count(sites: tuple[str, str]) -> None:
+    service = SyncChatService(lambda: ChatService(LlmAgent(name="root")))
+    with pytest.raises(ChatRequestError) as refused:
+        service.admit("POST", [("Sec-Fetch-Site", site) for site in sites])
+    assert refused.value.status == 403
+
+
+def test_a_header_with_other_than_latin_characters_is_read() -> None:
+    service = SyncChatService(lambda: ChatService(LlmAgent(name="root")), allow_origins=["https://page.example"])
+    service.admit("POST", [("X-\u540d", "\u5024\udcff"), ("Sec-Fetch-Site", "same-origin"), ("Sec-Fetch-Site", "none")])
+    with pytest.raises(ChatRequestError):
+        service.admit("POST", [("Origin", "https://page.example\u2603"), ("Host", "app")])
+
+
 def test_a_user_has_so_many_runs(start: Start) -> None:
     service = start(["Half ", Wait(3600)], limits=ServiceLimits(max_runs_per_user=1))
     events = service.respond(parse_chat_request(chat(said("hi"))), user_id="ann")

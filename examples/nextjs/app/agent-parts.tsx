@@ -1,30 +1,32 @@
 import type { About } from "@/components/chat/Welcome";
 import { type ClientToolProps, type DataPart } from "@/components/chat/host";
+import { CLIENT_TOOLS } from "@/components/demo/client-tools";
+import { Forecast } from "@/components/demo/Forecast";
 import { allowed } from "@/components/tools/ClientTool";
 import type { ChatDataParts, ChatTools, ShoppingList as List } from "@/lib/chat-types";
 import type { ComponentType } from "react";
 
-/** What a new chat says of the agent. */
-export const ABOUT: About = {
-  suggestions: [
-    { prompt: "Put milk and tea on my list." },
-    { prompt: "What is on my list?" },
-    { prompt: "What time is it where I am?" },
-    { prompt: "Clear the list." },
-  ],
-};
+/**
+ * What a new chat says of the agent, over what its server says of it: `create_app(agent, suggestions=[…])`. A server
+ * without a page says nothing: then name the agent and its suggestions here.
+ */
+export const ABOUT: About = {};
 
 /** What the agent may do in this page, by the names that it was told with `client_tool(…)`. */
-export const clientTools = {
+const ownTools = {
   get_time_zone: allowed<ChatTools["get_time_zone"]["output"]>("May the agent know your time zone?", () => ({
     timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
   })),
 } satisfies { [Name in keyof ChatTools]?: ComponentType<ClientToolProps> };
 
 /** What draws the parts that the agent sends with `emit_data`. */
-export const dataParts: Record<string, DataPart> = {
+const ownParts = {
   "data-shopping-list": ShoppingList,
 } satisfies { [Name in keyof ChatDataParts as `data-${Name}`]?: (props: { data: ChatDataParts[Name] }) => unknown };
+
+/** With those of `adk-ui-stream demo`, whose line and folder your app can do without. */
+export const clientTools: Record<string, ComponentType<ClientToolProps>> = { ...CLIENT_TOOLS, ...ownTools };
+export const dataParts: Record<string, DataPart> = { "data-weather": Forecast, ...ownParts };
 
 function ShoppingList({ data: { items } }: { data: List }) {
   if (items.length === 0) return null;

@@ -2,11 +2,11 @@
 
 import { Problem } from "@/components/chat/Problem";
 
-/** For a page that could not be made, as when the agent's server is not there. */
+/** For a page that could not be made. */
 export default function Failed({ reset }: { error: Error; reset: () => void }) {
   return (
     <main className="mx-auto max-w-3xl p-6">
-      <Problem text="The chat could not be loaded." onRetry={reset} />
+      <Problem text="The page could not be loaded." onRetry={reset} />
     </main>
   );
 }

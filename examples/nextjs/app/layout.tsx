@@ -1,6 +1,7 @@
 import type { Metadata, Viewport } from "next";
 import { headers } from "next/headers";
 import { type ReactNode, Suspense } from "react";
+import { aboutAgent } from "@/lib/about-agent";
 import { Shell } from "./shell";
 import "./globals.css";
 
@@ -18,6 +19,7 @@ export default function Layout({ children }: { children: ReactNode }) {
 }
 
 async function Document({ children }: { children: ReactNode }) {
+  const { agent } = await aboutAgent();
   const nonce = (await headers()).get("x-nonce") ?? undefined;
   return (
     <html lang="en" suppressHydrationWarning>
@@ -26,7 +28,7 @@ async function Document({ children }: { children: ReactNode }) {
         <script src="/theme.js" nonce={nonce} suppressHydrationWarning />
       </head>
       <body>
-        <Shell>{children}</Shell>
+        <Shell agent={agent}>{children}</Shell>
       </body>
     </html>
   );

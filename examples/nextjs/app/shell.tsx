@@ -8,14 +8,16 @@ import { Header } from "@/components/layout/Header";
 import { useSetting } from "@/components/layout/setting";
 import { useTheme } from "@/components/layout/theme";
 import { useNarrow } from "@/components/layout/use-narrow";
+import { useChatTitle } from "@/components/sidebar/chat-titles";
 import { Sidebar } from "@/components/sidebar/Sidebar";
 import { TooltipProvider } from "@/components/ui/tooltip";
-import { clientTools, dataParts } from "./agent-parts";
+import { ABOUT, clientTools, dataParts } from "./agent-parts";
 
 /** The list of chats and the header around the open chat. */
-export function Shell({ children }: { children: ReactNode }) {
+export function Shell({ agent, children }: { agent: string | undefined; children: ReactNode }) {
   const router = useRouter();
   const open = decodeURIComponent(useParams<{ id?: string }>().id ?? "");
+  const title = useChatTitle(open);
   const narrow = useNarrow();
   const [theme, chooseTheme] = useTheme();
   const [beside, setBeside] = useSetting("sidebar", "open");
@@ -40,7 +42,8 @@ export function Shell({ children }: { children: ReactNode }) {
           <Sidebar current={open} narrow={narrow} open={sidebar} onOpenChange={showSidebar} />
           <div className="flex min-h-0 min-w-0 flex-1 flex-col">
             <Header
-              agent="Chat"
+              agent={ABOUT.agent ?? agent}
+              title={title}
               sidebar={sidebar}
               theme={theme}
               onSidebar={() => showSidebar(!sidebar)}

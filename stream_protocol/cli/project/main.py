@@ -5,7 +5,7 @@ from google.adk.sessions import BaseSessionService
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from starlette.applications import Starlette
 
-from my_package.agent import root_agent
+from my_package.agent import SUGGESTIONS, root_agent
 from stream_protocol.serving import ChatService, create_app
 
 
@@ -15,7 +15,7 @@ def make_app(agent: LlmAgent, sessions: BaseSessionService | None = None) -> Sta
     All visitors are one user until you pass `create_app(…, identify=…)`, which reads the user from a cookie or a token.
     `ai_sdk` is the major version of the `ai` package in the page.
     """
-    return create_app(ChatService(agent, session_service=sessions, ai_sdk=7))
+    return create_app(ChatService(agent, session_service=sessions, ai_sdk=7), suggestions=SUGGESTIONS)
 
 
 app = make_app(root_agent, SqliteSessionService("chats.db"))

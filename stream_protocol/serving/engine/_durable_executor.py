@@ -16,7 +16,7 @@ from stream_protocol.serving.engine._isolation import Isolation
 from stream_protocol.serving.engine._local_runs import DurableService, LocalRun, LocalRuns, is_away
 from stream_protocol.serving.engine._orphaned_runs import OrphanedRuns
 from stream_protocol.serving.engine._records import record_of
-from stream_protocol.serving.engine._shown import has_finished
+from stream_protocol.serving.engine._reported_end import end_of_orphan
 from stream_protocol.serving.runs import Executor, NotRecordedError
 from stream_protocol.session.transcript import EventMetadata
 
@@ -88,7 +88,7 @@ class DurableExecutor(Executor):
             async def work(execution: Execution) -> None:
                 await self._local.note_record(local)
                 durable = job if record.refusal else job.with_runner(execution.runner)
-                await self._work.do(run, durable, durable.events(run.abort_signal, run.idempotency_key, run.steering))
+                await self._work.do(run, durable, durable.events(run))
 
             async with self._isolation.beside_others(run.is_ending):
                 try:
@@ -158,13 +158,14 @@ class DurableExecutor(Executor):
                 *(orphan for orphan in await self._orphans.in_chat(key) if orphan.record.id == beginning),
             ]
         if is_ours := bool(orphans) and await self._has_chat(key):
-            # A finished run only needs to be deleted: its calls may wait for the user.
-            orphans = [each for each in orphans if not has_finished(await self._runs.written(key, each.log_id))]
+            unfinished = set[str]()
             for orphan in orphans:
-                if orphan.told_end is None:
-                    await self._engine.mark(orphan.record, orphan.log_id, ToldEnd("stopped"))
+                end = end_of_orphan(orphan, await self._runs.written(key, orphan.log_id))
+                if end != "finish":  # a finished run only needs to be deleted: its calls may wait for the user
+                    await self._engine.mark(orphan.record, orphan.log_id, end or ToldEnd("stopped"))
+                    unfinished.add(orphan.record.idempotency_key)
             # Another worker may have begun to recover one of these runs before they were marked.
-            await self._runs.stop_if_answering(key, {orphan.record.idempotency_key for orphan in orphans})
+            await self._runs.stop_if_answering(key, unfinished)
         return is_ours or stopped or bool(local)
 
     async def lacks_message(self, key: ChatKey, session: Session) -> bool:

@@ -131,12 +131,6 @@ class OrphanedRun:
         return sum(state != "left" for state in self.executions.values())
 
     @property
-    def told_end(self) -> ToldEnd | None:
-        """The end that the page has received; ``None`` without an end. A run with an end is not executed again."""
-        ends = (end for end in get_args(EndState) if end in self.executions.values())
-        return next((ToldEnd(end, self.error_text, self.shown, self.unfinished_text) for end in ends), None)
-
-    @property
     def is_suspect(self) -> bool:
         """True if the run may be the cause of its workers' crashes."""
         return self.crashes >= CRASHES_OF_SUSPECT

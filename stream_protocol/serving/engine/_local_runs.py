@@ -10,8 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from stream_protocol.serving.base import HookTimeoutError, Tasks
-from stream_protocol.serving.engine._engine import ToldEnd
-from stream_protocol.serving.engine._shown import told_end
+from stream_protocol.serving.engine._reported_end import end_of_local
 from stream_protocol.serving.errors import is_unreachable, log_error
 from stream_protocol.serving.run_logs import RunLogError
 from stream_protocol.wire import ChatRequestError
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     from stream_protocol.serving.base import ServiceTimes
     from stream_protocol.serving.chats import ChatKey, ChatStore
-    from stream_protocol.serving.engine._engine import Deployment, EndState, Engine, LiveState, RunRecord
+    from stream_protocol.serving.engine._engine import Deployment, Engine, LiveState, RunRecord
     from stream_protocol.serving.runs import ActiveRuns, Planner, Run, RunWork
 
 logger = logging.getLogger(__name__)
@@ -84,25 +83,6 @@ class LocalRun:
     def end(self) -> None:
         """Notes that the end is stored in the engine."""
         self._is_ended = True
-
-    @property
-    def told_end(self) -> ToldEnd | None:
-        """The end that the page has received.
-
-        ``None`` for a finished run, because another execution of this run would also finish.
-        """
-        output = self.run.output
-        shown = tuple(output.shown_ids) if self.run.log.closed else None
-        match self.run.outcome:
-            case "finish":
-                return None
-            case "error" | "timeout" as outcome:
-                told = told_end(list(self.run.log.events()))
-                text = "" if told is None else told.error_text
-                state: EndState = "failed" if outcome == "error" else "timeout"
-                return ToldEnd(state, text, shown, output.unfinished_text)
-            case "abort" | None:
-                return ToldEnd("stopped", "", shown, output.unfinished_text)
 
 
 class LocalRuns:
@@ -169,7 +149,7 @@ class LocalRuns:
 
     async def mark_ended(self, local: LocalRun) -> None:
         """Stores in the engine the end that the page has received."""
-        if (end := local.told_end) is not None:
+        if (end := end_of_local(local.run)) is not None:
             local.end()
             await self._engine.mark(local.record, local.log_id, end)
 

@@ -14,13 +14,8 @@ from google.adk.events import Event
 from stream_protocol.adk import read
 from stream_protocol.serving.engine._engine import OtherVersionError, ToldEnd
 from stream_protocol.serving.engine._local_runs import LocalRun, is_away
-from stream_protocol.serving.engine._shown import (
-    as_log,
-    has_finished,
-    shown_before,
-    told_end,
-    unfinished_text,
-)
+from stream_protocol.serving.engine._reported_end import end_of_orphan
+from stream_protocol.serving.engine._shown import as_log, shown_before, unfinished_text
 from stream_protocol.serving.telemetry import count_failed_recovery, recoveries
 from stream_protocol.session import for_client_only
 from stream_protocol.stream import RunLimitError
@@ -88,13 +83,14 @@ class Recovery:
     async def _execute(self) -> None:
         orphan, isolation, ending = self._orphan, self._tools.isolation, self._run.is_ending
         log = await self._written(orphan.log_id)
-        end = orphan.told_end or told_end(log)
+        reported = end_of_orphan(orphan, log)
+        end = reported if isinstance(reported, ToldEnd) else None
         if self._run.was_left:
             return
         self._run.output.add_earlier(shown_before(end, self._sessions.earlier))
         if end is not None and end.state != "stopped" and not self._run.is_open:
             await self._in_turn(self._discard())
-        elif end is not None or has_finished(log):
+        elif reported is not None:
             await self._in_turn(self._end_as_told(log, end))
         elif orphan.is_given_up:
             await self._in_turn(self._refuse(CRASHES_TEXT, "crashes"))
@@ -128,7 +124,7 @@ class Recovery:
             log = await self._written(execution.log_id or "")
             job = self._job.with_runner(execution.runner)
             run.steering.begin(self._sessions.accepted, taken_in=self._sessions.steering)
-            events = job.events(run.abort_signal, run.idempotency_key, run.steering)
+            events = job.events(run)
             await self._tools.service.work.do(run, job, with_shown(events, log, run, execution, self._sessions))
 
         try:

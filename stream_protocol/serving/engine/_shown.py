@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 from google.adk.events import Event
 from google.genai import types
 
-from stream_protocol.serving.engine._engine import ToldEnd
-from stream_protocol.serving.runs import TEXTS_OF_TIMEOUTS
 from stream_protocol.session import unshown_events
 from stream_protocol.session.transcript import EventMetadata, update_metadata
 from stream_protocol.wire import encode_sse
@@ -17,6 +15,7 @@ from stream_protocol.wire.client import parse_sse
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from stream_protocol.serving.engine._engine import ToldEnd
     from stream_protocol.wire import AnyChunk
 
 
@@ -44,29 +43,6 @@ def as_log(text: str) -> list[bytes]:
         {"type": "text-delta", "id": "unfinished", "delta": text},
     ]
     return [*map(encode_sse, chunks)]
-
-
-def told_end(log: Sequence[bytes]) -> ToldEnd | None:
-    """Return the ``abort`` or ``error`` at the end of a run's log; ``None`` for any other end.
-
-    A timeout is recognized by its error text. If the app's ``on_error`` has replaced this text, the end counts as a
-    failure.
-    """
-    for events in reversed(log):
-        match list(parse_sse(events)):
-            case [*_, {"type": "abort"}]:
-                return ToldEnd("stopped")
-            case [*_, {"type": "error", "errorText": str(text)}]:
-                return ToldEnd("timeout" if text in TEXTS_OF_TIMEOUTS else "failed", text)
-            case [*_, _]:
-                return None
-    return None
-
-
-def has_finished(log: Sequence[bytes]) -> bool:
-    """Return True if the log of a run ends with ``finish``, so the run is complete."""
-    last = [chunk for events in log[-2:] for chunk in parse_sse(events)]
-    return bool(last) and last[-1]["type"] == "finish"
 
 
 def shown_before(end: ToldEnd | None, stored: Sequence[Event]) -> list[Event]:

@@ -79,7 +79,13 @@ def admit(request: Request, trusted: frozenset[str] = frozenset(), *, also_reads
 
 def admit_headers(method: str, headers: Iterable[tuple[str, str]], trusted: frozenset[str]) -> None:
     """Raise ``ChatRequestError`` (403) as ``admit``, for the headers of a request in another framework."""
-    _ = _admit(method, Headers(dict(headers)), lambda origin: {permission_of(origin, trusted)}, also_reads=False)
+    raw = [(_header_bytes(name.lower()), _header_bytes(value)) for name, value in headers]
+    _ = _admit(method, Headers(raw=raw), lambda origin: {permission_of(origin, trusted)}, also_reads=False)
+
+
+def _header_bytes(text: str) -> bytes:
+    """Return a part of a header. A character that no header can have becomes ``?``, which equals no origin."""
+    return text.encode("latin-1", errors="replace")
 
 
 def _admit(

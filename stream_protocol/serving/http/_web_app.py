@@ -21,6 +21,7 @@ from stream_protocol.serving.http._cross_origin import CrossOrigin
 from stream_protocol.serving.http._hooks import Identify, Prepare, local_user
 from stream_protocol.serving.http._page_files import page_files
 from stream_protocol.serving.http._plain_text_errors import plain_text_errors
+from stream_protocol.serving.http._request_body import MAX_BODY_BYTES
 from stream_protocol.serving.http._response_headers import API_HEADERS
 from stream_protocol.serving.http._routes import chat_routes
 from stream_protocol.wire import InvalidArgumentError, argument_error, check_choice, check_flag, shown
@@ -35,12 +36,14 @@ INSPECTOR: Final = "inspector"
 class Suggestion(TypedDict):
     """A message that the page offers as the first one, with an optional title.
 
-    The page shows all suggestions of one ``group`` below the name of the group.
+    The page shows all suggestions of one ``group`` below the name of the group. For a suggestion with
+    ``attach``, the user first chooses a file.
     """
 
     title: NotRequired[str]
     group: NotRequired[str]
     prompt: str
+    attach: NotRequired[bool]
 
 
 WhileBusy: TypeAlias = Literal["queue", "steer", "interrupt"]
@@ -55,6 +58,8 @@ class PageInfo(TypedDict, total=False):
     tools: Sequence[ToolInfo]
     suggestions: Sequence[str | Suggestion]
     whileBusy: WhileBusy
+    maxFileBytes: int
+    maxMessageBytes: int
 
 
 def create_app(
@@ -76,6 +81,7 @@ def create_app(
     ``page``: serve the built-in page. Other sites cannot show the page in a frame. The page loads nothing from other
     servers.
     ``suggestions``: first messages that the page offers, as texts or as ``{"title": …, "group": …, "prompt": …}``.
+    With ``"attach": True``, the page asks for a file before it sends the message.
     Without suggestions, the page lists the agent's tools.
     ``while_busy``: effect of a message that the user sends during a response. ``"queue"`` (default): the page sends it
     after the response. ``"steer"``: the agent reads the message during the current run. ``"interrupt"``: the run stops,
@@ -99,6 +105,8 @@ def create_app(
         "tools": [] if suggestions else tool_infos(root),
         "suggestions": suggestions,
         "whileBusy": while_busy,
+        "maxFileBytes": service.max_file_bytes,
+        "maxMessageBytes": MAX_BODY_BYTES,
     }
     lifespan = service_lifespan(service, allow_origins)
     return app_around(routes, lifespan=lifespan, allow_origins=allow_origins, page=info if page else None)
@@ -126,13 +134,14 @@ def app_around(
 
 
 def _check_suggestions(suggestions: object) -> None:
-    expected = "a list of texts, or of dictionaries with a `prompt`, and optionally a `title` and a `group`"
+    expected = "a list of texts, or of dictionaries with a `prompt`, and optionally `title`, `group` and `attach`"
     if not isinstance(suggestions, Sequence) or isinstance(suggestions, str | bytes):
         raise argument_error("suggestions", expected, suggestions)
     for suggestion in suggestions:
         fields = suggestion if isinstance(suggestion, Mapping) else {"prompt": suggestion}
-        is_known = "prompt" in fields and fields.keys() <= {"title", "group", "prompt"}
-        if not is_known or not all(isinstance(text, str) for text in fields.values()):
+        kinds = {"title": str, "group": str, "prompt": str, "attach": bool}
+        is_known = "prompt" in fields and fields.keys() <= kinds.keys()
+        if not is_known or not all(isinstance(value, kinds[name]) for name, value in fields.items()):
             raise InvalidArgumentError(f"`suggestions` must be {expected}: {shown(suggestion)} in it is neither.")
 
 

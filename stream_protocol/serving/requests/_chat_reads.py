@@ -74,7 +74,10 @@ class ChatReads:
         while True:
             answered = await self._service.runs.wait_until_settled(key)
             async with self._histories.turn(key[0]):
-                session, answered = await self._settled_session(key, answered)
+                session = await self._service.store.session(key)
+                if answered is not None and await self._service.runs.wait_until_settled(key) != answered:
+                    del session  # its run has ended, and the end was stored, while it was read
+                    continue
                 if session is None:
                     return None
                 lacks_message = may_lack_message and answered is None and await executor.lacks_message(key, session)
@@ -125,18 +128,6 @@ class ChatReads:
     async def _with_running(self, user_id: str, chats: Sequence[ListedChat]) -> list[ListedChat]:
         running = await self._service.runs.running([(user_id, chat["id"]) for chat in chats])
         return [{**chat, "running": (user_id, chat["id"]) in running} for chat in chats]
-
-    async def _settled_session(self, key: ChatKey, answered: str | None) -> tuple[Session | None, str | None]:
-        """Return the session with all accepted messages, and the idempotency key of the active run.
-
-        ``answered``: the key of the active run before the session was read; ``None`` without a run.
-        """
-        store, runs = self._service.store, self._service.runs
-        session = await store.session(key)
-        while answered is not None and (now := await runs.wait_until_settled(key)) != answered:
-            # The run has ended, and its end was stored, while the session was read.
-            answered, session = now, await store.session(key)
-        return session, answered
 
 
 def _stored_chat(session: Session, answered: str | None, options: ConverterOptions, *, encoded: bool) -> StoredChat:

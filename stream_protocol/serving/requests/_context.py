@@ -84,6 +84,8 @@ class ServiceContext:
     on_busy: OnBusy
     keeps_history: bool
     """True if the server stores the chats."""
+    max_file_bytes: int
+    """Size limit of an attached file, in decoded bytes."""
     context: PageContext | None
     shared_state: SharedState | None
     limits: ServiceLimits
@@ -163,6 +165,7 @@ def assemble(target: Target, given: ServiceOptions, options: ConverterOptions) -
         waiting=RunSlots(limits.max_waiting_per_user, limits.max_runs),
         on_busy=given["on_busy"],
         keeps_history=given["history"] == "server",
+        max_file_bytes=(given["files"] or FilePolicy()).max_bytes,
         context=given["context"],
         shared_state=given["shared_state"],
         limits=limits,
@@ -257,7 +260,7 @@ async def _begin_turn(service: ServiceContext, key: ChatKey, turn: NextTurn) -> 
         user_id=user_id,
         overrides=turn.overrides,
         begins_run=True,
-        is_stopped=turn.was_stopped,
+        since_stop=turn.since_stop,
     )
     try:
         events = await lifecycle.respond()

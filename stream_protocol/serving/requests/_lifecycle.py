@@ -104,14 +104,12 @@ class RequestLifecycle:
     """One request for a response. Call ``respond`` once.
 
     ``begins_run=False``: the request must not begin a run. It only gets the running response of an equal request.
-    ``is_stopped``: True if the user has stopped the chat since the request arrived. In this case, the message is stored
-    without a reply.
+    ``since_stop``: see ``Run``. By default, later stops than the request count. If the user has stopped the chat since,
+    the message is stored without a reply.
     """
 
     _incoming: Incoming
     """The request with its idempotency key; set by ``ADMITTED``."""
-    _newest_stop: str
-    """The id of the chat's newest stop when the request arrived."""
     _other: RunInfo
     """The run that holds the chat, in the states ``BUSY``, ``INTERRUPTING``, ``STEERING`` and ``WAITING``."""
     _planned: Planned
@@ -127,9 +125,9 @@ class RequestLifecycle:
         user_id: str,
         overrides: RunOverrides,
         begins_run: bool,
-        is_stopped: bool = False,
+        since_stop: str | None = None,
     ) -> None:
-        self._is_stopped = is_stopped
+        self._since_stop = since_stop
         self._service = service
         self._request = request
         self._user_id = user_id
@@ -191,7 +189,8 @@ class RequestLifecycle:
     async def _admit(self) -> RequestState:
         requested_at = time.perf_counter()
         self._request = await checked_request(self._service, self._user_id, self._request)
-        self._newest_stop = await self._service.runs.newest_stop(self._chat)
+        if self._since_stop is None:
+            self._since_stop = await self._service.runs.newest_stop(self._chat)
         self._incoming = Incoming(
             request=self._request,
             user_id=self._user_id,
@@ -207,6 +206,7 @@ class RequestLifecycle:
             self._chat,
             self._incoming.idempotency_key,
             self._waiting,
+            since_stop=self._since_stop or "",
             begins_run=self._begins_run,
             requested_at=self._incoming.requested_at,
         )
@@ -287,8 +287,7 @@ class RequestLifecycle:
     async def _look_for_orphans(self) -> RequestState:
         claim = self._claimed
         claim.run.continue_message(self._request)
-        if self._is_stopped or await self._service.runs.newest_stop(self._chat) not in ("", self._newest_stop):
-            claim.run.stop()  # the user has stopped the chat meanwhile: only the message is stored
+        await self._service.runs.stop_if_asked(self._chat, claim.run)
         self._orphans = await self._service.executor.recover_same(self._chat, claim)
         return ACCEPTING if self._orphans == "recovered" else PLANNING
 

@@ -9,8 +9,7 @@ Where to change what:
 - ``_shared_run_log``: stops, resumes and messages between workers.
 - ``_lease``: the lease of a run. The module handles dead workers, takeovers, lost stores, the arrival of a stop, and
   the report of an end; see docs/redis.md.
-- ``_log_tail``: reads runs of other workers.
-- ``_writer_watch``: detects that the writer of a run is dead.
+- ``_log_tail``: reads runs of other workers, and detects that the writer of a run is dead.
 - ``_log_writer``: writes runs for other workers.
 - ``_run_store``: the interface of a store for leases and logs.
 - ``_memory``: the run log of one process. ``_post_replies``: messages to the run of another worker.

@@ -1,20 +1,20 @@
 """Reads the log of another worker's run from the store, for all readers in this process.
 
-``_log_writer`` writes the log. This module handles joined events, and fail-overs that lose data. It decides when to
-stop reading. ``_writer_watch`` detects dead workers.
+``_log_writer`` writes the log. This module handles joined events, fail-overs that lose data, and dead workers. It
+decides when to stop reading.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from stream_protocol.serving.base import cancel_and_wait
 from stream_protocol.serving.run_logs._event_buffer import EventBuffer
 from stream_protocol.serving.run_logs._run_log import RunLogError
 from stream_protocol.serving.run_logs._run_store import RETRY_SECONDS, WHOLE
-from stream_protocol.serving.run_logs._writer_watch import WriterWatch
 from stream_protocol.stream import DEFAULT_ERROR_TEXT, RUN_FAILED_TEXT
 from stream_protocol.wire import SSE_DONE
 from stream_protocol.wire.client import closing_events, parse_sse
@@ -30,6 +30,75 @@ LINGER_SECONDS: Final = 1.0
 
 MAX_WAIT: Final = 1.0
 """The most seconds that one read waits for more events."""
+
+
+class WriterWatch:
+    """Checks the lease of another worker's run, and tells that worker that the run is read here.
+
+    A missing lease means that the worker is dead, or that a fail-over has lost the lease. So the worker has
+    ``times.valid_without_renewal`` seconds to renew the lease. An unreachable store has the same time to come back.
+    """
+
+    def __init__(self, store: RunStore, chat: str, run_id: str, times: LeaseTimes) -> None:
+        self._store = store
+        self._chat = chat
+        self._run_id = run_id
+        self._times = times
+        self._check_at = 0.0
+        self._missing_since: float | None = None
+        self._token = 0
+        """The run's token; 0 while it is unknown. After a fail-over an older run may seem to hold the lease."""
+        self._superseded = False
+        self._available: int | None = None
+
+    @property
+    def available(self) -> int | None:
+        """The number of events in the store at the last check; ``None`` if the store has no log of the run."""
+        return self._available
+
+    @property
+    def is_missing(self) -> bool:
+        """True while the lease is missing, or the store unreachable."""
+        return self._missing_since is not None
+
+    @property
+    def is_lost(self) -> bool:
+        """True if the lease has been missing for too long, or a newer run holds it."""
+        if self._missing_since is None:
+            return False
+        return self._superseded or _now() - self._missing_since > self._times.valid_without_renewal
+
+    async def check_if_due(self) -> None:
+        """Checks the lease if it is missing, or if the last check is too old."""
+        if self.is_missing or _now() >= self._check_at:
+            await self.check()
+
+    async def check(self) -> bool:
+        """Checks the lease. Returns True if the run holds it."""
+        watched = await self._store.watch(self._chat, self._run_id, reads=True)
+        self._available = watched.available
+        is_held = watched.holder == self._run_id
+        self._superseded = not is_held and watched.token > self._token
+        if not is_held:
+            self._missing_since = self._missing_since or _now()
+        else:
+            self._token = watched.token
+            if not self._check_at:
+                await self._store.request_renewal(watched.worker, self._run_id)
+            self._missing_since = None
+        self._check_at = _now() + self._times.renewal_interval
+        return is_held
+
+    def note_absence(self) -> None:
+        """Notes that the store is unreachable. The lease is checked as soon as the store is back."""
+        self._missing_since = self._missing_since or _now()
+        self._check_at = 0
+
+    async def leave(self) -> None:
+        """Tells the run's worker that this process no longer reads the run."""
+        with suppress(RunLogError):
+            watched = await self._store.watch(self._chat, self._run_id, reads=False)
+            await self._store.request_renewal(watched.worker, self._run_id)
 
 
 class LogTail:
@@ -194,3 +263,7 @@ async def written_events(store: RunStore, chat: str, run_id: str) -> list[bytes]
 
 def _split_events(joined: bytes) -> list[bytes]:
     return [event + b"\n\n" for event in joined.split(b"\n\n")[:-1]]
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

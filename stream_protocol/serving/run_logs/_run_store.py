@@ -234,22 +234,27 @@ class RunStore(Protocol):
     async def renew(self, run: RunIdentity, token: int, phase: Phase) -> Renewal | None:
         """Renews a lease; ``None`` if a newer run has taken the chat.
 
-        A lease that the store has lost is written again, even over the lease of an older run. If the chat was stopped
-        while the lease was lost, the run gets this stop. The phase ``closed`` stays ``closed``.
+        A lease that the store has lost is written again, even over the lease of an older run. The run does not get the
+        stop of the older run. If the chat was stopped while the lease was lost, the run gets this stop. The phase
+        ``closed`` stays ``closed``. The run's log is kept for the lease and ``LeaseTimes.log_retention`` from now on.
         """
 
     async def append(self, run: RunIdentity, token: int, piece: LogBatch) -> int | None:
         """Appends a batch to the run's log. Returns the number of events in the log.
 
         Returns ``None`` if the run does not hold the lease. Appends nothing unless the log has exactly
-        ``piece.entry.after`` events.
+        ``piece.entry.after`` events, and nothing to a log with an end.
         """
 
     async def replace(self, run: RunIdentity, token: int, snapshot: Snapshot) -> int | None:
         """Replaces the first entries by joined events. Returns the same as ``append``."""
 
     async def free(self, run: RunIdentity) -> None:
-        """Frees the chat, if this run holds its lease. A log without an end gets the end ``BROKEN``."""
+        """Frees the chat, if this run holds its lease. A log without an end gets the end ``BROKEN``.
+
+        The chat's newest token grows, because a renewal by this run may still arrive late: it must get ``None``. The
+        log is kept for ``LeaseTimes.log_retention`` from now on.
+        """
 
     async def watch(self, chat: str, run_id: str, *, reads: bool) -> LeaseView:
         """Notes that this worker reads a run. The note is valid for the time of a lease.

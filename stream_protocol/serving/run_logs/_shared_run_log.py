@@ -54,7 +54,8 @@ class SharedRunLog:
         check_bounds(bounds)
         self.bounds = bounds or LogBounds()
         self._times = times
-        self._store = store
+        self.store = store
+        """The connection of this worker to the store."""
         self._leases: dict[str, SharedLease] = {}
         """Run id -> the lease, for runs of this worker."""
         self._chats: dict[str, SharedLease] = {}
@@ -71,16 +72,16 @@ class SharedRunLog:
     @property
     def place(self) -> str:
         """The address of the store, and the prefix of its names, without a password. It is the same at all workers."""
-        return self._store.place
+        return self.store.place
 
     async def ping(self) -> None:
-        await self._store.ping()
+        await self.store.ping()
 
     async def claim(self, chat: str, idempotency_key: str, owner: RunHandle) -> SharedLease:
-        run = RunIdentity(chat=chat, run_id=uuid4().hex, worker=self._store.worker, idempotency_key=idempotency_key)
+        run = RunIdentity(chat=chat, run_id=uuid4().hex, worker=self.store.worker, idempotency_key=idempotency_key)
         if (own := self._own_run(chat)) is not None:  # a fail-over may have forgotten it
             raise ChatTakenError(own)
-        lease = SharedLease(self._store, run, owner, self._times)
+        lease = SharedLease(self.store, run, owner, self._times)
         try:
             await lease.claim()
         except ChatTakenError as taken:
@@ -99,13 +100,13 @@ class SharedRunLog:
     async def current(self, chat: str) -> RunInfo | None:
         if (own := self._own_run(chat)) is not None:
             return own
-        (run,) = await self._store.peek([chat])
+        (run,) = await self.store.peek([chat])
         return run
 
     async def current_many(self, chats: Sequence[str]) -> list[RunInfo | None]:
         runs = {chat: own for chat in chats if (own := self._own_run(chat)) is not None}
         others = [chat for chat in chats if chat not in runs]
-        found = dict(zip(others, await self._store.peek(others), strict=True))
+        found = dict(zip(others, await self.store.peek(others), strict=True))
         return [runs.get(chat) or found.get(chat) for chat in chats]
 
     async def read(
@@ -117,7 +118,7 @@ class SharedRunLog:
         return None if tail is None else tail.buffer.read(rebuild=rebuild)
 
     async def written(self, chat: str, run_id: str) -> list[bytes]:
-        return await written_events(self._store, chat, run_id)
+        return await written_events(self.store, chat, run_id)
 
     async def stop(self, chat: str, run_id: str | None = None) -> bool:
         stop_id = uuid4().hex if run_id is None else ""
@@ -127,7 +128,7 @@ class SharedRunLog:
             if stop_id:  # for requests that wait for the chat at other workers, before the chat becomes free
                 with suppress(RunLogError, TimeoutError):  # the run stops also without the store
                     async with asyncio.timeout(NOTING_SECONDS):
-                        await self._store.stop(chat, own.run_id, stop_id)
+                        await self.store.stop(chat, own.run_id, stop_id)
             if own.held:
                 own.owner.stop()
                 return True
@@ -140,10 +141,10 @@ class SharedRunLog:
     async def post(self, chat: str, run_id: str, post: bytes) -> bytes | None:
         if (own := self._chats.get(chat)) is not None and own.run_id == run_id:
             return await own.owner.receive(post)
-        return await post_through(self._store, chat, run_id, post, self._times.renewal_interval)
+        return await post_through(self.store, chat, run_id, post, self._times.renewal_interval)
 
     async def newest_stop(self, chat: str) -> str:
-        return await self._store.newest_stop(chat)
+        return await self.store.newest_stop(chat)
 
     async def aclose(self) -> None:
         """Waits up to ``CLOSING_SECONDS`` until the store has the logs of released runs. Ends all tasks and readers."""
@@ -152,7 +153,7 @@ class SharedRunLog:
             await asyncio.wait([*self._lease_tasks], timeout=CLOSING_SECONDS)
         request_tasks = [self._request_task] if self._request_task else []
         await cancel_and_wait([*self._lease_tasks, *self._tail_tasks, *self._stop_tasks.values(), *request_tasks])
-        await self._store.aclose()
+        await self.store.aclose()
 
     def _own_run(self, chat: str) -> RunInfo | None:
         """Return the run of this worker that holds the chat's lease; ``None`` if there is none."""
@@ -164,12 +165,12 @@ class SharedRunLog:
 
         Returns the id of the run that was asked; ``None`` if there was none.
         """
-        stopped = await self._store.stop(chat, run_id, stop_id)
+        stopped = await self.store.stop(chat, run_id, stop_id)
         if stopped is None:
             return None
         asked, worker = stopped
         with suppress(RunLogError):  # the worker sees the flag at its next regular renewal
-            await self._store.request_renewal(worker, asked)
+            await self.store.request_renewal(worker, asked)
         return asked
 
     async def _repeat_stop(self, chat: str, run_id: str) -> None:
@@ -189,7 +190,7 @@ class SharedRunLog:
 
     async def _follow(self, chat: str, run_id: str, *, runs_are_recovered: bool) -> LogTail | None:
         tail = LogTail(
-            self._store,
+            self.store,
             chat=chat,
             run_id=run_id,
             times=self._times,
@@ -221,7 +222,7 @@ class SharedRunLog:
         """Renew leases at once when other workers ask for it. A failure is logged and does not end the task."""
         while True:
             try:
-                async for run_id in self._store.renewal_requests():
+                async for run_id in self.store.renewal_requests():
                     for lease in self._leases.values() if run_id is None else [self._leases.get(run_id)]:
                         if lease is not None:
                             lease.renew_now()

@@ -18,6 +18,7 @@ import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Container, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,7 +26,7 @@ from stream_protocol.serving.base import RUN_LOG, closing_refusal, not_ended_ref
 from stream_protocol.serving.run_logs import ChatTakenError, RunLogError
 from stream_protocol.serving.runs._claim import Claim, Taken
 from stream_protocol.serving.runs._run import Run
-from stream_protocol.serving.runs._steering_posts import delivery, post, question
+from stream_protocol.serving.runs._steering_posts import STOPPED, delivery, post, question
 from stream_protocol.serving.telemetry import observed_resume
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ class ActiveRuns:
         self._run_log = run_log
         self._limits = limits
         self._tasks = tasks
-        self._times = times
+        self._new_run = partial(Run, limits, run_log.bounds, times)
         self._chat_exists = chat_exists
         self._runs_are_recovered = runs_are_recovered
         self._runs: dict[Run, ChatKey] = {}
@@ -97,6 +98,7 @@ class ActiveRuns:
         idempotency_key: str,
         waiting: RunSlot,
         *,
+        since_stop: str = "",
         begins_run: bool = True,
         requested_at: float | None = None,
     ) -> Claim | Taken:
@@ -104,20 +106,25 @@ class ActiveRuns:
 
         Waits for another run in three cases: it is stopping, its worker may be dead, or the session store does not have
         its chat (yet). Before it waits, it takes the slot ``waiting``. If no slot is free, the request is refused.
-        ``begins_run=False``: only finds the active run of an equal request. Raises ``ChatRequestError`` (503) if the
-        other run does not end in time, if no run of an equal request is found, and after ``close``.
+        ``since_stop``: see ``Run``. ``begins_run=False``: only finds the active run of an equal request. Raises
+        ``ChatRequestError`` (503) if the other run does not end in time, if no run of an equal request is found, and
+        after ``close``.
         """
         deadline = _now() + self._limits.stop_timeout
         # Before the claim, because some run logs wait in `claim` for a run that is about to end.
         was_busy = await self._run_log.current(self._name(key)) is not None
         while True:
             if begins_run:
-                found = await self._claim(key, idempotency_key, chat_was_busy=was_busy, requested_at=requested_at)
+                run = self._new_run(since_stop=since_stop, chat_was_busy=was_busy, requested_at=requested_at)
+                found = await self._claim(key, idempotency_key, run)
                 if isinstance(found, Claim):
                     return found
                 other = found
             else:
-                other = await self._equal_run(key, idempotency_key)
+                current = await self._run_log.current(self._name(key))
+                if current is None or current.idempotency_key != idempotency_key:
+                    raise closing_refusal()
+                other = current
             if (ours := await self._is_ours(key)) and (taken := await self._taken(key, other, idempotency_key)):
                 return taken
             was_busy = True
@@ -133,7 +140,7 @@ class ActiveRuns:
 
         Raises ``ChatRequestError`` (503) after ``close``.
         """
-        found = await self._claim(key, idempotency_key, chat_was_busy=False)
+        found = await self._claim(key, idempotency_key, self._new_run(since_stop=await self.newest_stop(key)))
         return found if isinstance(found, Claim) else None
 
     @_refuse_if_unreachable()
@@ -223,7 +230,7 @@ class ActiveRuns:
     async def stop(self, key: ChatKey) -> bool:
         """Stops the run of this chat on any worker. Returns False if there was no run.
 
-        Requests that wait for the chat are stopped, too: see ``newest_stop``. If the chat is new and not stored yet,
+        Requests that wait for the chat are stopped, too: see ``stop_if_asked``. If the chat is new and not stored yet,
         waits up to ``stop_timeout`` until it is stored.
         """
         ours = await self._is_ours(key)
@@ -234,12 +241,13 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def newest_stop(self, key: ChatKey) -> str:
-        """Returns the id of the newest stop of the chat, on any worker; empty without a recent stop.
-
-        A request compares the id before and after it waits for the chat. A new id means that the user has stopped the
-        chat meanwhile.
-        """
+        """Returns the id of the newest stop of the chat, on any worker; empty without a recent stop."""
         return await self._run_log.newest_stop(self._name(key))
+
+    async def stop_if_asked(self, key: ChatKey, run: Run) -> None:
+        """Stops a new run if the user has stopped the chat since the request arrived: see ``Run``."""
+        if run.since_stop == STOPPED or await self.newest_stop(key) not in ("", run.since_stop):
+            run.stop()
 
     @_refuse_if_unreachable()
     async def stop_if_answering(self, key: ChatKey, idempotency_keys: Container[str]) -> None:
@@ -313,13 +321,8 @@ class ActiveRuns:
             else:
                 run.stop()
 
-    async def _claim(
-        self, key: ChatKey, idempotency_key: str, *, chat_was_busy: bool, requested_at: float | None = None
-    ) -> Claim | RunInfo:
-        """Claim the chat, or return the run that holds the chat."""
-        run = Run(
-            self._limits, self._run_log.bounds, self._times, chat_was_busy=chat_was_busy, requested_at=requested_at
-        )
+    async def _claim(self, key: ChatKey, idempotency_key: str, run: Run) -> Claim | RunInfo:
+        """Claim the chat for a new run, or return the run that holds the chat."""
         self._refuse_if_closed()
         try:
             await run.claim(self._run_log, self._name(key), idempotency_key)
@@ -353,13 +356,6 @@ class ActiveRuns:
             return None
         reader = await self.read(key, other.run_id, rebuild=False)
         return None if reader is None else Taken(other, reader)
-
-    async def _equal_run(self, key: ChatKey, idempotency_key: str) -> RunInfo:
-        """Return the chat's run for an equal request. Raises ``ChatRequestError`` (503) if there is no such run."""
-        run = await self._run_log.current(self._name(key))
-        if run is None or run.idempotency_key != idempotency_key:
-            raise closing_refusal()
-        return run
 
     async def _is_ours(self, key: ChatKey) -> bool:
         """Return True if the run of this chat belongs to this deployment.

@@ -45,7 +45,7 @@ class Executor:
     async def execute(self, run: Run, job: Job) -> None:
         """Executes a new run to its end. Raises ``NotRecordedError`` if the engine could not record the run."""
         with self._work.observed(run, job):
-            await self._work.do(run, job, job.events(run.abort_signal, run.idempotency_key, run.steering))
+            await self._work.do(run, job, job.events(run))
 
     async def recover_same(self, key: ChatKey, claim: Claim) -> FoundOrphans:
         """Recovers the orphaned run of an equal request, under the claim of the current request."""

@@ -49,14 +49,13 @@ from stream_protocol.wire import client_version, encode_sse
 from stream_protocol.wire.client import message_to_chunks
 
 if TYPE_CHECKING:
-    import asyncio
-
     from google.adk.runners import Runner
     from google.adk.sessions import Session
 
     from stream_protocol.serving.adk_runner import SteeringInbox
     from stream_protocol.serving.base import RunOverrides, TurnRecorders
     from stream_protocol.serving.chats import PageWrites
+    from stream_protocol.serving.runs._run import Run
     from stream_protocol.session import CallAnswer, RunInput
     from stream_protocol.wire import ChatRequest, UIMessage
 
@@ -149,18 +148,15 @@ class Job:
                 message_id = self.transcript.next_message_id(invocation_id)
                 return StartedResponse(sse_conversion((), message_id, settings, self.request_plan.call_ids))
 
-    async def events(
-        self, abort_signal: asyncio.Event, idempotency_key: str, inbox: SteeringInbox
-    ) -> AsyncGenerator[Event]:
+    async def events(self, run: Run) -> AsyncGenerator[Event]:
         """Runs the agent and yields ADK's events.
 
         The first event is the user's event. Its invocation id determines the id of the assistant message. If the run
         was stopped before its start, a user message is still stored. If the user has answered calls, only the denials
-        are stored. The calls that were not denied stay open. ``idempotency_key``: the request's key, stored in the
-        user's events.
-        ``inbox``: the steering messages.
+        are stored. The calls that were not denied stay open. ``run``: the run that executes this job. Its idempotency
+        key is stored in the user's events.
         """
-        inbox.begin(
+        run.steering.begin(
             self._waiting_messages(),
             context=self.context,
             delivered=(taken_in for turn in self.transcript.turns for taken_in in turn.steering_ids),
@@ -171,20 +167,20 @@ class Job:
             await self.runner.session_service.append_event(session, event)
         for event in self._unread_events:
             await self.runner.session_service.append_event(session, event)
-        inputs = run_inputs(self.request_plan, idempotency_key)
+        inputs = run_inputs(self.request_plan, run.idempotency_key)
         for number, run_input in enumerate(inputs):
             if number:  # ADK has appended events to the session
                 session = await find_session(self.runner, session.user_id, session.id) or session
             with suppress(StoppedBeforeStoredError):
-                if not self._is_stopped(abort_signal):
+                if run.may_store_input(self.request_plan):
                     for event in run_input.before:
                         yield await self.runner.session_service.append_event(session, event)
-                    async with aclosing(self._run(run_input, session, abort_signal, idempotency_key, inbox)) as events:
+                    async with aclosing(self._run(run_input, session, run)) as events:
                         async for event in events:
                             yield event
                     continue
             left = [answer for each in inputs[number:] for answer in each.answers]
-            for event in denial_events(left, self.request_plan.reasons, idempotency_key):
+            for event in denial_events(left, self.request_plan.reasons, run.idempotency_key):
                 yield await self.runner.session_service.append_event(session, event)
             self.on_stored([answer for answer in left if answer.is_denial])
             return
@@ -218,14 +214,7 @@ class Job:
         """The client's id of the message that begins the turn; ``None`` for answers to calls."""
         return self.request_plan.client_message_id if isinstance(self.request_plan, NewUserTurn) else None
 
-    async def _run(
-        self,
-        run_input: RunInput,
-        session: Session,
-        abort_signal: asyncio.Event,
-        idempotency_key: str,
-        inbox: SteeringInbox,
-    ) -> AsyncGenerator[Event]:
+    async def _run(self, run_input: RunInput, session: Session, run: Run) -> AsyncGenerator[Event]:
         content = run_input.content
         invocation_id = self._announced_invocation()
         complete: list[Event] = []
@@ -236,20 +225,21 @@ class Job:
                 opening = Event(author="user", invocation_id=invocation_id)
                 await self.runner.session_service.append_event(session, opening)
         named = self.invocation_id if isinstance(self.request_plan, NewUserTurn) else None
-        plugin = RunPlugin(self.session.id, inbox, self.page_writes, nests=Settings(**self.options).nests)
-        # If the answers in `before` are stored, the other answers must be stored, too.
+        plugin = RunPlugin(self.session.id, run.steering, self.page_writes, nests=Settings(**self.options).nests)
         compactions: list[Event] = []
         """Compaction events, which ADK stores but does not yield."""
-        observed = self._observed_runner(idempotency_key, None if run_input.before else abort_signal, compactions)
+        observed = self._observed_runner(run, run_input, compactions)
         events = with_plugin(observed, plugin).run_async(
             user_id=self.session.user_id,
             session_id=self.session.id,
             invocation_id=invocation_id or named,
             new_message=content,
             state_delta=self._state_delta() or None,
-            run_config=run_config_for_turn(self.request_plan, self._config_with_context(inbox), idempotency_key),
+            run_config=run_config_for_turn(
+                self.request_plan, self._config_with_context(run.steering), run.idempotency_key
+            ),
             yield_user_message=True,
-            abort_signal=abort_signal,
+            abort_signal=run.abort_signal,
         )
         failure: BaseException | None = None
         try:
@@ -269,8 +259,8 @@ class Job:
         except BaseException as error:  # noqa: BLE001 - any error of the agent; raised again below
             failure = error
         finally:
-            await inbox.leave()
-        if complete and not abort_signal.is_set():  # a stop can make tools fail
+            await run.steering.leave()
+        if complete and not run.abort_signal.is_set():  # a stop can make tools fail
             for event in await self._store_tool_failures(plugin, [*session.events, *complete], failure):
                 yield event
         if failure is not None:
@@ -310,22 +300,23 @@ class Job:
             logger.exception("The failure of a tool could not be stored.")
         return missing
 
-    def _observed_runner(
-        self, idempotency_key: str, abort_signal: asyncio.Event | None, compactions: list[Event]
-    ) -> Runner:
+    def _observed_runner(self, run: Run, run_input: RunInput, compactions: list[Event]) -> Runner:
         """Return a copy of the runner that calls ``on_stored`` after it has stored the user's message or answers.
 
-        It appends each stored compaction to ``compactions``. ``abort_signal``: if it is set before the answers are
-        stored, the runner fails with ``StoppedBeforeStoredError``.
+        It appends each stored compaction to ``compactions``. If the run is stopped before the answers are stored, the
+        runner fails with ``StoppedBeforeStoredError``. If the answers in ``run_input.before`` are stored, the other
+        answers must be stored, too.
         """
         refusing = False
 
         def is_input(event: Event) -> bool:
-            return event.author == USER and EventMetadata.of(event).idempotency_key == idempotency_key
+            return event.author == USER and EventMetadata.of(event).idempotency_key == run.idempotency_key
 
         def before_storing(event: Event) -> None:
             nonlocal refusing
-            refusing = refusing or (abort_signal is not None and is_input(event) and self._is_stopped(abort_signal))
+            refusing = refusing or not (
+                run_input.before or not is_input(event) or run.may_store_input(self.request_plan)
+            )
             if refusing:  # ADK would also store events that close the pending calls
                 raise StoppedBeforeStoredError
 
@@ -338,13 +329,6 @@ class Job:
         observed = copy(self.runner)
         observed.session_service = ObservedSessions(self.runner.session_service, before_storing, stored)
         return observed
-
-    def _is_stopped(self, abort_signal: asyncio.Event) -> bool:
-        """Return True if the run is stopped and its request answers calls.
-
-        If True, only the denials among the user's answers are stored.
-        """
-        return abort_signal.is_set() and isinstance(self.request_plan, AnsweredCalls)
 
     def _announced_invocation(self) -> str | None:
         """Return an invocation id for ADK if ADK does not yield the user's event first; else ``None``."""

@@ -28,7 +28,7 @@ from stream_protocol.serving.runs._run_posts import RunPosts
 from stream_protocol.serving.runs._run_response import ResponseFactory, RunResponse
 from stream_protocol.serving.runs._steering_posts import NextTurn, reply_to
 from stream_protocol.serving.telemetry import RunObserver, current_chat, lease_losses
-from stream_protocol.session import RunOutput
+from stream_protocol.session import NewUserTurn, RunOutput
 from stream_protocol.stream import Conversion, Ending, RunLimitError, fail_response
 from stream_protocol.wire import SSE_DONE
 
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from stream_protocol.serving.base import ServiceLimits
     from stream_protocol.serving.run_logs import Lease, LogBounds, RunLog
+    from stream_protocol.session import AnsweredCalls
     from stream_protocol.wire import ChatRequest
 
 logger = logging.getLogger(__package__)
@@ -64,8 +65,9 @@ class Run:
     The order of calls: ``claim``; ``run_agent``; ``open`` as soon as the user's message is stored; ``release``. A run
     whose request is refused skips ``run_agent`` and ``open``.
 
-    ``log``: the SSE events of the response. A ``RunLog`` gives them to other requests. ``chat_was_busy``: True if
-    another run held the chat when the request arrived. ``requested_at``: the time of the request, by
+    ``log``: the SSE events of the response. A ``RunLog`` gives them to other requests. ``since_stop``: the id of the
+    chat's newest stop when the request arrived, or ``STOPPED``. Later stops also stop this run. ``chat_was_busy``: True
+    if another run held the chat when the request arrived. ``requested_at``: the time of the request, by
     ``time.perf_counter``; now by default.
     """
 
@@ -82,9 +84,11 @@ class Run:
         bounds: LogBounds,
         times: ServiceTimes = DEFAULT_TIMES,
         *,
+        since_stop: str = "",
         chat_was_busy: bool = False,
         requested_at: float | None = None,
     ) -> None:
+        self.since_stop = since_stop
         self.chat_was_busy = chat_was_busy
         self.log = EventBuffer(bounds, on_readers=self._count_readers)
         self.abort_signal = asyncio.Event()
@@ -230,6 +234,13 @@ class Run:
         can_continue = self._can_be_recovered and (self.is_open or self._is_recovered) and not self.log.closed
         return can_continue and is_of_session_store(error) and is_unreachable(error)
 
+    def may_store_input(self, request_plan: NewUserTurn | AnsweredCalls) -> bool:
+        """Return True if the run may still store the user's message, or the user's answers to calls.
+
+        A stopped run stores a message without a reply. Of the answers, it stores only the denials.
+        """
+        return isinstance(request_plan, NewUserTurn) or not self.abort_signal.is_set()
+
     async def _read(self, events: AsyncGenerator[Event], posts: RunPosts) -> None:
         async with aclosing(events):
             async for event in events:
@@ -321,9 +332,7 @@ class Run:
     def _show_earlier(self) -> None:
         """Send the stored events of earlier executions that this execution has not repeated.
 
-        The response then shows them, as the history does.
-
-        Does nothing if the run has not begun.
+        The response then shows them, as the history does. Does nothing if the run has not begun.
         """
         if self._earlier_is_shown or self._left or not self._response.is_prepared:
             return
@@ -349,9 +358,8 @@ class Run:
 
     def _stop_agent(self) -> None:
         self._signal_end()
-        if (
-            self._task is not None and not self._task.done() and "stop" not in self._timers
-        ):  # keeps the timer of an earlier stop
+        # An earlier stop keeps its timer.
+        if self._task is not None and not self._task.done() and "stop" not in self._timers:
             self._timers.start("stop", self._times.stop, self._cancel)
 
     def _cancel(self) -> None:
@@ -364,7 +372,9 @@ class Run:
         """End the response with the error of the agent, or of an app's hook."""
         self._response.note_failure(error)
         self._show_earlier()
-        self._end(partial(_fail, _as_limit(error)))
+        if isinstance(error, LlmCallsLimitExceededError):  # the limit of model calls in ADK's ``RunConfig``
+            error = RunLimitError(TOO_MANY_CALLS_TEXT)
+        self._end(partial(_fail, error))
 
     def _end(self, write_end: Callable[[Conversion[bytes]], None]) -> None:
         """Write the last chunk of the response and close the log. Does nothing if the response has ended."""
@@ -384,11 +394,6 @@ class Run:
         if response.failure is not None:
             self._response.note_failure(response.failure)
         response.finish()
-
-
-def _as_limit(error: BaseException) -> BaseException:
-    """Return a ``RunLimitError`` for ADK's limit of model calls; any other error unchanged."""
-    return RunLimitError(TOO_MANY_CALLS_TEXT) if isinstance(error, LlmCallsLimitExceededError) else error
 
 
 def _fail(error: BaseException, response: Conversion[bytes]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 from uuid import uuid4
 
 import orjson
@@ -23,6 +23,10 @@ Reply: TypeAlias = Receipt | Literal["taken-in"]
 """Reply of a run to a post. ``taken-in``: a model call has read the message."""
 
 
+STOPPED: Final = "stopped"
+"""The ``since_stop`` of a turn that begins after a stopped run: the turn is stopped, too."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class NextTurn:
     """The turn that begins automatically after a run, with a steering message that came too late for the run."""
@@ -32,8 +36,8 @@ class NextTurn:
     """The page's context that came with the message; ``None`` without context."""
     overrides: RunOverrides
     """The overrides of the previous run."""
-    was_stopped: bool
-    """True if the user stopped the previous run. Then the message is stored without a reply."""
+    since_stop: str
+    """See ``Run``. If the chat was stopped since, the message is stored without a reply."""
 
 
 def delivery(message: UIMessage, context: Any) -> bytes:

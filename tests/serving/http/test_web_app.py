@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from google.adk.agents import LlmAgent
 
-from stream_protocol.serving import Suggestion, create_app
+from stream_protocol.serving import ChatService, FilePolicy, Suggestion, create_app
 from stream_protocol.serving.http import _web_app as app_module
 from stream_protocol.testing import ScriptedLlm
 from stream_protocol.wire import InvalidArgumentError
@@ -50,6 +50,7 @@ async def test_the_page_can_be_left_out() -> None:
         [{"title": "without a prompt"}],
         [{"prompt": "hello", "icon": "wave"}],
         [{"prompt": "hello", "group": 1}],
+        [{"prompt": "hello", "attach": "yes"}],
     ],
 )
 def test_wrong_suggestions_are_refused(suggestions: Any) -> None:
@@ -58,6 +59,14 @@ def test_wrong_suggestions_are_refused(suggestions: Any) -> None:
 
 
 async def test_suggestions_reach_the_page_with_their_groups() -> None:
-    suggestions: list[str | Suggestion] = ["hello", {"title": "Greeting", "group": "Answers", "prompt": "hi"}]
+    greeting = Suggestion(title="Greeting", group="Answers", prompt="hi", attach=True)
+    suggestions: list[str | Suggestion] = ["hello", greeting]
     async with client(create_app(agent(), suggestions=suggestions)) as http:
         assert (await http.get("/page.json")).json()["suggestions"] == suggestions
+
+
+async def test_the_page_learns_how_large_files_may_be() -> None:
+    app = create_app(ChatService(agent(), files=FilePolicy(max_bytes=1000)))
+    async with client(app) as http:
+        info = (await http.get("/page.json")).json()
+    assert (info["maxFileBytes"], info["maxMessageBytes"]) == (1000, 32 * 2**20)

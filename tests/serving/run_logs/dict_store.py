@@ -61,7 +61,8 @@ class Shared:
     leases: dict[str, StoredLease] = field(default_factory=dict)
     newest: dict[str, int] = field(default_factory=dict)
     logs: dict[str, StoredLog] = field(default_factory=dict)
-    stops: dict[str, tuple[str, float]] = field(default_factory=dict)
+    stops: dict[str, tuple[str, int, float]] = field(default_factory=dict)
+    """Chat -> the id of its newest stop, the token at that time, and the end of its validity."""
     posts: dict[str, dict[str, Post]] = field(default_factory=dict)
     replies: dict[tuple[str, str], bytes] = field(default_factory=dict)
     requests: dict[str, asyncio.Queue[str | None]] = field(default_factory=dict)
@@ -113,7 +114,9 @@ class DictStore(RunStore):
             return None
         lease = self._shared.lease(run.chat)
         if lease is None or lease.run != run:
-            lease = StoredLease(run, token)
+            _, stopped_at, until = self._shared.stops.get(run.chat, ("", 0, 0.0))
+            is_stopped = lease is None and until > monotonic() and stopped_at > token
+            lease = StoredLease(run, token, stop=is_stopped)
         lease.phase = "closed" if lease.phase == "closed" else phase
         self._keep(run.chat, lease)
         log = self._shared.logs.get(run.run_id, StoredLog())
@@ -178,7 +181,7 @@ class DictStore(RunStore):
 
     async def stop(self, chat: str, run_id: str, stop_id: str) -> tuple[str, str] | None:
         if stop_id:
-            self._shared.stops[chat] = stop_id, monotonic() + STOP_SECONDS
+            self._shared.stops[chat] = stop_id, next(self._shared.tokens), monotonic() + STOP_SECONDS
         lease = self._shared.lease(chat)
         if lease is None or run_id not in ("", lease.run.run_id):
             return None
@@ -186,7 +189,7 @@ class DictStore(RunStore):
         return lease.run.run_id, lease.run.worker
 
     async def newest_stop(self, chat: str) -> str:
-        stop_id, until = self._shared.stops.get(chat, ("", 0.0))
+        stop_id, _, until = self._shared.stops.get(chat, ("", 0, 0.0))
         return stop_id if until > monotonic() else ""
 
     async def post(self, chat: str, run_id: str, post: Post) -> str | None:

@@ -69,7 +69,7 @@ async def logs(url: str, count: int = 2, **options: Any) -> AsyncIterator[list[P
 
 def store(log: PostgresRunLog) -> PostgresStore:
     """Return the store of an outdated worker, for the calls that it may still make."""
-    found = log._store  # noqa: SLF001 - no run does that by itself
+    found = log.store
     assert isinstance(found, PostgresStore)
     return found
 

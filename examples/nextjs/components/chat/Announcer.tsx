@@ -1,11 +1,13 @@
 import { type ChatStatus, isToolUIPart } from "ai";
 import type { ChatMessage } from "./message-types";
 
+type AnnouncerProps = { status: ChatStatus; reconnecting: boolean; messages: ChatMessage[] };
+
 /** Says once that an answer begins, and once that it has ended or waits for the user. The text itself is silent. */
-export function Announcer({ status, messages }: { status: ChatStatus; messages: ChatMessage[] }) {
+export function Announcer({ status, reconnecting, messages }: AnnouncerProps) {
   return (
     <p className="sr-only" role="status" data-status={status}>
-      {told(status, messages.at(-1))}
+      {reconnecting ? "The connection was lost. Reconnecting." : told(status, messages.at(-1))}
     </p>
   );
 }

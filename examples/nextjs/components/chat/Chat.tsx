@@ -1,9 +1,10 @@
 import "../without-eval";
 import { lazy, type ReactNode, Suspense, useRef } from "react";
-import { Composer } from "../composer/Composer";
+import { Composer, type ComposerHandle } from "../composer/Composer";
 import { useAttachments } from "../composer/use-attachments";
 import { Message } from "../messages/Message";
 import { Drafts } from "../tools/drafts";
+import { TooLargeError } from "./chat-api";
 import { Announcer } from "./Announcer";
 import { Conversation } from "./Conversation";
 import { type ChatMessage, type Draft, type MessageVersions, speakerOf } from "./message-types";
@@ -13,7 +14,7 @@ import { useEscape } from "./use-escape";
 import { useQueue, type WhileBusy } from "./use-queue";
 import { useTabTitle } from "./use-tab-title";
 import { moves, Waiting } from "./Waiting";
-import { type About, Welcome } from "./Welcome";
+import { type About, type Suggestion, Welcome } from "./Welcome";
 
 const Queued = lazy(() => import("../composer/Queued"));
 
@@ -54,11 +55,19 @@ export function Chat(props: ChatProps) {
   const chat = useAgentChat({ id, messages: stored, versions, stopped, resume, onSend });
   const { messages, busy } = chat;
   const field = useRef<HTMLTextAreaElement>(null);
-  const attachments = useAttachments(() => field.current?.focus());
+  const attachments = useAttachments(about, () => field.current?.focus());
   const root = messages.flatMap(({ parts }) => parts).map(speakerOf).find((name) => name !== undefined);
-  const model = messages.findLast(({ metadata }) => metadata?.modelId)?.metadata?.modelId ?? about?.models?.join(", ");
-  const queue = useQueue({ state: chat.state, busy, send: chat.send });
-  const composer = useRef<{ put: (draft: Draft) => void }>(null);
+  const last = messages.findLast(({ metadata }) => metadata?.modelId)?.metadata?.modelId;
+  const models = about?.models ?? [];
+  const model = models.length === 1 ? undefined : (last ?? (models.join(", ") || undefined));
+  const queue = useQueue({ state: chat.state, busy: busy || chat.connection === "lost", send: chat.send });
+  const composer = useRef<ComposerHandle>(null);
+  const pick = ({ prompt, attach }: Suggestion) => {
+    const draft = { text: prompt, files: [] };
+    if (!attach) return void chat.send(draft);
+    composer.current?.put(draft);
+    composer.current?.chooseFiles();
+  };
   const send = (draft: Draft) => {
     if (!busy || whileBusy === "interrupt") return void chat.send(draft);
     const queued = queue.add(draft);
@@ -69,14 +78,16 @@ export function Chat(props: ChatProps) {
     queue.pause(); // who stops wants silence: what waits is sent by its button
     void chat.stop();
   };
+  const failed = chat.error !== undefined;
+  const reconnecting = chat.connection === "reconnecting";
   useEscape(busy, stop);
-  useTabTitle(messages, busy, about?.agent);
+  useTabTitle(id, messages, busy, about?.agent);
 
   return (
     <div className="flex min-h-0 flex-1">
       <main className="relative flex min-h-0 min-w-0 flex-1 flex-col" {...attachments.dropTarget}>
         {messages.length === 0 && !busy && !chat.error ? (
-          <Welcome about={about} missing={missing} onPick={(text) => void chat.send({ text, files: [] })} />
+          <Welcome about={about} missing={missing} onPick={pick} />
         ) : (
           <Conversation busy={busy} sent={messages.filter(({ role }) => role === "user").length}>
             <Drafts value={chat.drafts}>
@@ -94,20 +105,25 @@ export function Chat(props: ChatProps) {
                   onApproval={chat.approve}
                   onOutput={chat.output}
                   onEdit={chat.edit}
-                  onRegenerate={chat.regenerate}
+                  onRegenerate={failed && index === messages.length - 1 ? undefined : chat.regenerate}
                   versions={chat.versions.get(message.id)}
                   onChoose={chat.choose}
                 />
               ))}
             </Drafts>
-            {(chat.status === "submitted" || (busy && !moves(messages.at(-1)))) && <Waiting />}
+            {reconnecting && <Waiting text="The connection was lost. Reconnecting…" />}
+            {!reconnecting && (chat.status === "submitted" || (busy && !moves(messages.at(-1)))) && <Waiting />}
             {chat.choiceError && !busy && (
               <p role="alert" className="text-sm text-destructive">
                 {chat.choiceError.message}
               </p>
             )}
             {chat.error && (
-              <Problem text={chat.error.message} onRetry={chat.retry} onDismiss={chat.clearError} />
+              <Problem
+                text={chat.error.message}
+                onRetry={chat.error instanceof TooLargeError ? undefined : chat.retry}
+                onDismiss={chat.clearError}
+              />
             )}
           </Conversation>
         )}
@@ -132,7 +148,7 @@ export function Chat(props: ChatProps) {
             Drop files to attach them
           </p>
         )}
-        <Announcer status={chat.status} messages={messages} />
+        <Announcer status={chat.status} reconnecting={reconnecting} messages={messages} />
       </main>
       {beside?.(chat)}
     </div>

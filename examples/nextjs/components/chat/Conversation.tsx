@@ -1,5 +1,5 @@
 import { ArrowDown } from "lucide-react";
-import { type ReactNode, useEffect, useRef } from "react";
+import { createContext, type ReactNode, useEffect, useRef } from "react";
 import { StickToBottom, useStickToBottomContext } from "use-stick-to-bottom";
 import { IconButton } from "../ui/icon-button";
 
@@ -19,11 +19,18 @@ export function Conversation({ busy, sent, children }: ConversationProps) {
         aria-busy={busy}
         className="mx-auto flex min-h-full w-full max-w-3xl flex-col gap-4 px-4 pt-6 pb-8"
       >
-        {children}
+        <WithFollowing>{children}</WithFollowing>
       </StickToBottom.Content>
       <ToEnd sent={sent} />
     </StickToBottom>
   );
+}
+
+/** Keeps what is new out of view: the reader is shown something else. */
+export const StopFollowing = createContext<() => void>(() => undefined);
+
+function WithFollowing({ children }: { children: ReactNode }) {
+  return <StopFollowing value={useStickToBottomContext().stopScroll}>{children}</StopFollowing>;
 }
 
 function ToEnd({ sent }: { sent: number }) {

@@ -1,7 +1,7 @@
 import { CircleAlert, RotateCw } from "lucide-react";
 import { Button } from "../ui/button";
 
-type ProblemProps = { text: string; onRetry: () => void; onDismiss?: () => void };
+type ProblemProps = { text: string; onRetry: (() => void) | undefined; onDismiss?: () => void };
 
 /** What went wrong, where the answer would have stood, and the way on. */
 export function Problem({ text, onRetry, onDismiss }: ProblemProps) {
@@ -18,9 +18,11 @@ export function Problem({ text, onRetry, onDismiss }: ProblemProps) {
         </p>
       </div>
       <div className="flex gap-2 ps-6.5">
-        <Button size="small" onClick={onRetry}>
-          <RotateCw className="size-3.5" aria-hidden /> Retry
-        </Button>
+        {onRetry && (
+          <Button size="small" onClick={onRetry}>
+            <RotateCw className="size-3.5" aria-hidden /> Retry
+          </Button>
+        )}
         {onDismiss && (
           <Button size="small" look="ghost" onClick={onDismiss}>
             Dismiss

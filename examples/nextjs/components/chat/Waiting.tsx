@@ -2,7 +2,7 @@ import { isToolUIPart } from "ai";
 import type { ChatMessage, ChatPart } from "./message-types";
 
 /** Tells that the agent works while nothing on the page moves. A short pause does not show it. */
-export function Waiting() {
+export function Waiting({ text = "Working…" }: { text?: string }) {
   return (
     <p className="waiting flex items-center gap-2.5 text-sm text-muted-foreground">
       <span className="flex gap-1" aria-hidden>
@@ -10,7 +10,7 @@ export function Waiting() {
           <span key={delay} className={`size-1.5 animate-pulse rounded-full bg-current ${delay}`} />
         ))}
       </span>
-      Working…
+      {text}
     </p>
   );
 }

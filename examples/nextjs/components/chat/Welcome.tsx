@@ -1,15 +1,20 @@
 import { Fragment, useState } from "react";
 import { Button } from "../ui/button";
+import { readableName } from "../tools/readable-name";
+import type { SizeLimits } from "../composer/use-attachments";
 import { Mark } from "../ui/mark";
 
 /** Suggestions that are shown at first. */
 const FIRST = 6;
 
-/** A message to send, with the title that it shows, and the group in which it stands when all suggestions are shown. */
-export type Suggestion = { title?: string; group?: string; prompt: string };
+/**
+ * A message to send, with the title that it shows, and the group in which it stands when all suggestions are shown. With
+ * `attach` the user first chooses a file for it.
+ */
+export type Suggestion = { title?: string; group?: string; prompt: string; attach?: boolean };
 
-/** What is known of the agent before anything is said. */
-export type About = {
+/** What is known of the agent and its server before anything is said. */
+export type About = SizeLimits & {
   agent?: string;
   description?: string;
   models?: string[];
@@ -22,7 +27,7 @@ type WelcomeProps = {
   about: About | undefined;
   /** The URL names a chat that the server does not have. */
   missing: boolean;
-  onPick: (text: string) => void;
+  onPick: (suggestion: Suggestion) => void;
 };
 
 /** Before the first message: who answers, and suggestions. */
@@ -55,7 +60,7 @@ export function Welcome({ about, missing, onPick }: WelcomeProps) {
           <dl className="mx-auto grid max-w-xl gap-x-4 gap-y-1.5 text-sm sm:grid-cols-[auto_1fr]" aria-label="Tools">
             {tools.map(({ name, description: does }) => (
               <Fragment key={name}>
-                <dt className="font-mono text-xs leading-5 wrap-anywhere">{name}</dt>
+                <dt className="font-medium wrap-anywhere">{readableName(name)}</dt>
                 <dd dir="auto" className="text-muted-foreground max-sm:mb-2">
                   {does}
                 </dd>
@@ -67,19 +72,22 @@ export function Welcome({ about, missing, onPick }: WelcomeProps) {
           <div key={group} className="flex flex-col gap-2">
             {group !== "" && <h3 className="text-sm font-medium text-muted-foreground">{group}</h3>}
             <ul className="grid gap-2 sm:grid-cols-2" aria-label={group || "Suggestions"}>
-              {ofGroup.map(({ title, prompt }) => (
-                <li key={prompt}>
+              {ofGroup.map((suggestion) => {
+                const { title, prompt } = suggestion;
+                return (
+                <li key={prompt} className={!all && suggestions.length > FIRST + 2 ? "max-sm:nth-[n+5]:hidden" : ""}>
                   <button
                     type="button"
                     dir="auto"
-                    onClick={() => onPick(prompt)}
+                    onClick={() => onPick(suggestion)}
                     className="size-full rounded-xl border bg-card px-4 py-3 text-start text-sm transition-colors hover:bg-accent"
                   >
                     {title !== undefined && <span className="block text-xs text-muted-foreground">{title}</span>}
                     {prompt}
                   </button>
                 </li>
-              ))}
+                );
+              })}
             </ul>
           </div>
         ))}

@@ -31,8 +31,13 @@ const LONGEST_REASON = 500;
  */
 export async function refusal(response: Response): Promise<Error> {
   const text = await response.text();
-  return new Error(reasonOf(text, response.headers.get("content-type") ?? "") ?? sentenceOf(response.status));
+  const reason = reasonOf(text, response.headers.get("content-type") ?? "") ?? sentenceOf(response.status);
+  if (response.status !== 413) return new Error(reason);
+  return new TooLargeError(reason.includes("prepareSendMessagesRequest") ? sentenceOf(413) : reason); // it is for developers
 }
+
+/** A request that cannot succeed as it is. */
+export class TooLargeError extends Error {}
 
 function reasonOf(text: string, type: string): string | undefined {
   if (type.startsWith("text/plain") && text !== "" && text.length <= LONGEST_REASON) return text;
@@ -47,7 +52,7 @@ function reasonOf(text: string, type: string): string | undefined {
 
 function sentenceOf(status: number): string {
   if (status === 401 || status === 403) return "You may not do this. Sign in again, then retry.";
-  if (status === 413) return "This message is too large for the server.";
+  if (status === 413) return "This message is too large for the server. Send it again with smaller or fewer files.";
   if (status === 429) return "There are too many requests. Wait a moment, then retry.";
   return `The server cannot answer now (status ${status}). Try again later.`;
 }
@@ -79,22 +84,52 @@ export function requestBody({ id, messages, trigger, messageId }: Sent, approval
   return { id, trigger, messageId, message, approvalPayloads };
 }
 
-/**
- * `approvalPayloads`: what approved calls get, by the approval's id, as it is when a request is sent.
- * `onAccepted`: the server has taken a request, and its response begins.
- */
-export function chatTransport(api: string, approvalPayloads: Record<string, unknown>, onAccepted: () => void) {
+/** By the word “network” the client knows that a connection was lost: each browser has another for it. */
+const UNREACHABLE = "Couldn't reach the server. Check your network connection and try again.";
+const BROKE_OFF = "The network connection was lost in the middle of the reply.";
+
+/** What a proxy answers while the server behind it is away: to take up a reply is tried again. */
+const AWAY = [502, 503, 504];
+
+/** `onAccepted`: the server has taken a request. `onBegin`: a response begins, also one that is taken up again. */
+type Listeners = { onAccepted: () => void; onBegin: () => void };
+
+/** `approvalPayloads`: what approved calls get, by the approval's id, as it is when a request is sent. */
+export function chatTransport(api: string, approvalPayloads: Record<string, unknown>, { onAccepted, onBegin }: Listeners) {
   return new DefaultChatTransport<ChatMessage>({
     api: `${api}/chat`,
     prepareSendMessagesRequest: (sent) => ({ body: requestBody(sent, approvalPayloads) }),
     fetch: async (input, init) => {
       const response = await fetch(input, init).catch((error: unknown) => {
-        // By this word the client knows that a connection was lost: each browser has another for it.
-        throw error instanceof TypeError ? new TypeError("Couldn't reach the server. Check your network connection and try again.") : error;
+        throw inWords(error, UNREACHABLE);
       });
+      if (init?.method === "GET" && AWAY.includes(response.status)) throw new TypeError(UNREACHABLE);
       if (!response.ok) throw await refusal(response);
       if (init?.method === "POST") onAccepted();
-      return response;
+      if (response.body === null || response.status === 204) return response;
+      onBegin();
+      return new Response(readable(response.body), response);
     },
+  });
+}
+
+function inWords(error: unknown, words: string): unknown {
+  return error instanceof TypeError ? new TypeError(words) : error;
+}
+
+/** The body, with our words for a connection that breaks. */
+function readable(body: ReadableStream<Uint8Array<ArrayBuffer>>): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const reader = body.getReader();
+  return new ReadableStream({
+    pull: async (controller) => {
+      try {
+        const { done, value } = await reader.read();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      } catch (error) {
+        controller.error(inWords(error, BROKE_OFF));
+      }
+    },
+    cancel: (reason) => reader.cancel(reason),
   });
 }

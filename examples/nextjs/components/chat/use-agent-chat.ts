@@ -7,7 +7,8 @@ import { useCallback, useEffect, useRef, useState } from "react";
 import { CHATS_CHANGED } from "../sidebar/chat-list";
 import type { OnApproval } from "../tools/Approval";
 import type { OnOutput } from "../tools/Answer";
-import { chatTransport, loadChat, stopRun } from "./chat-api";
+import { chatTransport, stopRun } from "./chat-api";
+import { Connection, type ConnectionState } from "./connection";
 import { GivenAnswers } from "./given-answers";
 import { useHost } from "./host";
 import { type ChatMessage, type Draft, filesOf, type MessageVersions } from "./message-types";
@@ -20,15 +21,9 @@ function isAnswered(chat: { messages: ChatMessage[] }): boolean {
   );
 }
 
-/** Takes up a response whose connection broke, or what became of it; asks anew for one that never began. */
-async function reconnect(api: string, state: ChatState<ChatMessage>): Promise<void> {
-  const shown = state.messages;
-  await state.resumeStream();
-  if (state.messages !== shown || state.error !== undefined) return;
-  const stored = (await loadChat(api, state.id))?.messages ?? [];
-  if (stored.length < shown.length) await state.regenerate();
-  else state.messages = stored;
-}
+const LOST = new Error(
+  "The connection was lost in the middle of the reply. Retry shows the rest if the server has it, or asks again.",
+);
 
 export type AgentChat = ReturnType<typeof useAgentChat>;
 
@@ -46,11 +41,12 @@ type AgentChatOptions = {
 /** The chat, and what can be done in it. */
 export function useAgentChat({ id, messages, versions: stored, stopped: storedStopped, resume, onSend }: AgentChatOptions) {
   const { api } = useHost();
+  const [connectionState, showConnection] = useState<ConnectionState>("open");
   const [{ state, payloads, drafts, given, connection }] = useState(() => {
     const payloads: Record<string, unknown> = {};
     const drafts = new Map<string, unknown>();
     const given = new GivenAnswers();
-    const connection = { lost: false };
+    const connection = new Connection(api, showConnection);
     const onAccepted = () => {
       drafts.clear();
       given.settle();
@@ -59,11 +55,9 @@ export function useAgentChat({ id, messages, versions: stored, stopped: storedSt
     const state = new ChatState<ChatMessage>({
       id,
       messages,
-      transport: chatTransport(api, payloads, onAccepted),
+      transport: chatTransport(api, payloads, { onAccepted, onBegin: () => connection.begin() }),
       sendAutomaticallyWhen: isAnswered,
-      onFinish: ({ isDisconnect }) => {
-        connection.lost = isDisconnect;
-      },
+      onFinish: ({ isDisconnect }) => connection.end(isDisconnect, state),
       onError: () => given.takeBack(state),
     });
     return { state, payloads, drafts, given, connection };
@@ -73,6 +67,7 @@ export function useAgentChat({ id, messages, versions: stored, stopped: storedSt
   const [stopped, setStopped] = useState<ReadonlySet<string>>(new Set(storedStopped));
   const addStopped = useCallback((ids: string[]) => setStopped((before) => new Set([...before, ...ids])), []);
   const { noteReplaced, ...versions } = useVersions(state, chat.status, stored, addStopped);
+  useEffect(() => () => connection.cancel(), [connection]);
   const told = useRef(chat.status);
   useEffect(() => {
     if (told.current === chat.status) return; // the list is loaded anyway when the page opens
@@ -83,10 +78,10 @@ export function useAgentChat({ id, messages, versions: stored, stopped: storedSt
   /** The answer that is being written, if there is one, ends in the middle: it is marked. */
   const markStopped = useCallback(() => {
     const last = state.messages.at(-1);
-    const busy = state.status === "submitted" || state.status === "streaming";
+    const busy = connection.isReconnecting || state.status === "submitted" || state.status === "streaming";
     if (!busy || last?.role !== "assistant") return;
     addStopped([last.id]);
-  }, [state, addStopped]);
+  }, [state, connection, addStopped]);
 
   const [starting, setStarting] = useState(0);
   /**
@@ -96,6 +91,7 @@ export function useAgentChat({ id, messages, versions: stored, stopped: storedSt
   const send = useCallback(
     async ({ text, files }: Draft, messageId?: string, newId?: string) => {
       markStopped();
+      connection.cancel();
       setStarting((count) => count + 1); // busy until the request begins: the queue must not send its next message too
       await state.stop();
       given.settle();
@@ -109,7 +105,7 @@ export function useAgentChat({ id, messages, versions: stored, stopped: storedSt
       setStarting((count) => count - 1);
       await answered;
     },
-    [id, state, given, sendMessage, markStopped, noteReplaced, onSend],
+    [id, state, given, connection, sendMessage, markStopped, noteReplaced, onSend],
   );
   const edit = useCallback(
     (messageId: string, text: string) => {
@@ -120,9 +116,11 @@ export function useAgentChat({ id, messages, versions: stored, stopped: storedSt
   );
   const stop = useCallback(async () => {
     markStopped();
+    connection.cancel();
+    state.clearError();
     await stopRun(api, id);
     await state.stop();
-  }, [api, id, state, markStopped]);
+  }, [api, id, state, connection, markStopped]);
   const regenerate = useCallback(
     (options?: { messageId: string }) => {
       noteReplaced();
@@ -131,8 +129,8 @@ export function useAgentChat({ id, messages, versions: stored, stopped: storedSt
     [state, noteReplaced],
   );
   const retry = useCallback(
-    () => given.giveAgain(state) || void (connection.lost ? reconnect(api, state) : regenerate()),
-    [api, connection, state, given, regenerate],
+    () => given.giveAgain(state) || void (connection.canBeTakenUp ? connection.retry(state) : regenerate()),
+    [connection, state, given, regenerate],
   );
   const approve: OnApproval = useCallback(
     (answer, payload) => {
@@ -146,6 +144,12 @@ export function useAgentChat({ id, messages, versions: stored, stopped: storedSt
     (answer) => given.give(state, () => void addToolOutput(answer)),
     [state, given, addToolOutput],
   );
-  const busy = starting > 0 || chat.status === "submitted" || chat.status === "streaming";
-  return { ...chat, ...versions, regenerate, state, payloads, drafts, stopped, busy, send, edit, stop, retry, approve, output };
+  const reconnecting = connectionState === "reconnecting";
+  const busy = reconnecting || starting > 0 || chat.status === "submitted" || chat.status === "streaming";
+  const lost = connectionState === "lost" ? LOST : chat.error;
+  const clearError = useCallback(() => {
+    connection.cancel();
+    state.clearError();
+  }, [connection, state]);
+  return { ...chat, error: reconnecting ? undefined : lost, clearError, connection: connectionState, ...versions, regenerate, state, payloads, drafts, stopped, busy, send, edit, stop, retry, approve, output };
 }

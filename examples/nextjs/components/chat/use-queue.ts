@@ -3,6 +3,7 @@ import { generateId, isToolUIPart } from "ai";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { loadChat, steerRun } from "./chat-api";
 import { useHost } from "./host";
+import { keepQueue, keptQueue } from "./kept-queue";
 import type { ChatMessage, Draft } from "./message-types";
 
 /** What a message does that is sent while an answer is being written. */
@@ -12,9 +13,18 @@ export type WhileBusy = "queue" | "steer" | "interrupt";
  * `steering`: the message is on its way to the agent. `steered`: the server has it, and the agent reads it before its
  * next model call.
  */
-export type Queued = { id: string; draft: Draft; state: "waiting" | "steering" | "steered" };
+export type Queued = {
+  id: string;
+  draft: Draft;
+  state: "waiting" | "steering" | "steered";
+  /** How many of its files the browser could not keep. */
+  lostFiles?: number;
+};
 
 export type Queue = ReturnType<typeof useQueue>;
+
+/** The queue until the kept messages are read. */
+const NONE: Queued[] = [];
 
 type QueueOptions = {
   state: ChatState<ChatMessage>;
@@ -23,11 +33,30 @@ type QueueOptions = {
   send: (draft: Draft, messageId: undefined, id: string) => Promise<void>;
 };
 
-/** The messages that wait for the end of the answer, or for the agent to read them. */
+/**
+ * The messages that wait for the end of the answer, or for the agent to read them. The tab keeps them for each chat. A
+ * chat that is opened again goes on with them if its answer goes on, else they wait for the user.
+ */
 export function useQueue({ state, busy, send }: QueueOptions) {
   const { api } = useHost();
-  const [queued, setQueued] = useState<Queued[]>([]);
+  const [queued, setQueued] = useState<Queued[]>(NONE);
   const [paused, pause] = useState(false);
+  const [restored, setRestored] = useState(false);
+  useEffect(() => {
+    const kept = keptQueue(state.id); // a server that draws the page has none
+    setQueued(kept);
+    setRestored(kept.length > 0);
+    pause(kept.length > 0);
+  }, [state]);
+  useEffect(() => {
+    if (queued !== NONE) keepQueue(state.id, queued);
+  }, [state, queued]);
+  const streaming = busy && state.status === "streaming";
+  useEffect(() => {
+    if (!restored || !streaming) return;
+    setRestored(false);
+    pause(false);
+  }, [restored, streaming]);
   const remove = useCallback((id: string) => setQueued((all) => all.filter((one) => one.id !== id)), []);
   const add = useCallback((draft: Draft) => {
     const message: Queued = { id: generateId(), draft, state: "waiting" };

@@ -1,16 +1,30 @@
 import type { FileUIPart } from "ai";
 import { FileText, X } from "lucide-react";
+import { bytesIn, shownSize } from "../messages/file-size";
 import { Button } from "../ui/button";
 
-type AttachedProps = { files: FileUIPart[]; onRemove: (file: FileUIPart) => void };
+type AttachedProps = { files: FileUIPart[]; refused: string[]; onRemove: (file: FileUIPart) => void };
 
-/** The files that go with the next message, each with its own way out. */
-export function Attached({ files, onRemove }: AttachedProps) {
-  if (files.length === 0) return null;
+/** The files that go with the next message, each with its own way out, and why others do not. */
+export function Attached({ files, refused, onRemove }: AttachedProps) {
+  return (
+    <>
+      {refused.length > 0 && (
+        <p role="alert" className="px-2 pb-2 text-sm whitespace-pre-line text-destructive wrap-anywhere">
+          {refused.join("\n")}
+        </p>
+      )}
+      {files.length > 0 && <Chips files={files} onRemove={onRemove} />}
+    </>
+  );
+}
+
+function Chips({ files, onRemove }: Omit<AttachedProps, "refused">) {
   return (
     <ul className="flex flex-wrap gap-2 px-1 pb-2" aria-label="Attached files">
       {files.map((file, index) => {
         const name = file.filename ?? file.mediaType;
+        const size = bytesIn(file.url);
         return (
           <li key={index} className="flex max-w-full items-center gap-2 rounded-lg border bg-muted p-1 text-sm">
             {file.mediaType.startsWith("image/") ? (
@@ -21,6 +35,7 @@ export function Attached({ files, onRemove }: AttachedProps) {
             <span dir="auto" className="max-w-48 truncate">
               {name}
             </span>
+            {size !== undefined && <span className="text-xs text-muted-foreground">{shownSize(size)}</span>}
             <Button look="ghost" size="small icon" aria-label={`Remove ${name}`} onClick={() => onRemove(file)}>
               <X />
             </Button>

@@ -6,12 +6,18 @@ import { Attached } from "./Attached";
 import type { Attachments } from "./use-attachments";
 import { useTypedText } from "./use-typed-text";
 
-type ComposerProps = {
+export type ComposerHandle = {
   /** Puts a draft into the field, before what is typed. */
-  ref?: Ref<{ put: (draft: Draft) => void }>;
+  put: (draft: Draft) => void;
+  /** Lets the user choose files. */
+  chooseFiles: () => void;
+};
+
+type ComposerProps = {
+  ref?: Ref<ComposerHandle>;
   field: RefObject<HTMLTextAreaElement | null>;
   attachments: Attachments;
-  /** The one that has answered last; before that, those that may answer. */
+  /** The model that has replied last, or those that may reply; `undefined` if the agent has one only. */
   model: string | undefined;
   agent: string | undefined;
   busy: boolean;
@@ -37,6 +43,7 @@ export function Composer({ ref, field, attachments, model, agent, busy, onSend, 
       attachments.put(draft.files);
       field.current?.focus();
     },
+    chooseFiles: () => picker.current?.click(),
   }));
 
   const submit = (event?: FormEvent) => {
@@ -66,7 +73,7 @@ export function Composer({ ref, field, attachments, model, agent, busy, onSend, 
       className="relative mx-auto w-full max-w-3xl px-4 pb-[max(1rem,env(safe-area-inset-bottom))] before:pointer-events-none before:absolute before:inset-x-0 before:bottom-full before:h-6 before:bg-linear-to-t before:from-background before:to-transparent"
     >
       <div className="rounded-2xl border bg-card p-2 shadow-sm transition-colors focus-within:border-ring">
-        <Attached files={files} onRemove={attachments.remove} />
+        <Attached files={files} refused={attachments.refused} onRemove={attachments.remove} />
         <textarea
           ref={field}
           value={text}
@@ -89,20 +96,21 @@ export function Composer({ ref, field, attachments, model, agent, busy, onSend, 
             aria-label="Files"
             onChange={({ target }) => void attachments.add(target.files).finally(() => (target.value = ""))}
           />
-          <IconButton label="Attach files" onClick={() => picker.current?.click()}>
+          <IconButton label="Attach files" className="me-auto" onClick={() => picker.current?.click()}>
             <Paperclip />
           </IconButton>
           {model && (
-            <span className="ms-1 me-auto truncate text-xs text-muted-foreground" title="The model that answers">
+            <span className="me-2 truncate text-xs text-muted-foreground" title="The model that answers">
               {model}
             </span>
           )}
-          {busy && empty ? (
+          {busy && (
             <IconButton label="Stop" keys="Esc" look="outline" size="round" onClick={onStop}>
               <Square fill="currentColor" />
             </IconButton>
-          ) : (
-            <IconButton label="Send" keys="Enter" type="submit" look="primary" size="round" disabled={empty}>
+          )}
+          {!(busy && empty) && (
+            <IconButton label="Send" keys="Enter" type="submit" look="primary" size="round" className="ms-2" disabled={empty}>
               <ArrowUp />
             </IconButton>
           )}

@@ -7,6 +7,8 @@ import { type Theme, THEMES } from "./theme";
 
 type HeaderProps = {
   agent: string | undefined;
+  /** Of the open chat; `undefined` for a new one. */
+  title: string | undefined;
   sidebar: boolean;
   inspecting?: boolean;
   theme: Theme;
@@ -19,7 +21,7 @@ type HeaderProps = {
   onTheme: (theme: Theme) => void;
 };
 
-export function Header({ agent, sidebar, inspecting, theme, ...on }: HeaderProps) {
+export function Header({ agent, title, sidebar, inspecting, theme, ...on }: HeaderProps) {
   const { openNewChat } = useHost();
   return (
     <header className="flex h-12 shrink-0 items-center gap-1 border-b px-2">
@@ -28,8 +30,11 @@ export function Header({ agent, sidebar, inspecting, theme, ...on }: HeaderProps
       </IconButton>
       <h1 className="ms-1 flex min-w-0 items-center gap-2 text-sm font-semibold">
         <Mark />
-        <bdi className="truncate">{agent ?? "ADK chat"}</bdi>
+        <bdi className="truncate">{title ?? agent ?? "ADK chat"}</bdi>
       </h1>
+      {title !== undefined && agent !== undefined && (
+        <bdi className="ms-1 max-w-40 shrink-0 truncate text-xs text-muted-foreground max-sm:hidden">{agent}</bdi>
+      )}
       <div className="ms-auto flex items-center">
         {on.onPalette && (
           <IconButton label="Find" keys="Mod+K" aria-haspopup="dialog" onClick={on.onPalette}>

@@ -4,6 +4,7 @@ import { useEffect, useState } from "react";
 import { Json } from "../tools/Json";
 import { Collapsible } from "../ui/collapsible";
 import { Elsewhere, isOwn, Picture } from "./Elsewhere";
+import { bytesIn, shownSize, splitDataUrl } from "./file-size";
 
 /** An image, a sound or a video that the page has; of anything else a link, with a look into it if it is text. */
 export function File({ part: { mediaType, url, filename } }: { part: FileUIPart }) {
@@ -21,7 +22,7 @@ export function File({ part: { mediaType, url, filename } }: { part: FileUIPart 
   if (isOwn(url) && mediaType.startsWith("video/")) {
     return <video src={url} controls aria-label={name} className="max-h-96 max-w-full self-start rounded-xl" />;
   }
-  const size = sizeOf(url);
+  const size = bytesIn(url);
   return (
     <div className="flex max-w-full min-w-0 flex-col items-start gap-1.5 in-[[aria-label=You]]:items-end">
       <Elsewhere className={FILE} url={url} download={name}>
@@ -29,7 +30,7 @@ export function File({ part: { mediaType, url, filename } }: { part: FileUIPart 
         <span dir="auto" className="min-w-0 truncate">
           {name}
         </span>
-        {size !== undefined && <span className="shrink-0 text-xs text-muted-foreground">{size}</span>}
+        {size !== undefined && <span className="shrink-0 text-xs text-muted-foreground">{shownSize(size)}</span>}
         <Download className="size-4 shrink-0 text-muted-foreground" aria-hidden />
       </Elsewhere>
       {isText(mediaType) && isOwn(url) && <Preview url={url} />}
@@ -72,14 +73,9 @@ async function textOf(url: string): Promise<string> {
     const response = await fetch(url);
     return response.ok ? response.text() : Promise.reject(new Error(String(response.status)));
   }
-  const [head, data] = dataOf(url);
+  const [head, data] = splitDataUrl(url);
   if (!head.endsWith(";base64")) return decodeURIComponent(data);
   return new TextDecoder().decode(Uint8Array.from(atob(data), (byte) => byte.charCodeAt(0)));
-}
-
-function dataOf(url: string): [string, string] {
-  const comma = url.indexOf(",");
-  return [url.slice(0, comma), url.slice(comma + 1)];
 }
 
 const EXTENSIONS: Record<string, string> = { plain: "txt", markdown: "md", javascript: "js", "x-python": "py", mpeg: "mp3" };
@@ -93,16 +89,4 @@ function extensionOf(mediaType: string): string {
 
 function isText(mediaType: string): boolean {
   return /^text\/|^application\/(json|xml|yaml)\b/.test(mediaType) && !mediaType.startsWith("text/html");
-}
-
-const UNITS = ["B", "KB", "MB"];
-
-/** Of the file that the URL itself holds; other files are not asked for it. */
-function sizeOf(url: string): string | undefined {
-  if (!url.startsWith("data:")) return undefined;
-  const [head, data] = dataOf(url);
-  let size = head.endsWith(";base64") ? Math.floor((data.replace(/=+$/, "").length * 3) / 4) : decodeURIComponent(data).length;
-  let unit = 0;
-  for (; size >= 1000 && unit < UNITS.length - 1; unit++) size /= 1000;
-  return `${size < 10 && unit > 0 ? size.toFixed(1) : Math.round(size)} ${UNITS[unit]}`;
 }

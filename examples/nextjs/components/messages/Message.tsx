@@ -20,7 +20,7 @@ export type MessageProps = Answers & {
   busy: boolean;
   /** Without these a message cannot be changed. */
   onEdit?: (messageId: string, text: string) => void;
-  onRegenerate?: (options: { messageId: string }) => unknown;
+  onRegenerate?: ((options: { messageId: string }) => unknown) | undefined;
   /** Its versions, if it has several. */
   versions?: MessageVersions | undefined;
   onChoose?: ((version: string) => unknown) | undefined;

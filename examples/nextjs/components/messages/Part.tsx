@@ -12,6 +12,7 @@ import {
 } from "../chat/message-types";
 import { steeringOf } from "../chat/use-queue";
 import { gatedByCredential } from "../tools/Credential";
+import { readableName } from "../tools/readable-name";
 import { type Answers, ToolCard } from "../tools/ToolCard";
 import { Data } from "./data/Data";
 import { File } from "./File";
@@ -31,7 +32,7 @@ export function Part({ part, message, root, agent, live, ...answers }: PartProps
   if (isToolUIPart(part)) {
     const confirmation = confirmationOf(message, part.toolCallId);
     const gated = gatedByCredential(message.parts).has(part.toolCallId);
-    const name = part.title ?? TITLES[getToolName(part)] ?? getToolName(part);
+    const name = part.title ?? TITLES[getToolName(part)] ?? readableName(getToolName(part));
     const caller = callerOf(message, part) ?? root ?? agent;
     return (
       <ToolCard

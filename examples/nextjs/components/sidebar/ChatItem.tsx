@@ -38,6 +38,7 @@ export function ChatItem({ chat, current, tabStop, onPick, onUpdate, onDelete }:
         href={chatHref(chat.id)}
         tabIndex={tabStop ? 0 : -1}
         dir="auto"
+        title={`${title}\n${new Date(chat.updatedAt).toLocaleString()}`}
         onClick={onPick}
         aria-current={current ? "page" : undefined}
         className="min-w-0 flex-1 truncate rounded-lg px-2.5 py-1.5 text-start text-sm aria-[current]:font-medium pointer-fine:group-focus-within/chat:pe-9 pointer-fine:group-hover/chat:pe-9"

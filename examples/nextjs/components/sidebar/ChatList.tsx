@@ -24,11 +24,11 @@ export function ChatList({ current, onPick }: { current: string; onPick: () => v
           type="search"
           dir="auto"
           aria-label="Search chats"
-          placeholder="Search"
+          placeholder="Search titles"
           maxLength={200}
           value={search}
           onChange={(event) => setSearch(event.target.value)}
-          className="h-8 min-w-0 flex-1 bg-transparent text-sm text-foreground outline-none placeholder:text-muted-foreground"
+          className="h-8 min-w-0 flex-1 [&::-webkit-search-cancel-button]:appearance-none bg-transparent text-sm text-foreground outline-none placeholder:text-muted-foreground"
         />
       </label>
       {failure !== undefined && (
@@ -53,7 +53,7 @@ export function ChatList({ current, onPick }: { current: string; onPick: () => v
               {ofThatDay.map((chat) => (
                 <ChatItem
                   key={chat.id}
-                  chat={chat}
+                  chat={failure === undefined ? chat : { ...chat, running: false }}
                   current={chat.id === current}
                   tabStop={chat.id === stop}
                   onPick={onPick}

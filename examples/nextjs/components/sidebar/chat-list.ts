@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import { chatPath, useHost } from "../chat/host";
+import { noteTitle } from "./chat-titles";
 
 /** An event of the window: an answer has begun or ended, or a chat was changed, so that the list may be another. */
 export const CHATS_CHANGED = "chats-changed";
@@ -33,6 +34,7 @@ export function useChats(search: string, archived: boolean) {
       setFailure(undefined);
       setLoaded(true);
       const page: ChatList = await response.json();
+      noteTitles(page.chats);
       if (request !== newest.current) return;
       setList((shown) => ({ filter, ...(shown.filter === filter ? join(shown, page) : page) }));
     },
@@ -73,6 +75,7 @@ export function useChats(search: string, archived: boolean) {
       const response = await fetch(chatPath(api, id), { method: "PATCH", headers, body }).catch(() => undefined);
       if (!response?.ok) return setFailure("The chat could not be changed.");
       const changed: ListedChat = await response.json();
+      noteTitles([changed]);
       change(id, changed.archived === archived ? [changed] : []);
     },
     remove: async (id: string) => {
@@ -82,6 +85,10 @@ export function useChats(search: string, archived: boolean) {
       return response?.ok ?? false;
     },
   };
+}
+
+function noteTitles(chats: ListedChat[]): void {
+  for (const { id, title } of chats) if (title) noteTitle(id, title);
 }
 
 /** The newest page over what is shown: the pages below it stay. */

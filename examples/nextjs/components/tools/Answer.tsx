@@ -9,6 +9,9 @@ import { SchemaField } from "./SchemaField";
 import { initial, isObject, kindOf, parsed, resolved, type Schema } from "./schema";
 import type { Answers, ToolPart } from "./ToolCard";
 
+/** A choice between at most as many values is a row of buttons. */
+const FEW = 5;
+
 /** What the page or the user says in the place of a tool. */
 export type OnOutput = (
   answer: { tool: string; toolCallId: string } & ({ output: unknown } | { state: "output-error"; errorText: string }),
@@ -39,11 +42,33 @@ type FormProps = { id: string; question: string | undefined; schema: Schema; onO
 function Form({ id, question, schema, onOutput }: FormProps) {
   const defs = schema.$defs ?? {};
   const [value, setValue] = useDraft(id, () => initial(schema, defs));
-  const label = kindOf(resolved(schema, defs)) === "object" ? "" : "Your answer";
+  const known = resolved(schema, defs);
+  const choices = kindOf(known) === "choice" ? (known.enum ?? []) : [];
+  if (choices.length > 0 && choices.length <= FEW) {
+    return <Buttons question={question} choices={choices} onOutput={onOutput} />;
+  }
+  const label = kindOf(known) === "object" ? "" : "Your answer";
   return (
     <Pending label="Answer" question={question} onSubmit={() => onOutput(pruned(value))}>
       <SchemaField label={label} schema={schema} defs={defs} required value={value} onChange={setValue} />
       <Send />
+    </Pending>
+  );
+}
+
+type ButtonsProps = { question: string | undefined; choices: unknown[]; onOutput: (output: unknown) => void };
+
+/** A button for each of a few choices, which answers at once. */
+function Buttons({ question, choices, onOutput }: ButtonsProps) {
+  return (
+    <Pending label="Answer" question={question}>
+      <div className="flex flex-wrap gap-2">
+        {choices.map((choice, index) => (
+          <Button key={index} className="max-w-full whitespace-normal" onClick={() => onOutput(choice)}>
+            <bdi>{String(choice)}</bdi>
+          </Button>
+        ))}
+      </div>
     </Pending>
   );
 }

@@ -1,4 +1,5 @@
 import { Json } from "./Json";
+import { readableName } from "./readable-name";
 import { isObject, type Values } from "./schema";
 
 /**
@@ -16,7 +17,7 @@ function isTable(value: unknown): value is Values[] {
   return Array.isArray(value) && value.length > 0 && value.every(isFlat);
 }
 
-function isFlat(value: unknown): value is Values {
+export function isFlat(value: unknown): value is Values {
   return isObject(value) && Object.values(value).every((each) => typeof each !== "object" || each === null);
 }
 
@@ -31,7 +32,7 @@ function Table({ rows }: { rows: Values[] }) {
             <tr>
               {columns.map((column) => (
                 <th key={column} scope="col" className="px-3 py-1.5 text-start font-medium whitespace-nowrap">
-                  {column.replaceAll("_", " ")}
+                  {readableName(column)}
                 </th>
               ))}
             </tr>

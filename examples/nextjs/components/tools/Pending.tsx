@@ -1,4 +1,5 @@
-import { type FormEvent, type KeyboardEvent, type ReactNode, useEffect, useRef } from "react";
+import { type FormEvent, type KeyboardEvent, type ReactNode, useContext, useEffect, useRef } from "react";
+import { StopFollowing } from "../chat/Conversation";
 
 type PendingProps = {
   label: string;
@@ -14,8 +15,10 @@ type PendingProps = {
  */
 export function Pending({ label, question, onSubmit, children }: PendingProps) {
   const box = useRef<HTMLFormElement>(null);
+  const stopFollowing = useContext(StopFollowing);
   useEffect(() => {
     if (isIdle(document.activeElement)) box.current?.focus({ preventScroll: true });
+    if (box.current) showTop(box.current, stopFollowing);
     return () => {
       queueMicrotask(() => {
         if (document.activeElement !== document.body) return;
@@ -50,6 +53,15 @@ export function Pending({ label, question, onSubmit, children }: PendingProps) {
       {children}
     </form>
   );
+}
+
+/** Scrolls to the top of a card that is higher than the conversation: its question is read first. */
+function showTop(box: HTMLElement, stopFollowing: () => void): void {
+  const card = box.closest<HTMLElement>("section") ?? box;
+  const scroller = box.closest("[role=log]")?.parentElement;
+  if (!scroller || card.offsetHeight <= scroller.clientHeight) return;
+  stopFollowing();
+  card.scrollIntoView({ block: "start" });
 }
 
 function messageField(): HTMLElement | null {

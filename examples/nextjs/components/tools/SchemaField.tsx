@@ -1,6 +1,7 @@
 import { useId } from "react";
-import { Checkbox, Field, Input, Select } from "../ui/field";
+import { Checkbox, Field, Input, Select, useFault } from "../ui/field";
 import { JsonBox } from "./JsonBox";
+import { readableName } from "./readable-name";
 import { isObject, kindOf, resolved, type Schema } from "./schema";
 
 type SchemaFieldProps = {
@@ -55,12 +56,12 @@ function Properties({ label, schema, defs, required, value, onChange, note }: Co
   const values = isObject(value) ? value : {};
   const begun = required || Object.values(values).some(isGiven);
   return (
-    <fieldset aria-describedby={note} className="grid min-w-0 gap-3 sm:grid-cols-2 [&:not(:first-child)]:mt-1">
-      <legend className="mb-2 text-muted-foreground empty:hidden">{label}</legend>
+    <fieldset aria-describedby={note} className="grid min-w-0 gap-3 sm:grid-cols-2 in-[fieldset]:mt-3">
+      <legend className="mb-2 font-medium empty:hidden">{label}</legend>
       {Object.entries(schema.properties ?? {}).map(([name, property]) => (
         <SchemaField
           key={name}
-          label={name.replaceAll("_", " ")}
+          label={readableName(name)}
           schema={property}
           defs={defs}
           required={begun && (schema.required?.includes(name) ?? false)}
@@ -106,13 +107,14 @@ function Choices({ label, schema, required, value, onChange, note }: ControlProp
   const lacking = (required || chosen.length > 0) && chosen.length < least;
   const missing = lacking ? `Choose at least ${least}.` : "";
   const all = schema.items?.enum ?? [];
+  const [fault, watch] = useFault();
   return (
-    <fieldset aria-describedby={note} className="min-w-0">
+    <fieldset aria-describedby={note} className="min-w-0" {...watch}>
       <legend className="mb-1 text-muted-foreground">
         {label}
         {required && least > 0 && <span className="text-destructive"> *</span>}
       </legend>
-      <div className="flex flex-wrap gap-x-4 gap-y-2">
+      <div className="flex flex-wrap items-center gap-x-4 gap-y-2 sm:min-h-9">
         {all.map((choice, index) => (
           <label key={index} className="flex items-center gap-2">
             <Checkbox
@@ -127,13 +129,14 @@ function Choices({ label, schema, required, value, onChange, note }: ControlProp
           </label>
         ))}
       </div>
+      {fault}
     </fieldset>
   );
 }
 
 function Tick({ label, value, onChange, note }: ControlProps) {
   return (
-    <label className="flex items-center gap-2 sm:mt-auto sm:h-9">
+    <label className="flex items-center gap-2 sm:mt-6 sm:min-h-9">
       <Checkbox
         aria-describedby={note}
         checked={value === true}

@@ -70,7 +70,9 @@ export function ToolCard({ part, name, confirmation, reason, progress, denial, g
         summary={
           <>
             <Wrench className="size-4 shrink-0 text-muted-foreground" aria-hidden />
-            <bdi className="min-w-0 shrink-0 truncate font-medium max-sm:shrink">{name}</bdi>
+            <bdi className="min-w-0 shrink-0 truncate font-medium max-sm:shrink" title={getToolName(part)}>
+              {name}
+            </bdi>
             {!open && <FirstArgument part={part} />}
             <ToolState
               part={part}
@@ -166,7 +168,19 @@ function Result({ part, ...answers }: Answers & { part: ToolPart }) {
   const nested = nestedMessageOf(part);
   const live = "preliminary" in part && part.preliminary === true;
   if (nested) return <Nested part={part} message={nested} live={live} {...answers} />;
+  if (isQuestion(part)) return <Answered output={part.output} />;
   return <Output value={part.output} />;
+}
+
+/** The user's answer to a question. ADK puts a single value below `result`. */
+function Answered({ output }: { output: unknown }) {
+  const only = isObject(output) && Object.keys(output).length === 1 && "result" in output ? output["result"] : output;
+  if (isObject(only)) return <Fields value={only} label="your answer" />;
+  return (
+    <p dir="auto" className="font-medium wrap-anywhere">
+      {typeof only === "string" ? only : JSON.stringify(only)}
+    </p>
+  );
 }
 
 /** The arguments, growing while they stream. */
@@ -174,7 +188,7 @@ function Input({ part }: { part: ToolPart }) {
   const input = part.input ?? ("rawInput" in part ? part.rawInput : undefined);
   if (input === undefined || (isObject(input) && Object.keys(input).length === 0)) return null;
   if (getToolName(part) === CREDENTIAL) return null; // its keys are ADK's own
-  if (isQuestion(part) && isObject(input)) return <Json value={input["message"]} label="question" />;
+  if (isQuestion(part) && isObject(input)) return <p dir="auto">{String(input["message"])}</p>;
   if (part.approval !== undefined) return <Fields value={input} />;
   return <Json value={input} label="input" live={part.state === "input-streaming"} />;
 }

@@ -1,15 +1,40 @@
-import type { ComponentProps, ReactNode } from "react";
+import { type ComponentProps, type FormEvent, type ReactNode, useState } from "react";
 
 const BOX = "min-w-0 rounded-lg border bg-background px-3 text-sm placeholder:text-muted-foreground disabled:opacity-50";
 
-/** A control with its label above it. */
+/** A control with its label above it, and below it why its value cannot be sent. */
 export function Field({ label, children }: { label: string; children: ReactNode }) {
+  const [fault, watch] = useFault();
   return (
-    <label className="flex min-w-0 flex-col gap-1 text-sm">
-      <span className="text-muted-foreground">{label}</span>
-      {children}
-    </label>
+    <div className="flex min-w-0 flex-col gap-1 text-sm" {...watch}>
+      <label className="flex min-w-0 flex-col gap-1">
+        <span className="text-muted-foreground">{label}</span>
+        {children}
+      </label>
+      {fault}
+    </div>
   );
+}
+
+/** What the browser finds wrong with the controls in an element, in the page, and the handlers of that element. */
+export function useFault(): [ReactNode, { onInvalidCapture: (event: FormEvent) => void; onInput: () => void }] {
+  const [text, setText] = useState("");
+  const onInvalidCapture = (event: FormEvent) => {
+    event.preventDefault(); // no bubble over the page
+    const control = event.target as HTMLInputElement;
+    setText(control.validationMessage);
+    if (firstInvalid(control.form) === control) control.focus();
+  };
+  const fault = text !== "" && (
+    <p role="alert" className="text-xs text-destructive">
+      {text}
+    </p>
+  );
+  return [fault, { onInvalidCapture, onInput: () => setText("") }];
+}
+
+function firstInvalid(form: HTMLFormElement | null): Element | undefined {
+  return [...(form?.elements ?? [])].find((each) => each.matches(":is(input, select, textarea):invalid"));
 }
 
 export function Input({ className = "", ...rest }: ComponentProps<"input">) {

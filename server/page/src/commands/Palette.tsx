@@ -36,7 +36,7 @@ function Found({ commands, onDone }: { commands: Command[]; onDone: () => void }
         value={search}
         onValueChange={setSearch}
         dir="auto"
-        placeholder="Find a chat or a command"
+        placeholder="Find a chat by its title, or a command"
         className="h-12 border-b bg-transparent px-5 outline-none placeholder:text-muted-foreground"
       />
       <List.List className="max-h-[min(24rem,56vh)] overflow-y-auto p-2 pt-0">
@@ -52,12 +52,15 @@ function Found({ commands, onDone }: { commands: Command[]; onDone: () => void }
         </List.Group>
         {chats.length > 0 && (
           <List.Group heading="Chats" className={GROUP}>
-            {chats.map(({ id, title }) => (
+            {chats.map(({ id, title, updatedAt }) => (
               <List.Item key={id} value={id} keywords={[title ?? "Untitled"]} onSelect={doneAnd(() => openChat(id))} className={ITEM}>
                 <MessageSquare aria-hidden />
                 <span dir="auto" className="min-w-0 flex-1 truncate">
                   {title || "Untitled"}
                 </span>
+                <time dateTime={updatedAt} className="shrink-0 text-xs text-muted-foreground">
+                  {new Date(updatedAt).toLocaleString([], { dateStyle: "medium", timeStyle: "short" })}
+                </time>
               </List.Item>
             ))}
           </List.Group>

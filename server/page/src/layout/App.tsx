@@ -12,6 +12,7 @@ import { Boundary } from "../components/ui/boundary";
 import { Button } from "../components/ui/button";
 import { TooltipProvider } from "../components/ui/tooltip";
 import { Header } from "../components/layout/Header";
+import { useChatTitle } from "../components/sidebar/chat-titles";
 import { useTheme } from "../components/layout/theme";
 import { useNarrow } from "../components/layout/use-narrow";
 import { HOST } from "./host";
@@ -37,6 +38,7 @@ export function App() {
   const [beside, setBeside] = useSetting("sidebar", "open");
   const [over, setOver] = useState(false);
   const info = usePageInfo();
+  const title = useChatTitle(id);
   const [inspected, inspect] = useSetting("inspector", "closed");
   const [inspectedOver, inspectOver] = useState(false);
   const inspecting = info?.inspector === true && (narrow ? inspectedOver : inspected === "open");
@@ -66,6 +68,7 @@ export function App() {
             <div className="flex min-w-0 flex-1 flex-col">
               <Header
                 agent={info?.agent}
+                title={title}
                 sidebar={sidebar}
                 inspecting={inspecting}
                 theme={theme}

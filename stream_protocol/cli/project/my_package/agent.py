@@ -14,6 +14,9 @@ MODEL = "gemini-flash-latest"
 
 INSTRUCTION = "You keep a shopping list, by your tools alone. Answer in one short sentence."
 
+# The page offers these as first messages.
+SUGGESTIONS = ["Put milk and tea on my list", "What is on my list?", "What is my time zone?", "Clear my list"]
+
 
 class ShoppingList(BaseModel):
     """The items to buy."""
@@ -58,7 +61,11 @@ def shopping_agent(model: str | BaseLlm) -> LlmAgent:
     """Return the agent for a model's name or a test's model. The user must approve before the list is cleared."""
     clear = FunctionTool(clear_list, require_confirmation=True)
     return LlmAgent(
-        name="shopper", model=model, instruction=INSTRUCTION, tools=[add_item, show_list, clear, get_time_zone]
+        name="shopper",
+        model=model,
+        description="Keeps your shopping list.",
+        instruction=INSTRUCTION,
+        tools=[add_item, show_list, clear, get_time_zone],
     )
 
 

@@ -1,5 +1,7 @@
 """Model for tests, and for starts without a key: a script with four replies."""
 
+import re
+
 from google.adk.models.llm_request import LlmRequest
 from google.genai.types import Part
 
@@ -7,7 +9,7 @@ from stream_protocol.testing import Call, ScriptedLlm, Turn
 
 HELP = (
     "I am a script, not a model: set GOOGLE_API_KEY, and start me again. Until then I know four sentences: "
-    "“Put milk on the list”, “What is on the list?”, “Clear the list” and “What is my time zone?”."
+    "“Put milk and tea on my list”, “What is on my list?”, “Clear my list” and “What is my time zone?”."
 )
 
 
@@ -18,30 +20,29 @@ def scripted_model(*, delay: float = 0.0) -> ScriptedLlm:
 
 def _respond(request: LlmRequest) -> Turn:
     parts = (request.contents[-1].parts if request.contents else None) or []
-    return _after_tool(parts) or _reply_to(" ".join(part.text or "" for part in parts))
+    return _after_tools(parts) or _reply_to(" ".join(part.text or "" for part in parts))
 
 
-def _after_tool(parts: list[Part]) -> Turn | None:
-    for part in parts:
-        if part.function_response is not None:
-            response = part.function_response.response or {}
-            if "error" in response:
-                return "Nothing has changed."
-            if "timeZone" in response:
-                return f"It is {response['timeZone']}."
-            items = ", ".join(response["items"])
-            return f"On the list: {items}." if items else "The list is empty."
-    return None
+def _after_tools(parts: list[Part]) -> Turn | None:
+    responses = [part.function_response.response or {} for part in parts if part.function_response]
+    if not responses:
+        return None
+    response = responses[-1]
+    if "error" in response:
+        return "Nothing has changed."
+    if "timeZone" in response:
+        return f"Your time zone is {response['timeZone']}."
+    items = ", ".join(response["items"])
+    return f"On the list: {items}." if items else "The list is empty."
 
 
 def _reply_to(text: str) -> Turn:
-    lower = text.lower()
-    if "clear" in lower:
-        return Call("clear_list")
-    if "time zone" in lower:
+    if re.search(r"\btime\b", text, re.IGNORECASE):
         return Call("get_time_zone")
-    if "what" in lower:
+    if re.search(r"\bclear\b", text, re.IGNORECASE):
+        return Call("clear_list")
+    if named := re.search(r"\b(?:put|add) (.+) (?:on|to) (?:the|my) list\b", text, re.IGNORECASE):
+        return [Call("add_item", {"item": item}) for item in re.split(r",? and |, ?", named[1])]
+    if re.search(r"\b(?:what|show)\b.*\blist\b", text, re.IGNORECASE):
         return Call("show_list")
-    if lower.startswith("put ") and " on the list" in lower:
-        return Call("add_item", {"item": text[len("put ") : lower.index(" on the list")]})
     return HELP

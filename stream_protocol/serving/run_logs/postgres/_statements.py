@@ -144,29 +144,34 @@ WITH given AS (
         $1::text[], $2::text[], $3::bigint[], $4::integer[], $5::integer[], $6::bytea[], $7::text[], $8::bytea[]
     ) AS _ (chat, run, token, after, count, events, ending, past)
 ), held AS (
-    SELECT given.*, log.run IS NULL AS is_new, coalesce(greatest(log.joined, (
-        SELECT entry.count FROM adk_ui_stream_entries AS entry
-        WHERE entry.run = given.run ORDER BY entry.after DESC LIMIT 1
-    )), 0) AS stored
+    SELECT given.*, log.run IS NULL AS is_new, coalesce(greatest(log.joined, last.count), 0) AS stored,
+        coalesce(last.ending, '') AS ended
     FROM given JOIN adk_ui_stream_leases AS lease USING (chat, run, token)
     LEFT JOIN adk_ui_stream_logs AS log ON log.run = given.run
+    LEFT JOIN LATERAL (
+        SELECT entry.count, entry.ending FROM adk_ui_stream_entries AS entry
+        WHERE entry.run = given.run ORDER BY entry.after DESC LIMIT 1
+    ) AS last ON true
 ), begun AS (
     INSERT INTO adk_ui_stream_logs
     SELECT run, past, 0, '', clock_timestamp() + $10 * interval '1 ms' FROM held WHERE is_new AND stored = after
     ON CONFLICT DO NOTHING
 ), added AS (
-    INSERT INTO adk_ui_stream_entries SELECT run, after, count, events, ending FROM held WHERE stored = after
+    INSERT INTO adk_ui_stream_entries
+    SELECT run, after, count, events, ending FROM held WHERE stored = after AND ended = ''
     ON CONFLICT DO NOTHING
     RETURNING run
 ), told AS (
     SELECT pg_notify($9 || reader.worker, 'more ' || reader.run)
     FROM added JOIN adk_ui_stream_readers AS reader USING (run) WHERE reader.until > clock_timestamp()
 )
-SELECT run, CASE WHEN stored = after THEN count ELSE stored END AS stored, (SELECT count(*) FROM told) AS told
+SELECT run, CASE WHEN stored = after AND ended = '' THEN count ELSE stored END AS stored,
+    (SELECT count(*) FROM told) AS told
 FROM held
 """
 """Appends entries to the logs of several runs, and notifies their readers. Returns the number of events in each log; no
-row for a run that does not hold the lease. Appends nothing unless the log has the expected number of events."""
+row for a run that does not hold the lease. Appends nothing unless the log has the expected number of events, and no
+end."""
 
 REPLACE: Final = """
 -- chat, run, token, joined, events, past, log ms

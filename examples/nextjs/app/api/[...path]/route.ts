@@ -1,8 +1,10 @@
-import { agentUrl } from "@/lib/agent";
+import { agentUrl, unreachable } from "@/lib/agent";
 
 /** Of this connection, not of the request; and `origin`: to the agent's server the page is one of its own. */
 const NOT_PASSED_ON = ["accept-encoding", "connection", "content-length", "expect", "host", "keep-alive", "origin",
   "transfer-encoding", "upgrade"];
+
+const PLAIN = { "content-type": "text/plain; charset=utf-8" };
 
 /**
  * Passes a request on to the agent's server and its response back, both as they come: nothing is gathered, so neither
@@ -25,10 +27,10 @@ async function passOn(request: Request): Promise<Response> {
       duplex: "half",
     } as RequestInit);
     return new Response(response.body, { status: response.status, headers: passedBack(response.headers) });
-  } catch (error) {
+  } catch {
     if (request.signal.aborted) return new Response(null, { status: 499 });
-    console.error("The agent's server can't be reached:", error);
-    return new Response("The agent's server can't be reached.", { status: 502 });
+    console.error(unreachable());
+    return new Response("The agent can't be reached. Try again later.", { status: 502, headers: PLAIN });
   }
 }
 

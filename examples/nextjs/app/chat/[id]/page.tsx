@@ -1,19 +1,28 @@
 import { Suspense } from "react";
-import { storedChat } from "@/lib/agent";
+import { aboutAgent } from "@/lib/about-agent";
+import { AgentAway, storedChat, unreachable } from "@/lib/agent";
 import { StoredChat } from "./stored-chat";
+import { Unreachable } from "./unreachable";
 
-type Params = { params: Promise<{ id: string }> };
+type Params = { params: Promise<{ id: string }>; searchParams: Promise<{ new?: string }> };
 
 /** The list of chats stays while another chat is loaded. */
-export default function ChatPage({ params }: Params) {
+export default function ChatPage(props: Params) {
   return (
     <Suspense>
-      <LoadedChat params={params} />
+      <LoadedChat {...props} />
     </Suspense>
   );
 }
 
-async function LoadedChat({ params }: Params) {
+async function LoadedChat({ params, searchParams }: Params) {
   const id = decodeURIComponent((await params).id);
-  return <StoredChat id={id} {...(await storedChat(id))} />;
+  const isNew = (await searchParams).new !== undefined;
+  try {
+    const [chat, about] = await Promise.all([storedChat(id), aboutAgent()]);
+    return <StoredChat {...chat} id={id} about={about} missing={chat.missing === true && !isNew} />;
+  } catch (error) {
+    if (!(error instanceof AgentAway)) throw error;
+    return <Unreachable advice={process.env.NODE_ENV === "development" ? unreachable() : undefined} />;
+  }
 }

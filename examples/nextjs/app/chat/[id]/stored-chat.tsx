@@ -1,11 +1,18 @@
 "use client";
 
+import { useEffect } from "react";
 import { Chat } from "@/components/chat/Chat";
+import type { About } from "@/components/chat/Welcome";
 import type { StoredChat as Stored } from "@/lib/chat-types";
 import { ABOUT } from "../../agent-parts";
 
+type StoredChatProps = Stored & { id: string; about: About; missing: boolean };
+
 /** The chat, as the server has stored it. A new chat has nothing to resume. */
-export function StoredChat({ id, messages, versions, stopped }: Stored & { id: string }) {
+export function StoredChat({ id, messages, versions, stopped, about, missing }: StoredChatProps) {
+  useEffect(() => {
+    if (window.location.search !== "") window.history.replaceState(null, "", window.location.pathname); // `?new` is said
+  }, []);
   return (
     <Chat
       key={id}
@@ -13,7 +20,8 @@ export function StoredChat({ id, messages, versions, stopped }: Stored & { id: s
       messages={messages}
       versions={versions}
       stopped={stopped}
-      about={ABOUT}
+      about={{ ...about, ...ABOUT }}
+      missing={missing}
       resume={messages.length > 0}
     />
   );

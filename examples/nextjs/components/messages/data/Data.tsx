@@ -1,6 +1,11 @@
+import { Braces } from "lucide-react";
 import { Suspense, useState } from "react";
 import { type DataPart, useHost } from "../../chat/host";
+import { Fields } from "../../tools/Fields";
 import { Json } from "../../tools/Json";
+import { isFlat } from "../../tools/Output";
+import { readableName } from "../../tools/readable-name";
+import { isObject } from "../../tools/schema";
 import { Boundary } from "../../ui/boundary";
 import { Collapsible } from "../../ui/collapsible";
 import { RENDERERS } from "./renderers";
@@ -19,16 +24,33 @@ export function Data({ type, data }: { type: string; data: unknown }) {
   );
 }
 
+/** Data that nothing draws: its name, and its values in a table where they are flat. */
 function Unknown({ type, data }: { type: string; data: unknown }) {
   const [open, setOpen] = useState(false);
+  const name = readableName(type.replace(/^data-/, ""));
   return (
-    <Collapsible
-      open={open}
-      onOpenChange={setOpen}
-      className="text-sm"
-      summary={<code className="text-xs text-muted-foreground">{type}</code>}
-    >
-      <Json value={data} label={type} />
-    </Collapsible>
+    <section aria-label={`Data ${name}`} title={type} data-unknown={type} className="min-w-0 rounded-xl border bg-card text-sm">
+      <Collapsible
+        open={open}
+        onOpenChange={setOpen}
+        summaryClassName="w-full min-w-0 px-3.5 py-2.5 -outline-offset-2"
+        summary={
+          <>
+            <Braces className="size-4 shrink-0 text-muted-foreground" aria-hidden />
+            <bdi className="min-w-0 truncate font-medium">{name}</bdi>
+            <bdi className="min-w-0 flex-1 truncate text-muted-foreground">{!open && glance(data)}</bdi>
+          </>
+        }
+      >
+        <div className="px-3.5 pb-3.5">{isFlat(data) ? <Fields value={data} label={name} /> : <Json value={data} label={name} />}</div>
+      </Collapsible>
+    </section>
   );
+}
+
+/** The first single values, to tell what is in the data. */
+function glance(data: unknown): string {
+  if (!isObject(data)) return typeof data === "string" ? data : JSON.stringify(data);
+  const single = Object.values(data).filter((value) => ["string", "number"].includes(typeof value));
+  return single.slice(0, 3).join(" · ");
 }

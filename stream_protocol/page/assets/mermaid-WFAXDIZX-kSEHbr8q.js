@@ -1,1 +1,0 @@
-export{u as Mermaid}from"./index-CHx3w-j5.js";

@@ -1,0 +1,56 @@
+"""The end of a run's response that the page has received. The page has it from the run's worker, alive or dead."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, get_args
+
+from stream_protocol.serving.engine._engine import EndState, ToldEnd
+from stream_protocol.serving.runs import TEXTS_OF_TIMEOUTS
+from stream_protocol.wire.client import parse_sse
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from stream_protocol.serving.engine._engine import OrphanedRun
+    from stream_protocol.serving.runs import Run
+
+
+def end_of_orphan(orphan: OrphanedRun, log: Sequence[bytes]) -> ToldEnd | Literal["finish"] | None:
+    """Return the end of an orphaned run, from the engine or else from the run's log; ``None`` without an end.
+
+    A run with an end is not executed again. ``finish``: the response is complete.
+    """
+    ends = (end for end in get_args(EndState) if end in orphan.executions.values())
+    recorded = (ToldEnd(end, orphan.error_text, orphan.shown, orphan.unfinished_text) for end in ends)
+    return next(recorded, None) or end_in_log(log)
+
+
+def end_of_local(run: Run) -> ToldEnd | None:
+    """Return the end of a run of this worker. A run without an end counts as stopped.
+
+    ``None`` for a finished run, because another execution of this run would also finish.
+    """
+    if run.outcome == "finish":
+        return None
+    shown, unfinished = tuple(run.output.shown_ids) if run.log.closed else None, run.output.unfinished_text
+    if run.outcome in ("abort", None):
+        return ToldEnd("stopped", "", shown, unfinished)
+    told = end_in_log([*run.log.events()])
+    text = told.error_text if isinstance(told, ToldEnd) else ""
+    return ToldEnd("timeout" if run.outcome == "timeout" else "failed", text, shown, unfinished)
+
+
+def end_in_log(log: Sequence[bytes]) -> ToldEnd | Literal["finish"] | None:
+    """Return the end in a run's log; ``None`` without an end.
+
+    A timeout is recognized by its error text. If the app's ``on_error`` has replaced this text, the end counts as a
+    failure.
+    """
+    match next((chunks[-1] for events in reversed(log) if (chunks := [*parse_sse(events)])), None):
+        case {"type": "abort"}:
+            return ToldEnd("stopped")
+        case {"type": "error", "errorText": str(text)}:
+            return ToldEnd("timeout" if text in TEXTS_OF_TIMEOUTS else "failed", text)
+        case {"type": "finish"}:
+            return "finish"
+    return None
