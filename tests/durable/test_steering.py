@@ -142,3 +142,36 @@ async def test_a_message_after_the_death_of_the_worker_steers_the_recovered_run(
     kinds = [part["type"] for part in answer["parts"]]
     assert kinds.index("tool-look") < kinds.index(STEERING) < kinds.index("text")
     assert shared.ran["quick"] == 1
+
+
+async def test_a_message_before_a_repeated_model_call_waits_for_a_new_one(shared: SharedState) -> None:
+    agent = shared.agent(Call("quick", {}), Call("look", {}), "Done.")
+    held, continues = asyncio.Event(), asyncio.Event()
+    continues.set()
+
+    async def hold(callback_context: Any) -> None:
+        held.set()
+        await continues.wait()
+
+    agent.before_agent_callback = hold
+    async with shared.service(agent) as service:
+        _ = await begin(service)
+        await soon(shared.reached)
+    held.clear()
+    continues.clear()
+    shared.gate.set()
+    async with shared.service(agent) as service:
+        await soon(held)
+        events = await service.resume("c1", user_id=USER)
+        assert events is not None
+        reading = asyncio.create_task(read(events))
+        await steer(service, "Stop at one.")
+        continues.set()
+        chunks = await asyncio.wait_for(reading, HANG)
+        await ended(service)
+        _, answer = await history(service)
+    kinds = [part["type"] for part in answer["parts"]]
+    assert kinds.index("tool-look") < kinds.index(STEERING) < kinds.index("text")
+    sent = [chunk["type"] for chunk in chunks]
+    last_output = max(place for place, kind in enumerate(sent) if kind == "tool-output-available")
+    assert last_output < sent.index(STEERING) < sent.index("text-start")

@@ -20,7 +20,7 @@ from stream_protocol.session import replace_context, steering_content
 from stream_protocol.session.transcript import AcceptedMessage, TakenInMessage, update_metadata
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from google.adk.agents.callback_context import CallbackContext
     from google.adk.agents.invocation_context import InvocationContext
@@ -57,6 +57,7 @@ class SteeringInbox:
         """The invocation of the run while ADK appends to its session."""
         self._storing = asyncio.Lock()
         self._context: Any = None
+        self._is_repeating: Callable[[], bool] = lambda: False
         self._changed = asyncio.Condition()
         self._refusal: Refusal | None = None
         self._closed = False
@@ -69,14 +70,17 @@ class SteeringInbox:
         context: Any = None,
         delivered: Iterable[str] = (),
         taken_in: Iterable[Event] = (),
+        is_repeating: Callable[[], bool] | None = None,
     ) -> None:
         """Sets the page's context, and adds the messages of earlier runs and executions. Call it before the run starts.
 
         ``waiting``: messages that wait in the session. ``context``: the context of the request. ``delivered``: the ids
         of messages that earlier runs have read. ``taken_in``: events with messages that an earlier execution of this
-        run has read and stored.
+        run has read and stored. ``is_repeating``: returns True while the run repeats model calls of an earlier
+        execution. New messages wait meanwhile, because the stored results of these calls cannot consider them.
         """
         self._context = context
+        self._is_repeating = is_repeating or self._is_repeating
         self._delivered.update(delivered)
         for event in taken_in:
             if (steering := TakenInMessage.of(event)) is not None:
@@ -170,7 +174,8 @@ class SteeringInbox:
         async with self._storing:
             for event in self._earlier_events.pop(call, ()):
                 await self._take_in(invocation, request, event.content, TakenInMessage.of(event))
-            for message in [each for each in self.waiting if each.model_calls < begun]:
+            waiting = () if self._is_repeating() else self.waiting
+            for message in [each for each in waiting if each.model_calls < begun]:
                 content = await self._seen_by_plugins(invocation, steering_content(message.message))
                 taken_in = TakenInMessage(id=message.id, model_call=call, context=message.context)
                 await self._take_in(invocation, request, content, taken_in)

@@ -123,7 +123,9 @@ class Recovery:
             recoveries.add(1)
             log = await self._written(execution.log_id or "")
             job = self._job.with_runner(execution.runner)
-            run.steering.begin(self._sessions.accepted, taken_in=self._sessions.steering)
+            run.steering.begin(
+                self._sessions.accepted, taken_in=self._sessions.steering, is_repeating=self._sessions.is_repeating
+            )
             events = job.events(run)
             await self._tools.service.work.do(run, job, with_shown(events, log, run, execution, self._sessions))
 

@@ -80,6 +80,10 @@ class ResumedSessions(DelegatingSessions):
         found = {message.id for message in Transcript(self._found.events).waiting}
         return [message for message in Transcript(self._stored.events).waiting if message.id not in found]
 
+    def is_repeating(self) -> bool:
+        """Return True if this execution has not repeated all stored events of the agent from earlier executions."""
+        return any(event.author != USER and not is_partial_text(event) for event in self._earlier)
+
     @property
     def found(self) -> Session:
         """The session as it was before the run."""
