@@ -61,6 +61,8 @@ class KnownCall:
     """The number of function responses that are only placeholders."""
     approval_id: str = ""
     """The id of the newest approval request for the call."""
+    is_undecided: bool = False
+    """True after that request, until the user's answer or a response to the call."""
     decided: bool = False
     """True after the user's answer to that request, until a response comes."""
     mentioned: bool = False

@@ -139,18 +139,23 @@ class KnownCalls:
 
     def request_approval(
         self, speaker: SpeakerKey, approval_id: str, args: dict[str, Any], *, shown: bool = True
-    ) -> KnownCall:
+    ) -> KnownCall | None:
         """Process ADK's ``adk_request_confirmation``, and return the call that needs approval.
 
-        Adds the call if no event has had it. A later request for the call replaces the earlier request. ``args``: the
-        arguments of the request. ``shown``: as for ``new``.
+        Return ``None`` if an event repeats a request that is still open. Adds the call if no event has had it. A later
+        request for the call replaces the earlier request. ``args``: the arguments of the request. ``shown``: as for
+        ``new``.
         """
         original = confirmed_call(args)
+        quoted = original.get("name", ""), original.get("args", {})
+        asked = self._asked.get(approval_id) if approval_id else None
+        if asked is not None and asked.is_undecided and (asked.name, asked.args) == quoted:
+            return None
         known = self.find_requester(speaker, original) or self.new(original.get("id"), speaker, shown=shown)
         if known.args is None:
-            self.complete(None, known, original.get("name", ""), original.get("args", {}))
+            self.complete(None, known, *quoted)
         self._asked[approval_id] = known
-        known.approval_id, known.decided = approval_id, False
+        known.approval_id, known.is_undecided, known.decided = approval_id, True, False
         if known.opened is None:  # the call had a response that looked like a result, but its tool has not run
             self._open.add(known)
         self._changed.append((known, known.same_id))
@@ -207,7 +212,7 @@ class KnownCalls:
             if asked.approval_id != adk_id:
                 return Answered(None, is_approval=True)
             if by_user:
-                asked.decided = True
+                asked.is_undecided, asked.decided = False, True
                 self._changed.append((asked, asked.same_id))
             return Answered(asked, is_approval=True)
         if not adk_id:
@@ -222,6 +227,7 @@ class KnownCalls:
         known.responses += not is_placeholder
         if not is_placeholder:
             self._open.close(known)
+            known.is_undecided = False
         known.placeholders += is_placeholder
         self._mention(event, known)
         return Answered(known, is_placeholder)

@@ -26,7 +26,7 @@ from stream_protocol.wire import (
     is_tool_part,
     short_json,
 )
-from stream_protocol.wire.client import MessageReducer, auto_send_helper, refusal, step_start, unknown_keys
+from stream_protocol.wire.client import MessageReducer, auto_send_helper, may_resend, refusal, step_start, unknown_keys
 
 ChunkFields = Mapping[str, Any]
 
@@ -306,8 +306,7 @@ class ResponseChecker:
             yield Problem(Rule.TERMINAL_MISSING, "The response ends without finish, error or abort.")
         for problem in self._unfinished():
             yield problem if self._terminal == "finish" else Problem(Rule.OPEN_ON_FAILURE, problem.text)
-        reason = self._reducer.finish_reason
-        if self._terminal == "finish" and reason != "interrupted":
+        if may_resend(self._terminal, self._reducer.finish_reason):
             helper = auto_send_helper(self.next_message["parts"])
             if helper is not None:
                 text = f"All calls of the last step have ended: {helper} sends the message again, without end."

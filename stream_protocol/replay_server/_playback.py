@@ -10,7 +10,7 @@ from typing import Final
 from stream_protocol.recording import RecordedTurn, end_as_recorded
 from stream_protocol.stream import ConverterOptions, Settings, chunk_conversion
 from stream_protocol.wire import RUN_STOPPED_TEXT, SSE_DONE, AiSdkVersion, AnyChunk, ChunkSink, encode_sse
-from stream_protocol.wire.client import close_stream
+from stream_protocol.wire.client import close_stream, is_sent_again
 
 HELD: Final = 0.0
 """Pace of a replay that sends chunks only when a request releases them."""
@@ -105,8 +105,13 @@ class Playback:
                 self.release(1)  # `start`
             sink = ChunkSink()
             close_stream(sink, self.released, past=self._continued, unanswered=RUN_STOPPED_TEXT)
+            closing = sink.take()
+            if is_sent_again(map(encode_sse, [*self._continued, *self.released, *closing])):
+                sink.start_step()
+                sink.finish_step()
+                sink.message_metadata({})
             sink.abort(None)
-            self._send(sink.take(), last=True)
+            self._send([*closing, *sink.take()], last=True)
 
     async def _play(self) -> None:
         loop = asyncio.get_running_loop()

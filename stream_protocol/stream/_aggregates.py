@@ -9,10 +9,11 @@ returns a different response. An agent can also send text that differs from its 
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from stream_protocol.adk import AgentSpeech, EventFacts, File, OtherPart, Part, ProviderPart, Text
+from stream_protocol.adk import AgentSpeech, EventFacts, File, LiveTurnEnd, OtherPart, Part, ProviderPart, Text
 from stream_protocol.stream._streamed_texts import PrefixHash, StreamedTexts, texts_by_kind
 from stream_protocol.stream._unconfirmed import PartKind
 
@@ -24,6 +25,28 @@ STOP: Final = "STOP"
 
 _MARK: Final = re.compile(r"/\*\w+\*/|</?\w+>")
 """Pattern for the tags that divide a model's text, as for ADK's ``PlanReActPlanner``."""
+
+
+class OtherStreamedParts:
+    """The streamed parts of a response that are neither text nor calls, and the parts that wait for them."""
+
+    __slots__ = ("deferred", "written")
+
+    def __init__(self) -> None:
+        self.written: Counter[str] = Counter()
+        """Fields of a part -> number of such parts that were written."""
+        self.deferred: list[Part] = []
+        """Parts of fragments that wait for the complete event: a file that may have been saved, and all parts after it.
+        """
+
+    def any_missing_in(self, parts: Iterable[Part]) -> bool:
+        """Return True if one of these parts is missing in ``parts``. Texts, calls and empty parts are not compared."""
+        streamed = self.written + Counter(_fields(self.deferred))
+        return any(streamed) and any(streamed - Counter(_fields(parts)))
+
+
+def _fields(parts: Iterable[Part]) -> Iterator[str]:
+    return (part.fields for part in parts if isinstance(part, File | ProviderPart | OtherPart))
 
 
 class Comparison(NamedTuple):
@@ -40,6 +63,8 @@ class Comparison(NamedTuple):
     """True if the event's text begins with all of the streamed text, without any difference."""
     ends_stream: bool
     """True if the event comes from the model or the agent, and not only changes state. No aggregate comes later."""
+    ends_response: bool
+    """True if the author's current response ends with the event."""
     confirms_stream: bool
     """True if the event has all streamed parts, or is the changed aggregate of the stream."""
     repeated: list[PartKind]
@@ -66,21 +91,23 @@ def compare(facts: EventFacts, author: "AuthorStream") -> Comparison:
     """Compare a complete event with the parts that its author has streamed since its last complete event."""
     parts, others, failure = facts.parts, author.other_parts, facts.failure
     texts = _compare_texts(parts, author.streamed)
-    ends_stream = facts.role is not None or facts.finish_reason is not None or failure is not None
+    reports_end = facts.finish_reason is not None or failure is not None
+    ends_stream = reports_end or facts.role is not None
     whole = author.streamed.whole if ends_stream else None
-    differs = texts.differs or (others is not None and others.any_missing_in(parts))
+    differs = texts.differs or others.any_missing_in(parts)
     has_all = not texts.unrepeated and (whole is None or whole.is_confirmed_by(parts))
     is_changed_aggregate = (differs or not has_all) and _is_aggregate(facts, author)
     is_separate = bool(parts) and differs and not is_changed_aggregate
     if is_separate:
         new_parts = _new_parts(parts, _NOTHING_STREAMED.lengths, {})
     else:
-        new_parts = _new_parts(parts, texts.lengths, {} if others is None else others.written)
+        new_parts = _new_parts(parts, texts.lengths, others.written)
     return Comparison(
         new_parts=[*new_parts],
         is_separate=is_separate,
         same_text=is_separate or texts.same_text,
         ends_stream=ends_stream,
+        ends_response=reports_end or bool(parts) or facts.reports_a(LiveTurnEnd),
         confirms_stream=has_all or (is_changed_aggregate and (bool(parts) or failure is None)),
         repeated=[kind for kind in PartKind if kind not in texts.unrepeated],
     )

@@ -76,7 +76,7 @@ class Conversion(Generic[T]):
     def _end_replayed(self) -> None:
         """End an earlier response, and drop the chunks for it, which the client has."""
         self._events.end_parts(NO_RESULT_TEXT)
-        self._events.steps.finish_last()
+        self._events.steps.finish_last("finish")
         self._events.steps.response_has_content = False
         self._events.summary.end_response()
         self.take()
@@ -106,7 +106,7 @@ class Conversion(Generic[T]):
         metadata = self._metadata()
         self._events.end_parts(NO_RESULT_TEXT)
         self._events.responses.finalize_interim_outputs()
-        metadata = self._events.steps.finish_last(metadata)
+        metadata = self._events.steps.finish_last("finish", metadata)
         reason = self._events.summary.finish_reason(
             any_pending=self.is_waiting, any_shown=self._events.steps.response_has_content
         )
@@ -123,7 +123,7 @@ class Conversion(Generic[T]):
         closes_pending = stopped and self._running  # without an event of this run, its calls still wait
         self._check_running()
         self._events.end_parts(RUN_FAILED_TEXT, closes_pending=closes_pending, error=error)
-        self._events.steps.finish()  # without an empty step: after an error, the client's helpers do not send
+        self._events.steps.finish_last("error")
         self._sink.error(self._settings.error_text(error))
         self._end("timeout" if stopped else "error")
 
@@ -137,7 +137,7 @@ class Conversion(Generic[T]):
         metadata = self._metadata()
         self._events.responses.forget_failures()
         self._events.end_parts(RUN_STOPPED_TEXT, closes_pending=closes_pending)
-        metadata = self._events.steps.finish_last(metadata)
+        metadata = self._events.steps.finish_last("abort", metadata)
         if metadata is not None:
             self._sink.message_metadata(metadata)
         self._sink.abort(reason)

@@ -17,7 +17,6 @@ from stream_protocol.adk import (
     CallPiece,
     Compaction,
     EventFacts,
-    Failure,
     File,
     LiveTurnEnd,
     OtherPart,
@@ -240,7 +239,7 @@ class EventWriter(Generic[T]):
         if facts.reports and (failure := facts.failure) is not None:  # there may be no complete event that repeats it
             self.summary.add_error(failure, facts.speaker[1], any_shown=self.steps.response_has_content)
         for part in facts.parts:
-            if speaker.deferred_parts:
+            if speaker.other_parts.deferred:
                 speaker.defer(part)
             elif isinstance(part, Text) and part.text:
                 self._add_delta(speaker, part, facts.model)
@@ -272,7 +271,7 @@ class EventWriter(Generic[T]):
         speaker.streamed.keep(part)
         if isinstance(part, File | ProviderPart | OtherPart):
             self._add_whole(speaker, part, None)
-            speaker.note_written(part)
+            speaker.other_parts.written[part.fields] += 1
         if part.signature:
             speaker.sign(part.signature)
 
@@ -309,12 +308,12 @@ class EventWriter(Generic[T]):
     def _add_complete(self, facts: EventFacts, speaker: AuthorStream) -> None:
         parts, reports = facts.parts, {type(report) for report in facts.reports}
         comparison = compare(facts, speaker)
-        if comparison.ends_stream:
-            self.authors.replace_stream(speaker, comparison)
+        self.authors.replace_stream(speaker, comparison)
         if comparison.is_separate:
             self._end_speaker(speaker)
         if parts:
             self._add_parts(facts, speaker, comparison.new_parts)
+            speaker.other_parts.deferred.clear()  # the event replaces the parts that waited for it
         elif (output := facts.report(Output)) is not None:
             write_output(self._sink, facts, output.value)
             self.steps.response_has_content = True
@@ -333,13 +332,10 @@ class EventWriter(Generic[T]):
             if not _OF_SOURCES.isdisjoint(reports) and self._settings.options["send_sources"]:
                 self._sources = self._sources or Sources(self._sink, self._settings.client)
                 self._sources.add(facts, speaker, as_streamed=comparison.same_text)
-        turn_ends = LiveTurnEnd in reports
         self.summary.add(facts, has_content=bool(parts), any_shown=self.steps.response_has_content)
-        if parts:
-            speaker.end_response()
-        elif facts.finish_reason is not None or Failure in reports or turn_ends:
+        if comparison.ends_response:
             self._end_speaker(speaker)
-        if turn_ends:
+        if LiveTurnEnd in reports:
             speaker.speech = None
 
     def _write_artifacts(self, speaker: AuthorStream) -> None:
@@ -349,7 +345,7 @@ class EventWriter(Generic[T]):
 
     def _end_speaker(self, speaker: AuthorStream) -> None:
         """End the author's response without a complete event, and write the parts that waited for that event."""
-        for part in speaker.deferred_parts:
+        for part in speaker.other_parts.deferred:
             match part:
                 case Text(text=text) if text:
                     self._add_text(speaker, part)

@@ -136,10 +136,13 @@ class FunctionCalls:
     def _request_approval(self, event: "Event", speaker: AuthorStream, approval_id: str, args: dict[str, Any]) -> None:
         """Process ADK's ``adk_request_confirmation``: show the call that needs confirmation, and ask for its approval.
 
-        A confirmation is never shown as a separate call, even if it is streamed or the model invented it.
+        A confirmation is never shown as a separate call, even if it is streamed or the model invented it. A repeated
+        request changes nothing.
         """
-        original = confirmed_call(args)
-        call = self._registry.of(self._registry.known.request_approval(speaker.key, approval_id, args))
+        known = self._registry.known.request_approval(speaker.key, approval_id, args)
+        if known is None:
+            return
+        call, original = self._registry.of(known), confirmed_call(args)
         if not call.is_shown:
             call.reveal()
             self._show(event, speaker, call, call.name or original.get("name", ""))

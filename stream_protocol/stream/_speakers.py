@@ -8,21 +8,12 @@ The texts since the author's last complete event are stored. The next complete e
 difference is written.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, NoReturn, TypeVar
 
-from stream_protocol.adk import (
-    File,
-    OpenText,
-    OtherPart,
-    Part,
-    ProviderPart,
-    SpeakerKey,
-    open_text,
-)
-from stream_protocol.stream._aggregates import Comparison
+from stream_protocol.adk import OpenText, Part, SpeakerKey, open_text
+from stream_protocol.stream._aggregates import Comparison, OtherStreamedParts
 from stream_protocol.stream._provider_metadata import provider_metadata
 from stream_protocol.stream._streamed_texts import PrefixHash, StreamedTexts
 from stream_protocol.stream._unconfirmed import PartKind, UnconfirmedStream, UnconfirmedStreams
@@ -45,27 +36,6 @@ class _ClosedWriter(DeltaWriter[Any]):
 
 
 _CLOSED: Final = _ClosedWriter()
-
-
-class OtherStreamedParts:
-    """The streamed parts of a response that are neither text nor calls, and the parts that wait for them."""
-
-    __slots__ = ("deferred", "written")
-
-    def __init__(self) -> None:
-        self.written: Counter[str] = Counter()
-        """Fields of a part -> number of such parts that were written."""
-        self.deferred: list[Part] = []
-        """Parts of fragments that wait for the complete event: a file that may have been saved, and all parts after it.
-        """
-
-    def any_missing_in(self, parts: Iterable[Part]) -> bool:
-        """Return True if one of these parts is missing in ``parts``. Texts, calls and empty parts are not compared."""
-        return any(self.written + Counter(_fields(self.deferred)) - Counter(_fields(parts)))
-
-
-def _fields(parts: Iterable[Part]) -> Iterator[str]:
-    return (part.fields for part in parts if isinstance(part, File | ProviderPart | OtherPart))
 
 
 @dataclass(slots=True, eq=False)
@@ -94,8 +64,8 @@ class AuthorStream:
     """The finish reason in the fragments of the current response."""
     speech: PrefixHash | None = None
     """The speech of the current utterance in a live run."""
-    other_parts: OtherStreamedParts | None = None
-    """The streamed parts of the current response that are neither text nor calls; ``None`` if there are none."""
+    other_parts: OtherStreamedParts = field(default_factory=OtherStreamedParts)
+    """The streamed parts of the current response that are neither text nor calls."""
     saved_artifacts: tuple[Mapping[str, int], ...] = ()
     """Saved artifacts in events without content. They are written after the content from which they were saved."""
     calls_by_id: dict[str, ToolCall] = field(default_factory=dict)
@@ -145,22 +115,11 @@ class AuthorStream:
         self.streamed.begin(kind)
         self.model = model
 
-    def note_written(self, part: File | ProviderPart | OtherPart) -> None:
-        """Count a streamed part that was written."""
-        self.other_parts = self.other_parts or OtherStreamedParts()
-        self.other_parts.written[part.fields] += 1
-
     def defer(self, part: Part) -> None:
         """Store a part of a fragment until the complete event comes."""
-        self.other_parts = self.other_parts or OtherStreamedParts()
         self.other_parts.deferred.append(part)
         self.streamed.keep(part)
         self.opened = None
-
-    @property
-    def deferred_parts(self) -> Sequence[Part]:
-        """The parts of fragments that wait for the complete event."""
-        return () if self.other_parts is None else self.other_parts.deferred
 
     def sign(self, signature: bytes) -> None:
         """Store the thought signature for the end of the open part."""
@@ -194,7 +153,8 @@ class AuthorStream:
         """End the current response. The next fragment begins a new response."""
         self.close()
         self.streamed.clear()
-        self._closed_texts = self.model = self.finish_reason = self.other_parts = None
+        self._closed_texts = self.model = self.finish_reason = None
+        self.other_parts = OtherStreamedParts()
         self.unfinished_calls += self.streaming_calls
         self.streaming_calls.clear()
         self.in_response = False
@@ -253,7 +213,9 @@ class Authors(Generic[T]):
             self._unconfirmed.ended.append(stream)
 
     def replace_stream(self, author: AuthorStream, comparison: Comparison) -> None:
-        """End the author's stream with a complete event. It stays unconfirmed unless the event confirms it."""
+        """End the author's stream if a complete event ends it. It stays unconfirmed unless the event confirms it."""
+        if not comparison.ends_stream:
+            return
         stream = author.streamed.take_kept()
         if self._unconfirmed is not None and stream is not None and not comparison.confirms_stream:
             stream.ended = True

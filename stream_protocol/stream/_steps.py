@@ -21,6 +21,7 @@ from typing import Any
 from stream_protocol.stream._speakers import AuthorStream
 from stream_protocol.stream.calls import CallRegistry, CallState, ToolCall
 from stream_protocol.wire import Sink
+from stream_protocol.wire.client import may_resend
 
 CALL_NOT_FINISHED_TEXT = "The model did not finish this call."
 """The error of a call whose complete event never came."""
@@ -124,14 +125,15 @@ class Steps:
             self._sink.finish_step()
             self._step_is_open = False
 
-    def finish_last(self, metadata: dict[str, Any] | None = None) -> dict[str, Any] | None:
+    def finish_last(self, ending: str, metadata: dict[str, Any] | None = None) -> dict[str, Any] | None:
         """End the last step of a response, so that the client's auto-send helpers do not loop.
 
         Return the metadata to write after the step: ``metadata``, or empty metadata if an empty step was added. The
-        client stores an empty step only with the next change of the message, and metadata changes it.
+        client stores an empty step only with the next change of the message, and metadata changes it. ``ending``: type
+        of the chunk that ends the response.
         """
         self.finish()
-        if not self.calls or not all(call.is_settled for call in self.calls):
+        if not may_resend(ending) or not self.calls or not all(call.is_settled for call in self.calls):
             return metadata
         self._start()
         self.finish()

@@ -117,6 +117,18 @@ def test_an_approval_is_asked_for_the_call_that_it_quotes() -> None:
     assert [(one["toolCallId"], one["approvalId"]) for one in requests] == [("0.2", "C1"), ("0", "C2")]
 
 
+def test_a_repeated_request_asks_once_and_not_about_the_equal_call_beside_it() -> None:
+    asked = confirmation("C", "0", "f", {"x": 1})
+    chunks = run([event(call("f", {"x": 1}, "0"), call("f", {"x": 1}, "0")), asked, asked])
+    assert [chunk["toolCallId"] for chunk in chunks if chunk["type"] == "tool-approval-request"] == ["0"]
+
+
+def test_a_request_under_the_id_of_another_calls_request_asks_too() -> None:
+    calls = event(call("f", {"x": 1}, "0"), call("f", {"x": 2}, "1"))
+    chunks = run([calls, confirmation("C", "0", "f", {"x": 1}), confirmation("C", "1", "f", {"x": 2})])
+    assert [chunk["toolCallId"] for chunk in chunks if chunk["type"] == "tool-approval-request"] == ["0", "1"]
+
+
 def test_of_two_calls_under_one_id_the_one_that_was_not_asked_about_has_its_result() -> None:
     calls = event(call("pay", {"x": 1}, "0"), call("look", {}, "0"))
     said = placeholders(response("pay", WAIT_FOR_APPROVAL, "0"), response("look", {"sky": "blue"}, "0"), asking=("0",))

@@ -215,6 +215,19 @@ def test_a_step_that_the_client_never_stores_does_not_end_the_loop() -> None:
     assert rules(sse(*resolved, {**FINISH, "messageMetadata": {"n": 1}}, DONE)) == []
 
 
+@pytest.mark.parametrize(
+    ("ending", "expected"),
+    [
+        ([FINISH], [Rule.AUTO_SEND_LOOP]),
+        ([{"type": "abort"}], [Rule.AUTO_SEND_LOOP]),
+        ([{"type": "error", "errorText": "x"}], []),
+        ([], [Rule.TERMINAL_MISSING, Rule.AUTO_SEND_LOOP]),
+    ],
+)
+def test_only_an_error_ends_the_loop(ending: list[Json], expected: list[Rule]) -> None:
+    assert rules(sse(START, STEP, CALL, OUTPUT, STEP_END, *ending, DONE)) == expected
+
+
 def test_an_interrupted_response_is_not_sent_again() -> None:
     stream = sse(START, STEP, CALL, OUTPUT, {**FINISH, "finishReason": "interrupted"}, DONE)
     assert rules(stream, 7) == []

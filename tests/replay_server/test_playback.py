@@ -10,8 +10,8 @@ from stream_protocol import AnyChunk
 from stream_protocol.recording import load_recording
 from stream_protocol.replay_server import HELD, INSTANT
 from stream_protocol.replay_server._playback import Playback, TimedChunk, timed_chunks
-from stream_protocol.wire import SSE_DONE
-from stream_protocol.wire.client import parse_sse
+from stream_protocol.wire import SSE_DONE, encode_sse
+from stream_protocol.wire.client import is_sent_again, parse_sse
 from tests.replay_server.fixture_recordings import write_recordings
 from tests.serving.support import HANG, types
 
@@ -82,6 +82,21 @@ async def test_what_is_stopped_says_no_more() -> None:
     playback.stop()
     assert types(await read(playback)) == ["start", "abort"]
     assert (playback.unreleased, playback.release(1)) == ([], [])
+
+
+async def test_a_client_does_not_send_again_after_a_response_that_is_stopped_behind_a_result() -> None:
+    called: list[AnyChunk] = [
+        {"type": "start", "messageId": "m"},
+        {"type": "start-step"},
+        {"type": "tool-input-available", "toolCallId": "t", "toolName": "f", "input": {}},
+        {"type": "tool-output-available", "toolCallId": "t", "output": 1},
+        {"type": "finish-step"},
+    ]
+    playback = Playback([*(TimedChunk(0, chunk) for chunk in called), *CHUNKS[1:]], HELD)
+    playback.release(4)
+    playback.stop()
+    assert types(playback.released)[4:] == ["finish-step", "start-step", "finish-step", "message-metadata", "abort"]
+    assert not is_sent_again(map(encode_sse, playback.released))
 
 
 def test_times_are_those_of_the_events_and_never_run_back(tmp_path: Path) -> None:

@@ -193,7 +193,8 @@ async def test_a_call_that_is_stopped_in_mid_argument_is_closed_as_a_live_one_is
         await http.post("/api/chat/streamed_arguments--1/stop")
         assert await exchange.status() == 200
         await exchange.until("tool-output-error")
-        assert [(await exchange.chunk())["type"] for _ in range(2)] == ["finish-step", "abort"]
+        ending = ["finish-step", "start-step", "finish-step", "message-metadata", "abort"]
+        assert [(await exchange.chunk())["type"] for _ in ending] == ending
 
 
 async def test_a_chat_that_is_deleted_is_new_again(app: Starlette) -> None:

@@ -158,6 +158,15 @@ def test_siblings_wait_for_each_other() -> None:
     assert [(given.id, given.response["confirmed"]) for given in turn.answers] == [("B1", True), ("B2", False)]
 
 
+def test_a_request_that_a_newer_one_replaced_is_not_waited_for_and_takes_no_answer() -> None:
+    first, again = gated(("A", "B1")), gated(("A", "B2"))
+    events = [user_text(), *first, again[1]]
+    turn = plan(request(answer("A", "B2")), Transcript(events))
+    assert isinstance(turn, AnsweredCalls)
+    assert [given.id for given in turn.answers] == ["B2"]
+    assert refusal(request(answer("A", "B1")), events).status == 409
+
+
 def test_calls_of_another_model_response_are_not_waited_for() -> None:
     events = [user_text(), *gated(("A1", "B1")), *gated(("A2", "B2"))]
     assert isinstance(plan(request(answer("A1", "B1")), Transcript(events)), AnsweredCalls)

@@ -104,6 +104,12 @@ def test_where_answers_are_missing_each_result_of_a_call_that_waited_begins_a_re
     assert turn.response_starts == (0, 6, 7)
 
 
+def test_nothing_is_awaited_after_the_answer_to_a_request_that_came_twice() -> None:
+    waits = waiting("pay", "0", "C")
+    (turn,) = Transcript([user(text("go")), *waits, waits[1], decision(("C", True))]).turns
+    assert [(one.tool_call_id, one.is_awaited, one.is_pending) for one in turn.external_calls] == [("C", False, False)]
+
+
 def test_the_result_of_another_call_under_the_id_shows_no_approval() -> None:
     waits = waiting("pay", "0", "C")
     other = [event(call("look", {}, "0")), results(response("look", {}, "0"))]

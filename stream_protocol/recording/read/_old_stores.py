@@ -149,7 +149,8 @@ class _Placeholders:
         args: dict[str, Any] = found if isinstance(found, dict) else {}
         if name == REQUEST_CONFIRMATION:
             known = self._calls.request_approval(speaker, call_id or "", args)
-            self._asked[known] = field(args, "tool_confirmation") or {}
+            if known is not None:
+                self._asked[known] = field(args, "tool_confirmation") or {}
         else:
             self._calls.add_call(event, speaker, call_id, name, args)
 

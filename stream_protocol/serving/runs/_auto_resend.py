@@ -19,9 +19,6 @@ logger = logging.getLogger(__name__)
 NOTHING_NEW_TEXT: Final = "There is nothing new to go on with: answer what is still open, or send a message."
 """Error text of a response that would make the client send again."""
 
-_ERROR: Final = b'data: {"type":"error"'
-"""Prefix of an ``error`` event. After an error, no client sends automatically, so other events need no parsing."""
-
 _ENDS: Final = (b'data: {"type":"finish"', b'data: {"type":"abort"')
 
 
@@ -33,7 +30,7 @@ def prevent_auto_resend(
     ``ending``: the last SSE events of a response, without ``[DONE]``. ``before``: the earlier SSE events.
     ``continued``: the message that the response continues, as the client sent it.
     """
-    if any(event.startswith(_ERROR) for event in ending) or not is_sent_again(chain(before, ending), continued):
+    if not is_sent_again(chain(before, ending), continued):
         return ending
     logger.warning("A response ended in an error: the client had sent nothing new, and would have sent it again.")
     return ending_in_error(ending, NOTHING_NEW_TEXT)

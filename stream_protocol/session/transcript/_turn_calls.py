@@ -67,19 +67,16 @@ class StoredCall:
     has_placeholder: bool = False
     is_delegated: bool = False
     """True if a task-mode agent works on the call. Its result may come in a later message."""
-    earlier_responses: int = 0
-    """The number of responses to the confirmed call before this approval was requested."""
 
     @property
     def is_awaited(self) -> bool:
-        """True while the client's answer to the call is missing."""
-        was_run = self.call.kind is CallKind.APPROVAL and self.known.responses > self.earlier_responses
-        return self.call.kind is not None and not self.responses and not was_run
+        """True while the client's answer to the call is missing, and the call has not run without the answer."""
+        return self.kind is not None and self.is_pending and self.known.opened is not None
 
     @property
     def is_pending(self) -> bool:
-        """True while the call has no response."""
-        return not self.responses
+        """True while the call has no response. A newer request for the same approval replaces a pending request."""
+        return not self.responses and (self.kind is not CallKind.APPROVAL or self.known.approval_id == self.reply_id)
 
     @property
     def kind(self) -> CallKind | None:
@@ -144,8 +141,6 @@ class CallReader:
         self._by_known: dict[KnownCall, StoredCall] = {}
         self._approvals: dict[str, StoredCall] = {}
         """The approvals, by the id of ADK's confirmation call."""
-        self._unapproved: set[KnownCall] = set()
-        """Calls without a known approval or denial."""
 
     @property
     def any_awaited(self) -> bool:
@@ -155,7 +150,7 @@ class CallReader:
     def shows_approval(self, facts: EventFacts) -> bool:
         """Return True if this unread event is the first to show that a call was approved."""
         is_abort = facts.failure is not None and facts.failure.code == ABORTED  # ADK closes the calls of a stopped run
-        if not self._unapproved or facts.by_user or is_abort:
+        if not self._approvals or facts.by_user or is_abort:
             return False
         speaker = None if facts.in_users_name else facts.speaker
         answered = (
@@ -165,7 +160,7 @@ class CallReader:
             for result in facts.results
             if result.id and result.waits_for is not CallKind.APPROVAL
         )
-        return not self._unapproved.isdisjoint(answered)
+        return any(known is not None and known.is_undecided for known in answered)
 
     def read(self, facts: EventFacts, *, is_hidden: bool = False) -> None:
         """Read the next event, with the content that the client was shown. ``is_hidden``: True if the client was not
@@ -204,11 +199,9 @@ class CallReader:
             call=call,
             known=known,
             response_index=self._index if asked_about is None else asked_about.index,
-            earlier_responses=known.responses,
         )
         self.calls.append(made)
         if call.kind is CallKind.APPROVAL:
-            self._unapproved.add(known)
             self._approvals[call.id or ""] = made
         else:
             self._by_known[known] = made
@@ -217,12 +210,8 @@ class CallReader:
         known, waits, is_approval = self._known.read_result(facts, result)
         if is_approval:
             call: StoredCall | None = self._approvals[result.id or ""]
-            decided = known if facts.by_user else None
         else:
             call = self._by_known.get(known) if known is not None else None
-            decided = known if result.waits_for is not CallKind.APPROVAL else None
-        if decided is not None:
-            self._unapproved.discard(decided)
         if call is None:
             return
         if waits:

@@ -10,7 +10,7 @@ Where to change what:
 - ``_closing``: closes a stream whose server process has died.
 """
 
-from stream_protocol.wire.client._auto_send import auto_send_helper, is_sent_again
+from stream_protocol.wire.client._auto_send import auto_send_helper, is_sent_again, may_resend
 from stream_protocol.wire.client._chunk_schema import Refusal, refusal
 from stream_protocol.wire.client._closing import close_stream, closing_events
 from stream_protocol.wire.client._message_chunks import message_to_chunks

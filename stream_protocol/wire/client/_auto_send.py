@@ -6,7 +6,7 @@ after the last ``step-start``. Some apps combine them with ``||``. Vercel's chat
 (``vercel/chatbot``, ``hooks/use-active-chat.tsx``). It sends as soon as any part of the message has an approval
 response.
 
-The client calls the predicate after a response without an error, and after the user or the app answers a call.
+The client uses the predicate after a response (see ``may_resend``), and after the user or the app answers a call.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,8 +25,18 @@ APPROVALS = "lastAssistantMessageIsCompleteWithApprovalResponses"
 _DELTAS: Final = tuple(f'data: {{"type":"{kind}-delta"'.encode() for kind in ("text", "reasoning", "tool-input"))
 _FINISH: Final = b'data: {"type":"finish"'
 _CHANGES_NOTHING: Final = (b'data: {"type":"start-step"', b'data: {"type":"finish-step"', b'data: {"type":"abort"')
-_MARKS: Final = (b'"type":"tool-', b'"type":"start-step"', b'"type":"error"')
+_MARKS: Final = (b'"type":"tool-', b'"type":"start-step"', b'"type":"error"', b'"finishReason":"interrupted"')
 """Byte strings of which every event that can change the decision contains one."""
+
+
+def may_resend(ending: str | None, finish_reason: str | None = None) -> bool:
+    """Return True if the client sends again after a response for which its predicate returns True.
+
+    Mirrors ``makeRequest`` in ``chat.ts``. The client also sends again after an ``abort`` chunk, but not after its own
+    ``stop()``. After the finish reason ``interrupted``, ``ai@7`` sends nothing, and ``ai@6`` fails.
+    ``ending``: type of the chunk that ended the response; ``None`` without such a chunk.
+    """
+    return ending != "error" and finish_reason != "interrupted"
 
 
 def auto_send_helper(parts: Sequence[UIPart]) -> str | None:
@@ -83,7 +93,7 @@ def is_sent_again(response: Iterable[bytes], continued: UIMessage | None = None)
         if event.startswith(_DELTAS) or not any(mark in event for mark in _MARKS):
             continue
         chunk = orjson.loads(event.removeprefix(b"data: "))
-        if chunk["type"] == "error" or refusal(chunk, ai_sdk=7) is not None:
+        if not may_resend(chunk["type"], chunk.get("finishReason")) or refusal(chunk, ai_sdk=7) is not None:
             return False
         chunks.append(_without_values(chunk))
         step_is_stored = step_is_stored and chunk["type"] != "start-step"

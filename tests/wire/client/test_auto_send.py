@@ -86,6 +86,7 @@ WAITING = {**call("approval-requested", approval={"id": "b"}), "toolCallId": "t2
         ([*CALLED, {**RESULT, "preliminary": True}, FINISH_STEP, FINISH], False),
         ([*CALLED, {"type": "tool-output-denied", "toolCallId": "t"}, FINISH_STEP, FINISH], False),
         ([*CALLED, RESULT, FINISH_STEP, {"type": "error", "errorText": "no"}], False),
+        ([*CALLED, RESULT, FINISH_STEP, {**FINISH, "finishReason": "interrupted"}], False),
         ([*CALLED, RESULT, FINISH_STEP, {"type": "abort"}], True),
         ([*CALLED, RESULT, *LATER, FINISH_STEP, FINISH], True),
         ([*CALLED, RESULT, *LATER, FINISH_STEP, {"type": "abort"}], True),
