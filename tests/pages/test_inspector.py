@@ -277,7 +277,7 @@ def test_the_message_and_the_next_request_are_those_of_the_client(page: Page, ur
 
 def test_the_next_request_is_the_one_that_is_sent_with_the_payload_of_what_was_approved(page: Page) -> None:
     say(page, "seat")
-    page.get_by_label("seat", exact=True).fill("7F")
+    page.get_by_label("Seat", exact=True).fill("7F")
     page.get_by_role("button", name="Approve").click()
     expect(page.get_by_role("article", name="Agent")).to_contain_text("clear in Oslo.")
     tab(page, "Next request")

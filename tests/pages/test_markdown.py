@@ -86,10 +86,10 @@ URL.canParse = (url, base) => {
 """Fails where a link to this URL is drawn."""
 
 NO_TABLE: Final = """
-const { replaceAll } = String.prototype;
-String.prototype.replaceAll = function (...given) {
-    if (String(this) === "leaves_at") throw new Error("This table cannot be drawn.");
-    return replaceAll.apply(this, given);
+const { toLowerCase } = String.prototype;
+String.prototype.toLowerCase = function () {
+    if (String(this) === "leaves at") throw new Error("This table cannot be drawn.");
+    return toLowerCase.apply(this);
 };
 """
 NO_USAGE: Final = "Number.prototype.toLocaleString = () => { throw new Error('This number cannot be drawn.'); };"
