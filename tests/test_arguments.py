@@ -434,7 +434,7 @@ METHODS: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 """Methods of ``ChatService``, and arguments that they take."""
 
-WITHOUT_ARGUMENTS: Final = frozenset({"aclose", "accepts_runs", "drain", "start", "unready"})
+WITHOUT_ARGUMENTS: Final = frozenset({"aclose", "accepts_runs", "drain", "max_file_bytes", "start", "unready"})
 
 
 def test_each_method_of_the_service_is_tried() -> None:

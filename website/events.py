@@ -40,8 +40,9 @@ class Row:
 ROWS: Final = (
     Row(
         "text, streamed",
-        "A text part for each segment and each author (agent, branch, node): `text-start`, `text-delta`, `text-end`. "
-        "`providerMetadata.adk` names the author. The complete event at the end adds nothing",
+        "A text part for each continuous text of an author (agent, branch, node): `text-start`, `text-delta`, "
+        "`text-end`. `providerMetadata.adk` names the author. The complete event at the end repeats the streamed text, "
+        "so it adds no text",
         "text aggregate_longer aggregate_reordered redacted code_executor no_parts",
     ),
     Row("text, complete", "A text part with one `text-delta`", "text_none"),
@@ -91,7 +92,8 @@ ROWS: Final = (
     Row("tool confirmation, denied", "`tool-approval-request`, then `tool-output-denied`", "approval_denied"),
     Row(
         "[reason for an approval](approvals.md#say-why)",
-        "Keys of `tool-approval-request`, or `data-adk-approval` (`toolCallId`, `reason`, `descriptor`)",
+        "From `ai` 7.0.87 on, `requestReason` and `descriptor` of `tool-approval-request`. For older clients, "
+        "`data-adk-approval` (`toolCallId`, `reason`, `descriptor`)",
         "approval_with_reason",
     ),
     Row(
@@ -101,7 +103,8 @@ ROWS: Final = (
     ),
     Row(
         "confirmation requested inside a tool, denied",
-        "`data-adk-denial` (`toolCallId`, `output`), because clients reject an output of a denied call",
+        "If the tool returns an output after the denial: `data-adk-denial` (`toolCallId`, `output`). It is a data "
+        "part, because clients reject an output of a denied call",
         "approval_dynamic_denied",
     ),
     Row(
@@ -121,7 +124,8 @@ ROWS: Final = (
     ),
     Row("`transfer_to_agent`", "`data-adk-agent`. The call is hidden", "transfer"),
     Row(
-        "`set_model_response`, `exit_loop`, `finish_task`, and calls of flat task agents",
+        "`set_model_response`, `exit_loop`, `finish_task`, and calls of task agents with "
+        '[`nested_agents="flat"`](sub-agents.md#the-option)',
         "The call is hidden. See [`hidden_tools`](options.md#of-the-converter)",
         "output_schema_with_tools loop task_over_two_turns tools_all_hidden",
     ),
@@ -133,7 +137,7 @@ ROWS: Final = (
     Row(
         "[citations](citations.md)",
         "`source-url` for each source, `data-adk-citations`. For `ai` 7.0.138 and later, `text-end` has the key "
-        "`citations` instead",
+        "`citations` instead of `data-adk-citations`",
         "citations",
     ),
     Row("inline data, http(s) files", "`file`", "inline_image"),

@@ -201,10 +201,11 @@ class KnownCalls:
     ) -> Answered:
         """Find the call that a function response answers, and count the response. See ``find_answered`` for the rules.
 
-        The answer to an approval request is no response of the call. After the user's answer, the next response to the
-        call's id is for this call. Answers to older requests are ignored. ``speaker``: the author of the response;
-        ``None`` for the user, and for results that ADK stores in the user's name. ``reference``: the response's id and
-        name, and the number of the call, if the event has it. ``is_placeholder``: the event marks the response's id as
+        The answer to an approval request is no response of the call. Several calls may have one id. After the user's
+        answer, the next response with this id is for the call that the user has approved or denied. Answers to older
+        requests are ignored. ``speaker``: the author of the response; ``None`` for the user, and for results that ADK
+        stores in the user's name. ``reference``: the response's id and name, and, if the event has it, the position of
+        the call among the calls with this id in one event. ``is_placeholder``: the event marks the response's id as
         waiting. ``by_user``: the user has sent the response.
         """
         adk_id = reference.id

@@ -55,7 +55,7 @@ class Rule(StrEnum):
     MISSING_BLANK_LINE = (
         "missing-blank-line",
         Severity.ERROR,
-        "Without a blank line between them, lines of data become one event, which is not JSON.",
+        "Lines of data without a blank line between them become one event, which is not JSON.",
     )
     UNTERMINATED_EVENT = (
         "unterminated-event",
@@ -103,7 +103,7 @@ class Rule(StrEnum):
     DYNAMIC_MISMATCH = (
         "dynamic-mismatch",
         Severity.ERROR,
-        "If the chunks of a call differ in `dynamic`, the client makes two calls of it. The first gets the output.",
+        "If the chunks of a call differ in `dynamic`, the client shows two calls. The first one gets the output.",
     )
 
     # accepted by clients, but shown wrongly
@@ -130,7 +130,7 @@ class Rule(StrEnum):
     CALL_WITHOUT_END = (
         "call-without-end",
         Severity.ERROR,
-        "A call without an end is shown as running for ever, unless the last step waits for the page or its user.",
+        "A call without an end is shown as running for ever, unless a call of the last step waits for an answer.",
     )
     OPEN_ON_FAILURE = (
         "open-on-failure",
@@ -160,7 +160,7 @@ class Rule(StrEnum):
     STEP_WHILE_PENDING = (
         "step-while-pending",
         Severity.ERROR,
-        "The client sends only answers to calls of the last step. It never sends an approval of an earlier step.",
+        "The client answers only calls of the last step. So it never sends an approval of an earlier step.",
     )
     AUTO_SEND_LOOP = (
         "auto-send-loop",

@@ -37,7 +37,7 @@ def respond(request: LlmRequest, scenes: Sequence[tuple[str, Scene]]) -> list[St
 
 
 def scripted_foodie() -> ScriptedLlm:
-    """Return the restaurant agent's model for the demo without a key."""
+    """Return the restaurant agent's scripted model, for the demo that needs no API key."""
     return ScriptedLlm(model="scripted", respond=where_to_eat, delay=PACE)
 
 

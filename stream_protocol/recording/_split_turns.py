@@ -1,4 +1,7 @@
-"""Splits recorded events into turns. A turn begins with each user message and with each user's answer to calls."""
+"""Splits recorded events into turns.
+
+A turn begins with each user message, and each time when the user answers calls.
+"""
 
 from __future__ import annotations
 

@@ -126,8 +126,9 @@ def _message_id(turn: TurnSummary | None) -> str | None:
 
 
 def _message_before(request: ChatRequest, entry: LibraryEntry) -> str | None:
-    """Return the id of the last assistant message in the request that the recording has, too; ``None`` if there is
-    none.
+    """The recording also contains some assistant messages of the request.
+
+    Return the id of the last of these messages; ``None`` if the recording contains none.
     """
     recorded = {turn.message_id for turn in entry.turns}
     ids = (message["id"] for message in reversed(request.messages) if message["role"] == "assistant")

@@ -67,8 +67,8 @@ class ServerLimits:
     head_seconds: float = 20.0
     """Time in which a client must send all headers of a request.
 
-    It starts at the connection, or after the last response. A slower client gets 408. uvicorn closes a connection that
-    is kept open and idle after 5 s.
+    It starts at the connection, or after the last response. A slower client gets 408. If a connection stays open after
+    a response and is idle, uvicorn closes it after 5 s.
     """
     body_seconds: float = 20.0
     """After this time, a client that sends a body more slowly than ``body_bytes_per_second`` gets 408.

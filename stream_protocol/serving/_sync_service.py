@@ -85,8 +85,9 @@ class SyncChatService:
     ) -> Generator[bytes, None, None]:
         """Returns the SSE events of the response: see ``ChatService.respond``. ``parse_sse`` parses them into chunks.
 
-        The call counts as a request of the user. Closing the iterator counts as a disconnect: every WSGI server closes
-        it when the client disconnects. Raises ``ChatRequestError`` at once for a refused request.
+        The call counts toward the user's ``max_requests_per_minute``: see ``ChatService.count_request``. Closing the
+        iterator counts as a disconnect: every WSGI server closes it when the client disconnects. Raises
+        ``ChatRequestError`` at once for a refused request.
         """
         check_text("user_id", user_id)
         check_request(request, overrides)

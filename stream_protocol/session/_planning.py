@@ -134,11 +134,11 @@ def _plan_continuation(
 def _agent_waits_for(call: StoredCall, answered: Iterable[StoredCall], resumed: Mapping[str, str]) -> bool:
     """Return True if the agent continues only after this call is answered too. ``answered``: calls with a new answer.
 
-    An agent waits for all calls of one model response, except for credentials, which can come in other ways. Two calls
-    with equal ids are answered together, because ADK cannot distinguish them. If ADK resumes several agents through a
-    common agent, all calls of these agents are answered together. The reason is that the common agent continues as if
-    all these calls were answered.
-    ``resumed``: the agent that ADK resumes, by ``tool_call_id``.
+    An agent waits for all calls of one model response, except for calls that request credentials. Credentials can also
+    come in other ways. Two calls with equal ids are answered together, because ADK cannot distinguish them. If ADK
+    resumes several agents by resuming one other agent, such as their common parent, all calls of these agents are
+    answered together. The reason is that the common agent continues as if all these calls were answered.
+    ``resumed``: for each ``tool_call_id``, the agent that ADK resumes.
     """
     if not call.is_pending or call.kind is CallKind.CREDENTIAL:
         return False

@@ -58,7 +58,9 @@ class NewUserTurn:
 
 @dataclass(frozen=True, kw_only=True)
 class AnsweredCalls:
-    """Plan for a request with the user's answers to pending calls: the agent continues the same assistant message."""
+    """Plan for a request with the user's answers to pending calls: the agent continues the assistant message of these
+    calls.
+    """
 
     answers: tuple[CallAnswer, ...]
     message_id: str

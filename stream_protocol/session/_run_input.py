@@ -60,8 +60,10 @@ def run_inputs(request_plan: NewUserTurn | AnsweredCalls, idempotency_key: str |
 
 
 def denial_events(answers: Iterable[CallAnswer], reasons: Mapping[str, str], idempotency_key: str) -> list[Event]:
-    """Return the events that store the denials among the user's answers to a stopped run. A denial can be stored
-    although the agent does not run.
+    """Return the events that store the denials among these answers of the user.
+
+    The answers came for a run that was stopped, so the agent did not read them. A denial can be stored although the
+    agent does not run.
 
     ``reasons``: approval id -> the user's reason for the denial. ``idempotency_key``: as for ``run_config_for_turn``.
     """

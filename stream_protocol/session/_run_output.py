@@ -24,7 +24,7 @@ class RunOutput:
             self.follow(response)
 
     def follow(self, response: Conversion[Any]) -> None:
-        """Use this response, which has sent nothing yet."""
+        """Take ``response``, which has sent nothing yet, as the response that is compared with the session."""
         response.keep_unconfirmed()
         self._response = response
 

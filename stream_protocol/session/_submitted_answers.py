@@ -162,8 +162,9 @@ def answers_before_message(message: UIMessage, turn: Turn | None) -> Iterator[tu
     """Yield the answers that still count although the user then sent a new message.
 
     These are denials, client tool outputs and inputs, because they only inform the agent. Approvals and credentials are
-    left out: they would run the call, but the user has moved on. Also left out are answers to calls that are not
-    pending, and calls of an agent behind A2A, which cannot take an answer together with a message.
+    left out: they would run the call, but the user has moved on. Two other kinds are also left out: answers to calls
+    that are not pending, and answers to calls of an agent behind A2A. Such an agent cannot take an answer together with
+    a message.
     """
     calls, budget = calls_by_client_id(turn), Budget()
     for answer in submitted_answers(message, turn):

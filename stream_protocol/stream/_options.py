@@ -59,13 +59,14 @@ class ConverterOptions(TypedDict, total=False):
     hidden_tools: ToolSelection
     """Tools whose calls are not sent.
 
-    By default, only ADK's control tools are hidden. They are always hidden. If a hidden tool requests an approval, the
-    request and its call are sent.
+    ADK's control tools (``transfer_to_agent``, ``set_model_response``, ``exit_loop``, ``finish_task``) are always
+    hidden. By default, no other tool is hidden. If a hidden tool requests an approval, the request and its call are
+    sent.
 
-    Calls that delegate to a task-mode agent with ``nested_agents="flat"`` are hidden by ``ChatService``, in histories
-    and in recordings. If you use the converter alone, name the tools of these calls here.
-    ``stream_protocol.serving.task_agent_tools(agent)`` returns their names. If you do not name a tool, its calls are
-    sent with the preliminary output ``{"agent": NAME}``.
+    With ``nested_agents="flat"``, calls that delegate to a task-mode agent are hidden: ``ChatService`` hides them in
+    streams, and they are also hidden in histories and in recordings. If you use the converter alone, name the tools of
+    these calls here. ``stream_protocol.serving.task_agent_tools(agent)`` returns their names. If you do not name a
+    tool, its calls are sent with the preliminary output ``{"agent": NAME}``.
     """
     nested_agents: NestedAgents | Mapping[str, NestedAgents]
     """Display of an agent that is called as a tool: in its call (``"nested"``, the default), as parts of the message
@@ -95,8 +96,9 @@ class ConverterOptions(TypedDict, total=False):
     """Function that takes the name and the version of an artifact, and returns its URL for browsers.
 
     The chat routes set this option. If it is set, a file that is saved as an artifact is sent as the URL instead of
-    Base64, and ``data-adk-artifact`` has a ``url``. A streamed file, and everything after it, is then sent only after
-    the complete event has arrived.
+    Base64, and ``data-adk-artifact`` has a ``url``. With this option, a streamed file and everything after it are sent
+    only after the complete event has arrived, because only this event shows whether the file was saved, and as which
+    artifact.
     """
     transform: Transform | None
     """Function that gets each chunk before it is sent.

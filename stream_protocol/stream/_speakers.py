@@ -208,7 +208,10 @@ class Authors(Generic[T]):
             self._unconfirmed.complete_ids.append(event_id)
 
     def end_stream(self, author: AuthorStream) -> None:
-        """End the author's stream without a complete event. It stays unconfirmed."""
+        """End the author's stream, for which no complete event came.
+
+        The stream stays unconfirmed: see ``unconfirmed``.
+        """
         if self._unconfirmed is not None and (stream := author.streamed.take_kept()) is not None:
             self._unconfirmed.ended.append(stream)
 

@@ -200,7 +200,7 @@ def check_instance(
 ) -> None:
     """Raise ``InvalidArgumentError`` unless the value is an instance of ``kind``.
 
-    ``expected``: the error's description of these types.
+    ``expected``: the description of ``kind`` in the error's text.
     """
     if not isinstance(value, kind) and not (or_none and value is None):
         raise argument_error(name, _or_none(expected, or_none=or_none), value, hint)

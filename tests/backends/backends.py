@@ -45,7 +45,7 @@ BACKENDS: Final = (
         guide="[UI event streams](https://pydantic.dev/docs/ai/integrations/ui/overview/), Vercel AI",
         notes=(
             "`extra keys`: the request models forbid unknown keys. Stock clients of today send none.",
-            "`repeated POST` and `several turns` hold without message ids: the client makes one for each response.",
+            "`repeated POST` and `several turns` hold, because the client makes the message ids that the server omits.",
         ),
     ),
     Backend(

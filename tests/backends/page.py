@@ -27,7 +27,7 @@ FAIRNESS: Final = """\
 
 - **We wrote the checks.** Their sources are the AI SDK's client and documentation, and RFC 9110. Two checks of
   `durable` have another source: [promises of this profile](check-backend.md#profiles).
-- **"Not offered" is not a fault.** The other packages are libraries. They stream an answer, and your app adds routes
+- **"Not offered" is not a fault.** The other packages are libraries. They stream a reply, and your app adds routes
   for resume and stop. The server of the last column has these routes, as in the AI SDK's guide.
 - **A short test server may cause a broken check.** An app can catch more errors than these servers.
 - **The results are a snapshot** of the versions below. Please report an unfair setup.

@@ -95,9 +95,9 @@ class ServiceLimits:
     max_response_bytes: int | None = MAX_RESPONSE_BYTES
     """Memory for stored content that is being sent: histories, artifacts, and stored responses that are sent again.
 
-    A response that does not fit is refused with 503. If the responses of one user take more than half, the response is
-    refused with 429. A response of up to 64 KiB is never refused. If a response is larger than this limit, it waits
-    until no other response is open.
+    A response that does not fit is refused with 503. If a response would give its user more than half of this memory,
+    it is refused with 429. A response of up to 64 KiB is never refused. If a response is larger than this limit, it
+    waits until no other response is open.
     """
     max_chunks: int | None = MAX_CHUNKS
     """Chunks of one response.

@@ -44,7 +44,7 @@ async def run_off_loop(
     """Returns the result of ``work``. Large work runs in a thread, one call at a time.
 
     ``size``: the bytes of a request or a response. ``events``: the events of a session. ``items``: the chats of a list.
-    No other task may change these objects, and ``work`` must not use objects of the event loop.
+    No other task may change what ``work`` reads, and ``work`` must not use objects of the event loop.
     """
     if not (
         max(len(events), len(items)) > LONG_SESSION

@@ -9,7 +9,7 @@ from stream_protocol.wire import check_seconds
 class ServiceTimes:
     """Timeouts and intervals of a service, in seconds. The defaults suit every app; tests use shorter times.
 
-    Raises ``StreamProtocolError`` for a value that is not a number from 0.
+    Raises ``StreamProtocolError`` for a value that is not a number, or is negative.
     """
 
     stop: float = 5.0

@@ -158,7 +158,10 @@ class LocalRuns:
         await self._until_done(record, partial(self._engine.cancel, record, has_ended=has_ended))
 
     async def let_others_in(self, local: LocalRun) -> None:
-        """Marks a suspect as no longer alone, so that a later crash is not attributed to it alone."""
+        """Marks a suspect (a run that may crash its worker) as no longer the worker's only run.
+
+        So a later crash is not attributed to this run alone.
+        """
         while not self._draining and not local.is_ended:
             with suppress(Exception):  # without the engine, no other run can begin
                 await self._engine.mark(local.record, local.log_id, "running")

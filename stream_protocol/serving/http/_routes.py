@@ -55,8 +55,8 @@ class RouteOptions(TypedDict, total=False):
     max_bytes_in_flight: int
     """Memory for the bodies of all requests that the server is reading, parsing or preparing.
 
-    A body that does not fit is refused with 503. If the bodies of one user take more than half, the body is refused
-    with 429. A body of up to 64 KiB is never refused.
+    A body that does not fit is refused with 503. If a body would give its user more than half of this memory, it is
+    refused with 429. A body of up to 64 KiB is never refused.
     """
     keep_alive: float | None
     """After this number of silent seconds, the server sends a comment in a stream, because proxies cut silent

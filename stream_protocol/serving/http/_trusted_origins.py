@@ -54,7 +54,9 @@ def page_site(headers: Headers) -> PageSite:
 
 
 def permission_of(origin: str, allowed: Collection[str]) -> Permission | None:
-    """Return the permission of a page, if its origin is one of ``allowed``, or ``allowed`` contains ``*``."""
+    """Return the requests that pages of ``origin`` may send: with cookies if ``allowed`` contains the origin, or else
+    without cookies if ``allowed`` contains ``*``. Return ``None`` if ``allowed`` contains neither.
+    """
     if origin in allowed:
         return "with cookies"
     return "without cookies" if ANY_ORIGIN in allowed else None

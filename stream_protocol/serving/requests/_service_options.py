@@ -105,7 +105,7 @@ class ServiceOptions(ConverterOptions, total=False):
 
     ``"append"`` (default): the server appends the message. ``"rewind"``: the server first removes the later messages
     that the client did not send. assistant-ui needs this value, because it sends fewer messages after an edit. A
-    request with a single ``message`` removes nothing.
+    request whose body has one ``message`` in place of the list ``messages`` removes nothing.
     """
     files: FilePolicy | None
     """Limits of attached files, and the form in which the agent's files are sent: see ``FilePolicy``. By default, all
@@ -122,8 +122,8 @@ class ServiceOptions(ConverterOptions, total=False):
     on_audit: OnAudit | None
     """Function that gets a record of each approval, denial, user's answer to a call, sign-in, stop and deletion.
 
-    It also gets a record if the server refuses one of them: see ``AuditRecord``. The logger ``stream_protocol.audit``
-    gets the same records.
+    It also gets a record if the server refuses such an action: see ``AuditRecord``. The logger
+    ``stream_protocol.audit`` gets the same records.
     """
     recorder: Recorder | Sequence[Recorder] | None
     """Recorder of the chats, or a list of recorders: see ``ChatRecorder`` of ``stream_protocol.recording``. A failing

@@ -14,6 +14,7 @@ from weakref import ref
 from stream_protocol.serving.run_logs._event_list import PIECE_BYTES, EventList, first_piece, weight
 from stream_protocol.serving.run_logs._readers import Cursor, Readers, RunReader
 from stream_protocol.serving.run_logs._run_log import LogBounds, check_bounds
+from stream_protocol.wire import check_callable
 
 START: Final = b'data: {"type":"start"'
 """The first bytes of the first event of a response."""
@@ -31,6 +32,7 @@ class EventBuffer:
 
     def __init__(self, bounds: LogBounds | None = None, *, on_readers: Callable[[int], object] | None = None) -> None:
         check_bounds(bounds)
+        check_callable("on_readers", on_readers, ("count",), plain=True, or_none=True)
         self._bounds = bounds or LogBounds()
         self._past = b""
         self._events = EventList(self._bounds)

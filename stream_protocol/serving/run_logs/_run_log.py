@@ -45,8 +45,8 @@ class LogBounds:
     """Limit of the unread data of a reader.
 
     A reader with more unread data is disconnected. A reader that starts late gets a larger limit if the log is large:
-    twice the size of the log at this time. An event counts as at most 64 KiB. The events of the last ``append`` do
-    not count.
+    twice the size of the log at this time. An event counts as at most 64 KiB. The events that the run has added last,
+    in one step, do not count.
     """
     max_readers: int = 32
     """Readers of a run in one worker.

@@ -71,7 +71,7 @@ def approvals_are_complete(parts: Sequence[UIPart]) -> bool:
 def any_approval_is_answered(parts: Sequence[UIPart]) -> bool:
     """Return True if a part has an approval response.
 
-    This is the predicate of Vercel's chatbot template, and of apps that also send denials.
+    Vercel's chatbot template has this predicate, and so have apps that send denials as well as approvals.
     """
     return any(is_tool_part(part) and part["state"] == "approval-responded" for part in parts)
 

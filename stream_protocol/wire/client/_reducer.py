@@ -162,7 +162,7 @@ class MessageReducer:
         return self.apply_checked(chunk)
 
     def apply_checked(self, chunk: AnyChunk) -> PageUpdate:
-        """Apply the next chunk without a check. The chunk must pass ``check_chunk``."""
+        """Apply the next chunk, which has already passed ``check_chunk``. This method does not check it again."""
         kind = chunk["type"]
         if kind in TOOL_HANDLERS:
             TOOL_HANDLERS[kind](self._tools, chunk)
@@ -325,11 +325,12 @@ def _citation(citation: Mapping[str, Any]) -> dict[str, Any]:
 def merge_metadata(base: Any, overrides: Any) -> Any:
     """Return ``base`` with the keys of ``overrides`` set, as the client does for ``messageMetadata``.
 
-    Objects merge, and other values replace. Neither argument is changed. Mirrors ``util/merge-objects.ts``.
+    Objects are merged. Any other value replaces the earlier value. Neither argument is changed. Mirrors
+    ``util/merge-objects.ts``.
 
     If one argument is ``None``, the result is the other argument. Metadata that is not an object merges as in
-    JavaScript, by the indices of its items. Raises ``ClientStreamError`` with the client's ``TypeError`` if ``base``
-    has no indices.
+    JavaScript, by the indices of its items. Raises ``ClientStreamError`` with the client's ``TypeError`` if ``base`` is
+    neither an object nor a list.
     """
     if base is None or overrides is None:
         return base if overrides is None else overrides
