@@ -9,7 +9,6 @@ import json
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -68,7 +67,7 @@ class RunningCalls:
         free = [number for number, call in enumerate(calls) if number not in taken and call.name == tool]
         equal = [number for number in free if (calls[number].args or {}) == args]
         number = next(iter(equal or free), 0)
-        made = calls[number].args or {} if calls else deepcopy(args)
+        made = calls[number].args or {} if calls else {**args}
         reference = CallReference(call_id, tool, agent, branch, number)
         running = RunningCall(context.invocation_id, event_id, reference, made)
         setattr(context, _ATTRIBUTE, running)

@@ -68,7 +68,6 @@ from stream_protocol.session._run_input import (
     responses_missing_for_model,
     run_config_for_turn,
     run_inputs,
-    unread_message_event,
 )
 from stream_protocol.session._run_output import RunOutput, for_client_only, unshown_events
 from stream_protocol.session._storable_events import make_storable, storable_json, storable_state

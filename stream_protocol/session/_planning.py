@@ -75,11 +75,13 @@ def plan(
         case "user":
             turn = transcript.find_user_message(target["id"])
             accepted = transcript.accepted.get(target["id"]) if turn is None else None
-            if accepted is not None and accepted.message["parts"] != target["parts"]:
+            steered_turn = transcript.find_steering(target["id"]) if turn is None else None
+            is_in_reply = chat_was_busy or steered_turn is not None
+            if accepted is not None and is_in_reply and accepted.message.get("parts") != target["parts"]:
                 raise ChatRequestError(
                     "This message is part of a reply. Send the new text as a new message.", status=409
                 )
-            if turn is None and (steered_turn := transcript.find_steering(target["id"])) is not None:
+            if steered_turn is not None:
                 return response_with_steering(steered_turn, is_superseded=steered_turn is not transcript.turns[-1])
             if turn is not None:
                 repeated = response_to_equal_message(known_key or idempotency_key(request), turn)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from google.adk.agents.run_config import RunConfig
 from google.adk.events import Event
@@ -10,19 +10,10 @@ from google.genai import types
 
 from stream_protocol.adk import CallKind, is_relayed
 from stream_protocol.session._files import InlineFile, TextOrFile
-from stream_protocol.session._idempotency_key import idempotency_key as key_of
 from stream_protocol.session._request_plans import AnsweredCalls, CallAnswer, NewUserTurn
 from stream_protocol.session._run_output import event_like
-from stream_protocol.session._user_message import adk_part, steering_content, texts_and_files
-from stream_protocol.session.transcript import (
-    HIDDEN_FROM_MODEL,
-    AcceptedMessage,
-    EventMetadata,
-    SentFile,
-    Transcript,
-    update_metadata,
-)
-from stream_protocol.wire import ChatRequest, UIMessage
+from stream_protocol.session._user_message import adk_part
+from stream_protocol.session.transcript import HIDDEN_FROM_MODEL, EventMetadata, SentFile, Transcript, update_metadata
 
 UNANSWERED: Final = "The user went on without an answer."
 """Error text for a call that a new user message superseded. The model reads it, and history shows it."""
@@ -190,25 +181,6 @@ def run_config_for_turn(
         case AnsweredCalls():
             metadata = EventMetadata(idempotency_key=idempotency_key, reasons=request_plan.reasons)
     return base.model_copy(update={"custom_metadata": metadata.to_custom(base.custom_metadata)})
-
-
-def unread_message_event(message: AcceptedMessage, chat_id: str, invocation_id: str) -> Event:
-    """Return the user event of a steering message that no run has read. It begins a turn without a reply."""
-    sent = cast("UIMessage", message.message)
-    request = ChatRequest(id=chat_id, messages=(sent,), has_history=False)
-    parts = texts_and_files(sent)
-    has_files = any(isinstance(part, InlineFile) for part in parts)
-    metadata = EventMetadata(
-        message_id=message.id,
-        idempotency_key=key_of(request),
-        files=tuple(map(_sent_file, parts)) if has_files else (),
-    )
-    return Event(
-        author="user",
-        invocation_id=invocation_id,
-        content=steering_content(sent),
-        custom_metadata=metadata.to_custom(),
-    )
 
 
 def _sent_file(text_or_file: TextOrFile) -> SentFile | None:

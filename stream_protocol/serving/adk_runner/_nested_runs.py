@@ -151,17 +151,17 @@ class _UnfinishedTexts:
     def add(self, fragment: Event) -> None:
         parts = (fragment.content and fragment.content.parts) or []
         texts = [part for part in parts if part.text and part.function_call is None]
-        self._size += sum(len(part.text or "") for part in texts)
-        if texts and self._size <= MAX_UNFINISHED:
+        size = _text_size(fragment)
+        if texts and self._size + size <= MAX_UNFINISHED:
+            self._size += size
             self._fragments.setdefault((fragment.author, fragment.branch), []).append(fragment.model_copy())
 
     def end(self, complete: Event) -> None:
         """Removes the texts of this event's author, unless the event only reports a failure or a stop."""
         if complete.content is None:
             return
-        self._fragments.pop((complete.author, complete.branch), None)
-        if not self._fragments:
-            self._size = 0
+        for ended in self._fragments.pop((complete.author, complete.branch), ()):
+            self._size -= _text_size(ended)
 
     def events(self) -> Iterator[Any]:
         """Yields one fragment as JSON for each text and thought."""
@@ -171,6 +171,11 @@ class _UnfinishedTexts:
                 part = types.Part(text="".join(part.text or "" for part in same), thought=is_thought or None)
                 content = types.Content(role="model", parts=[part])
                 yield _to_json(fragments[-1].model_copy(update={"content": content}))
+
+
+def _text_size(fragment: Event) -> int:
+    parts = (fragment.content and fragment.content.parts) or []
+    return sum(len(part.text or "") for part in parts if part.function_call is None)
 
 
 def current_nested_call() -> NestedCall | None:

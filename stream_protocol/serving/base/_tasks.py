@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from contextlib import suppress
 from contextvars import Context
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
@@ -113,9 +114,9 @@ class InProgress:
 
     async def wait(self, seconds: float) -> None:
         """Waits up to ``seconds`` until no call is open."""
-        waiting = asyncio.create_task(self._idle.wait())
-        await asyncio.wait({waiting}, timeout=seconds)
-        waiting.cancel()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._idle.wait()
 
 
 class CachedProbe(Generic[T]):

@@ -49,6 +49,8 @@ class ResumedSessions(DelegatingSessions):
         """The partial texts before the current position that were not taken yet."""
         self.earlier = (*self._earlier,)
         """All stored events of earlier executions."""
+        self._has_diverged = False
+        """True after this execution has stored an event of the agent that no earlier execution has stored."""
         self._idempotency_key = record.idempotency_key
 
     @property
@@ -82,7 +84,9 @@ class ResumedSessions(DelegatingSessions):
 
     def is_repeating(self) -> bool:
         """Return True if this execution has not repeated all stored events of the agent from earlier executions."""
-        return any(event.author != USER and not is_partial_text(event) for event in self._earlier)
+        return not self._has_diverged and any(
+            event.author != USER and not is_partial_text(event) for event in self._earlier
+        )
 
     @property
     def found(self) -> Session:
@@ -115,6 +119,7 @@ class ResumedSessions(DelegatingSessions):
             await BaseSessionService.append_event(self, session, written)
         self._pass_partial_texts(len(self._earlier) if same is None else self._earlier.index(same))
         if same is None:
+            self._has_diverged = self._has_diverged or event.author != USER
             await self._sessions.append_event(self._stored, event)
         else:
             self._earlier.remove(same)

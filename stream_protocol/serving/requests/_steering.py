@@ -63,6 +63,7 @@ async def steer(
     delivered: SteeringOutcome = {"type": "delivered", "id": message["id"]}
     planned = await _plan(service, request, user_id, overrides)
     if isinstance(planned.request_plan, NothingToRun) or _waits(planned, message["id"]):
+        await store_state(service, key, request)  # an earlier attempt may have failed here
         return delivered
     if not can_steer(planned.request_plan):
         raise ChatRequestError("This message is stored already. Send it as an edit.", status=409)
@@ -70,10 +71,10 @@ async def steer(
     if run is None and planned.session is not None and await service.executor.wait_until_recovered(key):
         run = await service.runs.open_run(key)
     if run is not None:
+        await store_state(service, key, request)  # first, so that the model call that reads the message has the state
         reply = await service.store.with_timeout(service.runs.steer(key, run, message, page_context(service, request)))
         refuse_if_full(reply)
         if reply == "delivered":
-            await store_state(service, key, request)
             return delivered
         planned = await _plan(service, request, user_id, overrides)  # the run may have read an equal message
         if isinstance(planned.request_plan, NothingToRun) or _waits(planned, message["id"]):

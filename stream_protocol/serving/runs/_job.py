@@ -11,7 +11,6 @@ from contextlib import aclosing, suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import dropwhile, takewhile
 from typing import TYPE_CHECKING, Any, Final
 
 from google.adk.agents.invocation_context import new_invocation_context_id
@@ -41,7 +40,6 @@ from stream_protocol.session import (
     run_inputs,
     tool_failure_events,
     transcript_to_messages,
-    unread_message_event,
 )
 from stream_protocol.session.transcript import AcceptedMessage, EventMetadata
 from stream_protocol.stream import ConverterOptions, Settings, sse_conversion
@@ -156,16 +154,15 @@ class Job:
         are stored. The calls that were not denied stay open. ``run``: the run that executes this job. Its idempotency
         key is stored in the user's events.
         """
+        beginning = self.request_plan.client_message_id if isinstance(self.request_plan, NewUserTurn) else None
         run.steering.begin(
-            self._waiting_messages(),
+            self._earlier_messages(beginning),
             context=self.context,
             delivered=(taken_in for turn in self.transcript.turns for taken_in in turn.steering_ids),
         )
         # A copy: `messages_before_response` and `Completion` need the session as it was before the run.
         session = self.session.model_copy(update={"events": list(self.session.events)})
         for event in responses_missing_for_model(self.transcript) if isinstance(self.request_plan, NewUserTurn) else ():
-            await self.runner.session_service.append_event(session, event)
-        for event in self._unread_events:
             await self.runner.session_service.append_event(session, event)
         inputs = run_inputs(self.request_plan, run.idempotency_key)
         for number, run_input in enumerate(inputs):
@@ -185,34 +182,18 @@ class Job:
             self.on_stored([answer for answer in left if answer.is_denial])
             return
 
-    @cached_property
-    def _unread_events(self) -> tuple[Event, ...]:
-        """The steering messages of earlier runs that no run has read, as user events before this turn's message.
+    def _earlier_messages(self, beginning: str | None) -> Iterator[AcceptedMessage]:
+        """Yield the steering messages that wait since earlier runs, except the message that begins this run.
 
-        The client was shown these messages without a reply, in this order. Empty for answers to calls.
+        Their contexts are older than the context of this run, except for messages that came after a steering message
+        that begins this run. ``beginning``: the client's id of the message that begins this run.
         """
-        if not isinstance(self.request_plan, NewUserTurn):
-            return ()
-        unread = takewhile(lambda message: message.id != self._beginning, self.transcript.waiting)
-        return tuple(unread_message_event(each, self.request.id, new_invocation_context_id()) for each in unread)
-
-    def _waiting_messages(self) -> Iterator[AcceptedMessage]:
-        """Yield the steering messages of earlier runs that this run reads.
-
-        If a steering message begins this turn, these are the messages after it. A run with answers to calls reads all
-        messages. Its own context is newer than theirs.
-        """
-        if not isinstance(self.request_plan, NewUserTurn):
-            yield from (replace(each, model_calls=0, context=None) for each in self.transcript.waiting)
-            return
-        later = dropwhile(lambda message: message.id != self._beginning, self.transcript.waiting)
-        _ = next(later, None)  # the message that begins this turn
-        yield from (replace(each, model_calls=0) for each in later)
-
-    @property
-    def _beginning(self) -> str | None:
-        """The client's id of the message that begins the turn; ``None`` for answers to calls."""
-        return self.request_plan.client_message_id if isinstance(self.request_plan, NewUserTurn) else None
+        is_newer = False
+        for message in self.transcript.waiting:
+            if message.id == beginning:
+                is_newer = True
+            else:
+                yield replace(message, model_calls=0, context=message.context if is_newer else None)
 
     async def _run(self, run_input: RunInput, session: Session, run: Run) -> AsyncGenerator[Event]:
         content = run_input.content
@@ -364,7 +345,7 @@ class Job:
     def _messages_after(self, stored: Sequence[Event], call_ids: CallIds = NO_IDS) -> list[UIMessage]:
         """Return the messages of these stored events and of the request. ``call_ids``: the ids of earlier messages."""
         metadata = run_config_for_turn(self.request_plan, self.run_config).custom_metadata
-        own: list[Event] = [*self._unread_events]
+        own: list[Event] = []
         for run_input in run_inputs(self.request_plan):
             own += [*run_input.before, Event(author="user", content=run_input.content, custom_metadata=metadata)]
         transcript = Transcript([*stored, *own], call_ids=call_ids)
