@@ -20,6 +20,7 @@ from stream_protocol.testing import Call, ScriptedLlm
 from tests.serving.chat_client import Page
 from tests.serving.support import chunks
 from tests.serving.test_same_ids import WHOLE, TwoWorkers
+from tests.tools import OLD_ADK
 
 pytestmark = pytest.mark.filterwarnings("ignore:The `plugins` argument is deprecated:DeprecationWarning")
 
@@ -240,6 +241,7 @@ async def test_progress_inside_an_agent_is_on_the_card_of_its_own_call(nested: A
 # Results, failures and approvals
 
 
+@pytest.mark.skipif(OLD_ADK, reason="ADK 2.11 cancels the second call if the first raises")
 async def test_the_result_of_the_second_call_is_not_on_the_first_that_raised(tmp_path: Path) -> None:
     returned = asyncio.Event()
 

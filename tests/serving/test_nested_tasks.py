@@ -152,6 +152,7 @@ async def test_an_approval_inside_a_task_is_answered_in_its_card(approved: bool)
     assert await page.stored() == page.messages
 
 
+@pytest.mark.skipif(OLD_ADK, reason="In ADK 2.11 an agent that is a tool gives no result once it has asked")
 async def test_a_task_inside_a_task_is_in_its_card() -> None:
     deep = agent("deep", ["Deep. ", LOOK], Call("finish_task", {"result": "Found."}), tools=[look], mode="task")
     page = Page(create_app(booker(Call("deep", {"request": "go"}), ["I book. ", FINISH], sub_agents=[deep])))
@@ -163,6 +164,7 @@ async def test_a_task_inside_a_task_is_in_its_card() -> None:
     assert await page.stored() == page.messages
 
 
+@pytest.mark.skipif(OLD_ADK, reason="In ADK 2.11 an agent that is a tool gives no result once it has asked")
 async def test_a_question_from_a_task_inside_a_task_is_text_of_the_message() -> None:
     deep = agent("deep", "How deep?", Call("finish_task", {"result": "Found."}), mode="task")
     page = Page(create_app(booker(Call("deep", {"request": "go"}), ["I book. ", FINISH], sub_agents=[deep])))
@@ -226,6 +228,8 @@ async def test_a_stopped_agents_card_has_what_was_seen(kind: str, store: str, tm
     async with client(app) as http:
         message = (await http.get("/api/chat/c1")).json()["messages"][-1]
     assert card(message, "inner") == seen
+    if OLD_ADK and kind == "single_turn":
+        return  # ADK 2.11 gives the next message to the agent that was stopped
     await stream(app, chat(said("hi"), said("and now?", "u2")))
     assert isinstance(root.model, ScriptedLlm)
     prompt = root.model.requests[-1].model_dump_json(include={"contents"})
