@@ -406,6 +406,29 @@ class TestNextjs(NextApp):
         words = [*INTERRUPTED, ("user", "hello"), ("assistant", "You said: hello")]
         assert chat.expect_agreement() == words
 
+    def test_messages_in_mid_answer_are_queued_without_another_script(self, chat: ChatPage) -> None:
+        chat.say("story")
+        expect(chat.answer).to_contain_text(STORY[0])
+        chat.tab.route("**/_next/static/**", lambda route: route.abort())
+        chat.say("hello")
+        expect(chat.tab.get_by_role("list", name="Queued messages")).to_contain_text("hello")
+        expect(chat.answer).to_contain_text(STORY[0])
+
+    def test_a_new_chat_is_opened_each_time_by_the_button_and_by_the_keys(self, chat: ChatPage) -> None:
+        for keys in (None, None, "Control+Shift+O", "Control+Shift+O"):
+            chat.say("hello")
+            expect(chat.answer).to_contain_text("You said: hello")
+            chat.expect_agreement()
+            chat.press("New chat") if keys is None else chat.tab.keyboard.press(keys)
+            expect(chat.tab.get_by_role("region", name="Welcome")).to_contain_text("What can I do for you?")
+            expect(chat.tab.get_by_role("article")).to_have_count(0)
+
+    def test_the_list_of_chats_is_hidden_and_shown_by_its_keys(self, chat: ChatPage) -> None:
+        chats = chat.tab.get_by_role("navigation", name="Chats")
+        for shown in (0, 1):
+            chat.tab.keyboard.press("Control+b")
+            expect(chats).to_have_count(shown)
+
     def test_a_page_loads_nothing_from_elsewhere_whatever_is_put_into_it(
         self, chat: ChatPage, foreign_site: ForeignSite, browser: Browser
     ) -> None:

@@ -1,11 +1,13 @@
 "use client";
 
+import { generateId } from "ai";
 import Link from "next/link";
 import { useParams, useRouter } from "next/navigation";
 import { type ReactNode, useMemo, useState } from "react";
 import { type Host, HostContext } from "@/components/chat/host";
 import { Header } from "@/components/layout/Header";
 import { useSetting } from "@/components/layout/setting";
+import { useShortcuts } from "@/components/layout/shortcuts";
 import { useTheme } from "@/components/layout/theme";
 import { useNarrow } from "@/components/layout/use-narrow";
 import { useChatTitle } from "@/components/sidebar/chat-titles";
@@ -28,13 +30,17 @@ export function Shell({ agent, children }: { agent: string | undefined; children
     () => ({
       api: "/api",
       chatHref: (id) => `/chat/${encodeURIComponent(id)}`,
-      openNewChat: () => router.push("/"),
+      openNewChat: () => router.push(`/chat/${generateId()}?new`), // the router would keep where "/" once led
       Link: (props) => <Link prefetch={false} {...props} />, // each page of a chat asks the agent's server
       clientTools,
       dataParts,
     }),
     [router],
   );
+  useShortcuts([
+    { keys: "Mod+Shift+O", run: host.openNewChat },
+    { keys: "Mod+B", run: () => showSidebar(!sidebar) },
+  ]);
   return (
     <HostContext value={host}>
       <TooltipProvider delayDuration={400}>

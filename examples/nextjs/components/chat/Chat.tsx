@@ -1,6 +1,7 @@
 import "../without-eval";
-import { lazy, type ReactNode, Suspense, useRef } from "react";
+import { type ReactNode, useRef } from "react";
 import { Composer, type ComposerHandle } from "../composer/Composer";
+import { Queued } from "../composer/Queued";
 import { useAttachments } from "../composer/use-attachments";
 import { Message } from "../messages/Message";
 import { Drafts } from "../tools/drafts";
@@ -15,8 +16,6 @@ import { useQueue, type WhileBusy } from "./use-queue";
 import { useTabTitle } from "./use-tab-title";
 import { moves, Waiting } from "./Waiting";
 import { type About, type Suggestion, Welcome } from "./Welcome";
-
-const Queued = lazy(() => import("../composer/Queued"));
 
 /** Opens the user's last message, as its own button does. */
 function editLast(): boolean {
@@ -128,9 +127,7 @@ export function Chat(props: ChatProps) {
           </Conversation>
         )}
         {queue.queued.length > 0 && (
-          <Suspense>
-            <Queued queue={queue} onEdit={(draft) => composer.current?.put(draft)} />
-          </Suspense>
+          <Queued queue={queue} onEdit={(draft) => composer.current?.put(draft)} />
         )}
         <Composer
           ref={composer}

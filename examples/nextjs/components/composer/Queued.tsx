@@ -10,7 +10,7 @@ type QueuedProps = {
 };
 
 /** The messages that wait, oldest first. Those that the server has stay until the agent has read them. */
-export default function Queued({ queue, onEdit }: QueuedProps) {
+export function Queued({ queue, onEdit }: QueuedProps) {
   return (
     <div className="relative z-10 mx-auto flex w-full max-w-3xl flex-col gap-1 px-4 pb-2">
       {queue.queued.some(({ state }) => state === "waiting") && (

@@ -1,18 +1,15 @@
 import { Check, Copy } from "lucide-react";
-import { lazy, type ReactNode, Suspense, useState, useSyncExternalStore } from "react";
+import { type ReactNode, useState, useSyncExternalStore } from "react";
 import { IconButton } from "../ui/icon-button";
+import { later } from "../ui/later";
 import type { MessageProps } from "./Message";
 
-const Arrows = lazy(() => import("./Versions"));
+const Arrows = later(() => import("./Versions"), () => null);
 
 /** The arrows of a message with several versions. */
 export function Versions({ versions, busy, onChoose }: Pick<MessageProps, "versions" | "busy" | "onChoose">) {
   if (versions === undefined || onChoose === undefined) return null;
-  return (
-    <Suspense>
-      <Arrows of={versions} busy={busy} onChoose={(version) => void onChoose(version)} />
-    </Suspense>
-  );
+  return <Arrows of={versions} busy={busy} onChoose={(version) => void onChoose(version)} />;
 }
 
 /** Seen when the pointer or the focus is on the message; always without a pointer, or if there are several versions. */

@@ -1,10 +1,10 @@
 import { Keyboard, type LucideIcon, Monitor, Moon, PanelLeft, ScanSearch, Search, SquarePen, Sun } from "lucide-react";
-import { useEffect, useEffectEvent } from "react";
 import { openNewChat } from "../layout/chat-id";
+import type { Shortcut } from "../components/layout/shortcuts";
 import type { Theme } from "../components/layout/theme";
 
-/** What can be done from the keyboard, here and in the palette. `keys` as `Mod+Shift+O`; `Mod` is ⌘ or Ctrl. */
-export type Command = { name: string; icon: LucideIcon; keys?: string; opensPalette?: true; run: () => void };
+/** What can be done from the keyboard, here and in the palette. */
+export type Command = Shortcut & { name: string; icon: LucideIcon; opensPalette?: true };
 
 type Page = {
   toggleSidebar: () => void;
@@ -28,28 +28,4 @@ export function pageCommands(page: Page): Command[] {
     { name: "Dark theme", icon: Moon, run: () => page.chooseTheme("dark") },
     { name: "Theme of the system", icon: Monitor, run: () => page.chooseTheme("system") },
   ];
-}
-
-/** Runs the command whose keys are pressed. */
-export function useShortcuts(commands: Command[]): void {
-  const onKeyDown = useEffectEvent((event: KeyboardEvent) => {
-    const command = commands.find(({ keys }) => keys !== undefined && isPressed(keys, event));
-    if (command === undefined) return;
-    event.preventDefault();
-    command.run();
-  });
-  useEffect(() => {
-    window.addEventListener("keydown", onKeyDown);
-    return () => window.removeEventListener("keydown", onKeyDown);
-  }, []);
-}
-
-function isPressed(keys: string, event: KeyboardEvent): boolean {
-  const pressed = keys.split("+");
-  return (
-    pressed.includes("Mod") === (event.ctrlKey || event.metaKey) &&
-    pressed.includes("Shift") === event.shiftKey &&
-    !event.altKey &&
-    event.key.toLowerCase() === pressed.at(-1)?.toLowerCase()
-  );
 }

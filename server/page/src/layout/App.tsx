@@ -1,18 +1,21 @@
 import { Direction } from "radix-ui";
-import { lazy, Suspense, useState } from "react";
+import { useState } from "react";
 import { Chat } from "../components/chat/Chat";
 import { HostContext } from "../components/chat/host";
 import { isBegunHere, nameInUrl, useChatId } from "./chat-id";
 import { Problem } from "../components/chat/Problem";
 import { useHistory } from "./use-history";
-import { pageCommands, useShortcuts } from "../commands/commands";
+import { pageCommands } from "../commands/commands";
 import { Shortcuts } from "../commands/Shortcuts";
 import { Sidebar } from "../components/sidebar/Sidebar";
 import { Boundary } from "../components/ui/boundary";
 import { Button } from "../components/ui/button";
+import { Dialog } from "../components/ui/dialog";
+import { later } from "../components/ui/later";
 import { TooltipProvider } from "../components/ui/tooltip";
 import { Header } from "../components/layout/Header";
 import { useChatTitle } from "../components/sidebar/chat-titles";
+import { useShortcuts } from "../components/layout/shortcuts";
 import { useTheme } from "../components/layout/theme";
 import { useNarrow } from "../components/layout/use-narrow";
 import { HOST } from "./host";
@@ -23,11 +26,21 @@ function focusField(): void {
   document.querySelector<HTMLElement>("main textarea[aria-label=Message]")?.focus();
 }
 
-const Inspector = lazy(() => import("../inspector/Inspector"));
+const Inspector = later(
+  () => import("../inspector/Inspector"),
+  (line) => <aside aria-label="Inspector" className="m-auto p-4">{line}</aside>,
+);
 /** Pixels of a window that has room for the list of chats, the chat and the Inspector. */
 const THREE_COLUMNS = 1100;
 
-const Palette = lazy(() => import("../commands/Palette"));
+const Palette = later(
+  () => import("../commands/Palette"),
+  (line, { onClose }) => (
+    <Dialog open onOpenChange={onClose} title="Find a chat or a command">
+      <div className="p-5">{line}</div>
+    </Dialog>
+  ),
+);
 
 export function App() {
   const id = useChatId();
@@ -98,9 +111,7 @@ export function App() {
                   beside={({ state, payloads }) =>
                     inspecting && (
                       <Boundary of={id} otherwise={<p className="m-auto p-4 text-sm">The Inspector cannot show this chat.</p>}>
-                        <Suspense>
-                          <Inspector id={id} state={state} payloads={payloads} onClose={() => showInspector(false)} />
-                        </Suspense>
+                        <Inspector id={id} state={state} payloads={payloads} onClose={() => showInspector(false)} />
                       </Boundary>
                     )
                   }
@@ -108,11 +119,7 @@ export function App() {
               )}
             </div>
           </div>
-          {finding && (
-            <Suspense>
-              <Palette onClose={() => setFinding(false)} commands={commands} />
-            </Suspense>
-          )}
+          {finding && <Palette onClose={() => setFinding(false)} commands={commands} />}
           <Shortcuts open={explaining} onOpenChange={setExplaining} commands={commands} />
         </TooltipProvider>
       </Direction.Provider>

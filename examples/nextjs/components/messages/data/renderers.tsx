@@ -1,6 +1,6 @@
 import type { DataPart } from "../../chat/host";
-import { lazy } from "react";
 import { APPROVAL, CITATIONS, CONFIRMATION, PROGRESS } from "../../chat/message-types";
+import { later } from "../../ui/later";
 import { Artifact, StoredFile } from "./Artifact";
 import { Happened } from "./Happened";
 import { Output } from "./Output";
@@ -15,7 +15,7 @@ export const RENDERERS: Record<string, DataPart> = {
   "data-adk-output": Output,
   "data-adk-compaction": Happened,
   "data-adk-retry": Happened,
-  "data-adk-search-suggestions": lazy(() => import("./SearchSuggestions")),
+  "data-adk-search-suggestions": later(() => import("./SearchSuggestions")),
   [CITATIONS]: Nothing, // their text has them
   [APPROVAL]: Nothing,
   [CONFIRMATION]: Nothing,

@@ -1,0 +1,50 @@
+import { type ComponentType, type ReactNode, Suspense, use, useState } from "react";
+import { Button } from "./button";
+
+/** A component without its script is `undefined`. */
+type Loading<Props> = Promise<ComponentType<Props> | undefined>;
+
+/**
+ * A component whose script is loaded when it is first shown. Offline, or after a new version of the page was installed,
+ * the script may be missing: then a line with "Try again" stands in its place, and the next use loads it again. `lazy`
+ * of React would throw, and keep the failure. `otherwise` puts the line where it can be seen.
+ */
+export function later<Props extends object>(
+  load: () => Promise<{ default: ComponentType<Props> }>,
+  otherwise: (line: ReactNode, props: Props) => ReactNode = (line) => line,
+): (props: Props) => ReactNode {
+  let loading: Loading<Props> | undefined;
+  const start = (): Loading<Props> =>
+    (loading = load().then(
+      (module) => module.default,
+      (error: unknown) => {
+        console.error("A part of the page is missing:", error);
+        return (loading = undefined);
+      },
+    ));
+
+  function Loaded({ from, props, onRetry }: { from: Loading<Props>; props: Props; onRetry: () => void }) {
+    const Piece = use(from);
+    return Piece ? <Piece {...props} /> : otherwise(<NotLoaded onRetry={onRetry} />, props);
+  }
+
+  return function Later(props: Props) {
+    const [from, setFrom] = useState(() => loading ?? start());
+    return (
+      <Suspense>
+        <Loaded from={from} props={props} onRetry={() => setFrom(start())} />
+      </Suspense>
+    );
+  };
+}
+
+function NotLoaded({ onRetry }: { onRetry: () => void }) {
+  return (
+    <p role="alert" className="flex flex-wrap items-center gap-2 text-sm text-muted-foreground">
+      This part of the page could not be loaded. If that happens again, reload the page.
+      <Button size="small" onClick={onRetry}>
+        Try again
+      </Button>
+    </p>
+  );
+}
