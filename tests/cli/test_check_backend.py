@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from http.client import parse_headers
 from pathlib import Path
 from socketserver import StreamRequestHandler, ThreadingTCPServer
 from threading import Thread
@@ -29,9 +30,11 @@ def raw_server(response: bytes | None) -> Iterator[str]:
 
     class Handler(StreamRequestHandler):
         def handle(self) -> None:
-            self.request.recv(65_536)
+            # The whole request: a connection that is closed with bytes unread may lose its response.
+            self.rfile.readline()
+            self.rfile.read(int(parse_headers(self.rfile).get("content-length", "0")))
             if response is None:
-                self.request.recv(1)  # until the client gives up
+                self.rfile.read()  # until the client gives up
             else:
                 self.wfile.write(response)
 
