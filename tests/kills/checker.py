@@ -12,7 +12,8 @@ from stream_protocol.serving.runs._auto_resend import NOTHING_NEW_TEXT
 from tests.conformance.test_resume_against_client import without_approvals
 from tests.kills.deployment import AFTERMATH, GIVEN_UP, SLOW_STARTS, Deployment, moment
 from tests.kills.kinds import KINDS, SAME_ID, unlike
-from tests.kills.visitor import ACCEPTED, CONFLICT, TERMINALS, Deletion, Reading, SentMessage, Visitor
+from tests.kills.possible_histories import possible_histories
+from tests.kills.visitor import ACCEPTED, CONFLICT, TERMINALS, Reading, SentMessage, Visitor
 
 ONCE: Final = frozenset({"book", "pay", "draw"})
 """Tools that are not declared idempotent."""
@@ -94,9 +95,9 @@ class Checker:
     def _reloads(self) -> Iterator[str]:
         """A reloaded page shows every message that was answered with 200."""
         asked = [each for each in self._readings if each.is_post and each.status == 200]
-        expected, is_sure = self._expected()
+        certain, _ = self._expected()
         for said in self._visitor.said:
-            if self._visitor.deletions or not is_sure or said.words not in expected:
+            if self._visitor.deletions or said.words not in certain:
                 continue
             answered = min((each.answered or 0 for each in asked if self._says(each, said)), default=inf)
             for reading in self._readings:
@@ -159,16 +160,14 @@ class Checker:
             for part in message["parts"]
             if part["type"] == "text"
         )
-        expected, is_sure = self._expected()
+        certain, possible = self._expected()
         for said in self._visitor.said:
-            posts = [each for each in self._readings if each.is_post and self._says(each, said)]
-            accepted = any(each.status == 200 for each in posts)
             times = texts[said.words]
             if times > 1:
                 yield f"doubled: {said.words!r} is {times} times in the history"
-            if accepted and is_sure and said.words in expected and not times:
+            if said.words in certain and not times:
                 yield f"lost: {said.words!r} was answered with 200 and is not in the history"
-            if is_sure and times and said.words not in expected:
+            if times and said.words not in possible:
                 yield f"came back: {said.words!r} was taken back and is in the history"
         if sum(texts.values()) > len(texts):
             yield f"doubled: {texts}"
@@ -237,38 +236,10 @@ class Checker:
         message = reading.said["message"]
         return message["role"] == "user" and any(part.get("text") == said.words for part in message["parts"])
 
-    def _expected(self) -> tuple[list[str], bool]:
-        """Return the user messages that must be in the history, and True if their order is certain.
-
-        Concurrent requests may arrive in any order.
-        """
-        first: dict[str, Reading] = {}
-        for each in self._readings:
-            if each.is_post and each.status == 200 and each.body is not None and each.body not in first:
-                first[each.body] = each
-        asked: list[tuple[float, Reading | None]] = [(each.answered or 0.0, each) for each in first.values()]
-        asked += [(each.answered, None) for each in self._visitor.deletions if is_done(each, self._readings)]
-        words: dict[str, str] = {}
-        for _, reading in sorted(asked, key=lambda each: each[0]):
-            if reading is None:
-                words.clear()
-                continue
-            said = reading.said
-            if said["message"]["role"] != "user":
-                continue
-            text = next(part["text"] for part in said["message"]["parts"] if part["type"] == "text")
-            again = said["message"]["id"] if said["trigger"] == "regenerate-message" else said["messageId"]
-            if again in words:  # later messages are taken back
-                ids = [*words]
-                for taken_back in ids[ids.index(again) :]:
-                    del words[taken_back]
-            words[said["message"]["id"]] = text
-        at_once = any(
-            each.is_post and each.begun < deletion.answered and (each.ended or each.begun) > deletion.sent
-            for deletion in self._visitor.deletions
-            for each in self._readings
-        )
-        return [*words.values()], not at_once
+    def _expected(self) -> tuple[set[str], set[str]]:
+        """Return the user messages that must be in the history, and those that may be in it."""
+        histories = possible_histories(self._readings, self._visitor.deletions)
+        return set.intersection(*map(set, histories)), set.union(*map(set, histories))
 
     def _answers(self) -> Iterator[str]:
         """An accepted user's answer is final: a call does not wait after the answer to it got 200."""
@@ -372,19 +343,6 @@ class Checker:
                 later = each["at"] > stop.answered and each["key"].startswith(f"{stop.said.key}.")
                 if later and not posts:
                     yield f"stopped: {each} began {each['at'] - stop.answered:.2f} s after the stop was answered"
-
-
-def is_done(deletion: Deletion, readings: Sequence[Reading]) -> bool:
-    """Return True if the chat was deleted.
-
-    This includes a worker that died during the response to the deletion, if the page then repeated the request and
-    found no chat.
-    """
-    is_repeated = any(
-        each.method == "DELETE" and each.status == 0 and deletion.sent <= each.begun < deletion.answered
-        for each in readings
-    )
-    return deletion.status < 300 or (deletion.status == 404 and is_repeated)
 
 
 def compared(message: Any) -> Any:

@@ -1,12 +1,15 @@
-"""The equality rules of the check of random kills."""
+"""The rules of the check of random kills: equality, and the order of concurrent requests."""
 
-from typing import Any
+import json
+from collections.abc import Sequence
+from typing import Any, Final
 
 import pytest
 
 from stream_protocol.durable._durable_tool import UNFINISHED_TEXT
-from tests.kills.checker import begins_with, compared, is_done
+from tests.kills.checker import begins_with, compared
 from tests.kills.kinds import KINDS, unlike
+from tests.kills.possible_histories import is_done, possible_histories
 from tests.kills.visitor import Deletion, Reading
 
 pytestmark = pytest.mark.kills
@@ -61,3 +64,48 @@ def test_a_deletion_whose_answer_got_lost_is_done_if_the_chat_is_gone(
         for number, status in enumerate(statuses)
     ]
     assert is_done(Deletion(statuses[-1], 1.0, 9.0), readings) == expected
+
+
+def post(key: str, begun: float, answered: float | None = None, *, status: int = 200, again: bool = False) -> Reading:
+    """Request with the user message of this key. ``again``: regenerates the reply to it."""
+    message = {"id": key, "role": "user", "parts": [{"type": "text", "text": key}]}
+    trigger = "regenerate-message" if again else "submit-message"
+    body = json.dumps({"trigger": trigger, "messages": [message]})
+    return Reading("POST", "/api/chat", body, begun, answered, None, status if answered else 0, 80, "", None)
+
+
+BEGINNING: Final = (post("k0", 1, 2),)
+
+
+@pytest.mark.parametrize(
+    ("later", "expected"),
+    [
+        ([post("k1", 3, 4), post("k0", 5, 6, again=True)], ["k0"]),
+        ([post("k0", 3, 4, again=True), post("k1", 5, 6)], ["k0 k1"]),
+        ([post("k1", 3, 5), post("k0", 4, 6, again=True)], ["k0", "k0 k1"]),
+        ([post("k1", 3, 6), post("k0", 4, 5, again=True)], ["k0", "k0 k1"]),
+        # The worker of the regeneration died before it could respond. It may have been accepted before `k1`.
+        ([post("k0", 3, again=True), post("k1", 4, 5), post("k0", 6, 7, again=True)], ["k0", "k0 k1"]),
+        # It was never repeated.
+        ([post("k1", 3, 4), post("k0", 5, again=True)], ["k0", "k0 k1"]),
+        # A 503 may come after the message was stored, a 409 may not.
+        ([post("k1", 3, 4), post("k0", 5, 6, again=True, status=503)], ["k0", "k0 k1"]),
+        ([post("k1", 3, 4), post("k0", 5, 6, again=True, status=409)], ["k0 k1"]),
+        # `k1` was repeated. If that came after the regeneration, `k1` is a new message.
+        ([post("k1", 3, 4), post("k0", 5, 6, again=True), post("k1", 7, 8)], ["k0", "k0 k1"]),
+        ([post("k1", 3, 4), post("k1", 5, 6)], ["k0 k1"]),
+    ],
+)
+def test_only_the_order_of_requests_that_were_not_concurrent_is_certain(
+    later: Sequence[Reading], expected: Sequence[str]
+) -> None:
+    assert sorted(map(" ".join, possible_histories([*BEGINNING, *later], []))) == expected
+
+
+@pytest.mark.parametrize(
+    ("later", "expected"),
+    [([], [""]), ([post("k1", 6, 7)], ["k1"]), ([post("k1", 3, 5)], ["", "k1"]), ([post("k1", 3)], ["", "k1"])],
+)
+def test_a_deletion_removes_what_was_accepted_before(later: Sequence[Reading], expected: Sequence[str]) -> None:
+    found = possible_histories([*BEGINNING, *later], [Deletion(204, 4.5, 5.5)])
+    assert sorted(map(" ".join, found)) == expected
