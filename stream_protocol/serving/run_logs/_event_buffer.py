@@ -149,17 +149,18 @@ class EventBuffer:
         return RunReader(stream, cursor.cut_off, partial(_kept_bytes, ref(self)))
 
     async def changed(self, position: int) -> None:
-        """Waits until there are more than ``position`` events, or the log is closed."""
+        """Waits until there are more than ``position`` events, or the log is closed. Then waits for ``give_end``."""
         while self.count <= position and not self._closed:
             await self._next_wake()
+        await self._wait_while_held()
 
     async def wait_closed(self) -> None:
         """Waits until the log is closed."""
         while not self._closed:
             await self._next_wake()
 
-    async def wait_while_held(self) -> None:
-        """Waits while the log is closed and its end is withheld: see ``hold_end``."""
+    async def _wait_while_held(self) -> None:
+        """Wait while the log is closed and its end is withheld: see ``hold_end``."""
         while self._closed and self._holds_end:
             await self._next_wake()
 
@@ -178,12 +179,12 @@ class EventBuffer:
         try:
             if rebuild and not self.count:
                 await self.changed(0)
-            await self.wait_while_held()
+            await self._wait_while_held()
             if self.count and (late or rebuild or self._events.joined_count):
                 async for piece in self._read_joined(cursor, self._past if rebuild else b""):
                     yield piece
             while not cursor.cut_off.is_set():
-                await self.wait_while_held()
+                await self._wait_while_held()
                 events = self._events.piece(cursor.position)
                 if events:
                     piece = _bytes(events)

@@ -88,7 +88,6 @@ class LogWriter:
         self._log.ack(0)
         while True:
             await self._log.changed(self._position)
-            await self._log.wait_while_held()
             try:
                 if await self._send():
                     return
