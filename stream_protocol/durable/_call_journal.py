@@ -34,21 +34,17 @@ class CallJournal:
     """
 
     def __init__(self, workflows: Workflows, run_id: str, *, again: bool, names_by_id: bool = False) -> None:
-        self._is_live = not again
+        self.is_live = not again
+        """True after the first model call without a stored result."""
         self._workflows = workflows
         self._run_id = run_id
         self._again = again
         self._model_calls = Counter[str]()
         self._used = UsedCalls(names_by_id=names_by_id)
 
-    @property
-    def is_live(self) -> bool:
-        """True after the first model call without a stored result."""
-        return self._is_live
-
     def go_live(self) -> None:
         """Record that a model call without a stored result begins."""
-        self._is_live = True
+        self.is_live = True
 
     @contextmanager
     def current(self) -> Iterator[None]:

@@ -56,7 +56,12 @@ class SteeringInbox:
         self._invocation: InvocationContext | None = None
         """The invocation of the run while ADK appends to its session."""
         self._storing = asyncio.Lock()
-        self._context: Any = None
+        self.context: Any = None
+        """The page's context for the next model call: of the newest message that a model call has read, or else of the
+        request.
+
+        ``None`` without context.
+        """
         self._is_repeating: Callable[[], bool] = lambda: False
         self._changed = asyncio.Condition()
         self._refusal: Refusal | None = None
@@ -79,7 +84,7 @@ class SteeringInbox:
         run has read and stored. ``is_repeating``: returns True while the run repeats model calls of an earlier
         execution. New messages wait meanwhile, because the stored results of these calls cannot consider them.
         """
-        self._context = context
+        self.context = context
         self._is_repeating = is_repeating or self._is_repeating
         self._delivered.update(delivered)
         for event in taken_in:
@@ -88,15 +93,6 @@ class SteeringInbox:
                 self._delivered.add(steering.id)
         self._waiting.update((message.id, message) for message in waiting if message.id not in self._delivered)
         self._delivered.update(self._waiting)
-
-    @property
-    def context(self) -> Any:
-        """The page's context for the next model call: of the newest message that a model call has read, or else of the
-        request.
-
-        ``None`` without context.
-        """
-        return self._context
 
     @property
     def waiting(self) -> tuple[AcceptedMessage, ...]:
@@ -206,8 +202,8 @@ class SteeringInbox:
         update_metadata(event, steering=steering)
         await invocation.session_service.append_event(invocation.session, event)
         if steering is not None and steering.context is not None:
-            replace_context(invocation, request, steering.context, earlier=self._context)
-            self._context = steering.context
+            replace_context(invocation, request, steering.context, earlier=self.context)
+            self.context = steering.context
         if event.content is not None:
             request.contents.append(event.content)
         if (channel := run_channel()) is not None:

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 from google.adk.agents.invocation_context import new_invocation_context_id
 
 from stream_protocol.serving.base import ENGINE
-from stream_protocol.serving.engine._engine import ToldEnd
 from stream_protocol.serving.engine._isolation import Isolation
 from stream_protocol.serving.engine._local_runs import DurableService, LocalRun, LocalRuns, is_away
 from stream_protocol.serving.engine._orphaned_runs import OrphanedRuns
 from stream_protocol.serving.engine._records import record_of
-from stream_protocol.serving.engine._reported_end import end_of_orphan
+from stream_protocol.serving.engine._reported_end import ReportedEnds
 from stream_protocol.serving.runs import Executor, NotRecordedError
 from stream_protocol.session.transcript import EventMetadata
 
@@ -56,7 +55,8 @@ class DurableExecutor(Executor):
         self._store = service.store
         self._times = service.times
         self._isolation = Isolation(service.times.alone)
-        self._local = LocalRuns(service)
+        self._ends = ReportedEnds(service.engine, service.runs)
+        self._local = LocalRuns(service, self._ends)
         self._orphans = OrphanedRuns(service, self._local, self._isolation)
 
     async def start(self) -> None:
@@ -150,7 +150,7 @@ class DurableExecutor(Executor):
         finally:
             reading.cancel()
         for each in local:
-            await self._local.mark_ended(each)
+            await self._ends.report(each)
         if beginning is not None:  # the engine may have recorded this run meanwhile
             await self._runs.wait_until_accepted(key, beginning)
             orphans = [
@@ -158,14 +158,7 @@ class DurableExecutor(Executor):
                 *(orphan for orphan in await self._orphans.in_chat(key) if orphan.record.id == beginning),
             ]
         if is_ours := bool(orphans) and await self._has_chat(key):
-            unfinished = set[str]()
-            for orphan in orphans:
-                end = end_of_orphan(orphan, await self._runs.written(key, orphan.log_id))
-                if end != "finish":  # a finished run only needs to be deleted: its calls may wait for the user
-                    await self._engine.mark(orphan.record, orphan.log_id, end or ToldEnd("stopped"))
-                    unfinished.add(orphan.record.idempotency_key)
-            # Another worker may have begun to recover one of these runs before they were marked.
-            await self._runs.stop_if_answering(key, unfinished)
+            await self._ends.stop(key, orphans)
         return is_ours or stopped or bool(local)
 
     async def lacks_message(self, key: ChatKey, session: Session) -> bool:

@@ -23,7 +23,7 @@ class Isolation:
         self._alone = alone
         self._running = 0
         self._has_suspect = False
-        self._holds_back = False
+        self.holds_back = False
         """True while new runs wait."""
         self._changed = asyncio.Event()
         """Set, and replaced, when a value of this object changes."""
@@ -33,15 +33,10 @@ class Isolation:
         """True if this worker executes no run."""
         return not self._running and not self._has_suspect
 
-    @property
-    def holds_back(self) -> bool:
-        """True while new runs wait for a suspect."""
-        return self._holds_back
-
     @asynccontextmanager
     async def beside_others(self, stopped: asyncio.Event) -> AsyncIterator[None]:
         """Waits while a suspect runs alone, then counts the run of the block. A stopped run does not wait."""
-        while self._holds_back and not stopped.is_set():
+        while self.holds_back and not stopped.is_set():
             await self._next_change(stopped)
         with self._counted():
             yield
@@ -97,7 +92,7 @@ class Isolation:
             self._tell()
 
     def _set(self, *, holds_back: bool) -> None:
-        self._holds_back = holds_back
+        self.holds_back = holds_back
         self._tell()
 
     def _tell(self) -> None:

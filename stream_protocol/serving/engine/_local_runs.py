@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from stream_protocol.serving.base import HookTimeoutError, Tasks
-from stream_protocol.serving.engine._reported_end import end_of_local
 from stream_protocol.serving.errors import is_unreachable, log_error
 from stream_protocol.serving.run_logs import RunLogError
 from stream_protocol.wire import ChatRequestError
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from stream_protocol.serving.base import ServiceTimes
     from stream_protocol.serving.chats import ChatKey, ChatStore
     from stream_protocol.serving.engine._engine import Deployment, Engine, LiveState, RunRecord
+    from stream_protocol.serving.engine._reported_end import ReportedEnds
     from stream_protocol.serving.runs import ActiveRuns, Planner, Run, RunWork
 
 logger = logging.getLogger(__name__)
@@ -50,8 +50,13 @@ class LocalRun:
         self.run = run
         self.is_over = asyncio.Event()
         """Set when this worker has ended the run, or has handed it over to other workers."""
-        self._is_kept = False
-        self._is_ended = False
+        self.is_kept = False
+        """True after the engine has recorded this execution."""
+        self.is_ended = False
+        """True after ``end`` is called.
+
+        After that, this worker stores only the end of the run in the engine. It stores no other state of the execution.
+        """
 
     @property
     def key(self) -> ChatKey:
@@ -63,33 +68,21 @@ class LocalRun:
         """The run's id in the run log."""
         return self.run.id
 
-    @property
-    def is_kept(self) -> bool:
-        """True after the engine has recorded this execution."""
-        return self._is_kept
-
     def keep(self) -> None:
         """Notes that the engine has recorded this execution."""
-        self._is_kept = True
-
-    @property
-    def is_ended(self) -> bool:
-        """True after ``end`` is called.
-
-        After that, this worker stores only the end of the run in the engine. It stores no other state of the execution.
-        """
-        return self._is_ended
+        self.is_kept = True
 
     def end(self) -> None:
         """Notes that the end is stored in the engine."""
-        self._is_ended = True
+        self.is_ended = True
 
 
 class LocalRuns:
     """The durable runs of this worker. Calls of the engine that end a run are repeated until they succeed."""
 
-    def __init__(self, service: DurableService) -> None:
+    def __init__(self, service: DurableService, ends: ReportedEnds) -> None:
         self._engine = service.engine
+        self._ends = ends
         self._runs = service.runs
         self._times = service.times
         self._local: dict[str, LocalRun] = {}
@@ -145,13 +138,7 @@ class LocalRuns:
         if self._draining:  # `drain` came before the record
             _ = self._tasks.start(self._mark(local, "left"))
         if local.run.abort_signal.is_set():  # the stop came before the record existed
-            await self._until_done(local.record, partial(self.mark_ended, local))
-
-    async def mark_ended(self, local: LocalRun) -> None:
-        """Stores in the engine the end that the page has received."""
-        if (end := end_of_local(local.run)) is not None:
-            local.end()
-            await self._engine.mark(local.record, local.log_id, end)
+            await self._until_done(local.record, partial(self._ends.report, local))
 
     async def forget(self, record: RunRecord, *, has_ended: bool = False) -> None:
         """Deletes the record of an ended run. The chat stays busy meanwhile, so that no worker recovers the run."""
@@ -171,7 +158,7 @@ class LocalRuns:
     async def _mark_when_stopped(self, local: LocalRun) -> None:
         await local.run.abort_signal.wait()
         if not local.run.was_left:
-            await self._until_done(local.record, partial(self.mark_ended, local))
+            await self._until_done(local.record, partial(self._ends.report, local))
 
     async def _mark(self, local: LocalRun, state: LiveState) -> None:
         if not local.is_kept or local.is_ended or self._closed.is_set():

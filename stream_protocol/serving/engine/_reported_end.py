@@ -1,4 +1,8 @@
-"""The end of a run's response that the page has received. The page has it from the run's worker, alive or dead."""
+"""The end of a run's response that the page has received, from a worker that is alive or dead.
+
+A run with such an end is never executed again. ``ReportedEnds`` stores the ends in the engine, also for a stop.
+``_recovery`` only stores the end of such a run in the session.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +15,38 @@ from stream_protocol.wire.client import parse_sse
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from stream_protocol.serving.engine._engine import OrphanedRun
-    from stream_protocol.serving.runs import Run
+    from stream_protocol.serving.chats import ChatKey
+    from stream_protocol.serving.engine._engine import Engine, OrphanedRun
+    from stream_protocol.serving.engine._local_runs import LocalRun
+    from stream_protocol.serving.runs import ActiveRuns, Run
+
+
+class ReportedEnds:
+    """Stores in the engine the ends that pages have received."""
+
+    def __init__(self, engine: Engine, runs: ActiveRuns) -> None:
+        self._engine = engine
+        self._runs = runs
+
+    async def report(self, local: LocalRun) -> None:
+        """Stores the end of a run of this worker, which has ended or is stopped."""
+        if (end := end_of_local(local.run)) is not None:
+            local.end()
+            await self._engine.mark(local.record, local.log_id, end)
+
+    async def stop(self, key: ChatKey, orphans: Sequence[OrphanedRun]) -> None:
+        """Stores that the orphaned runs of a chat are stopped.
+
+        A finished run is not stopped, because its calls may wait for the user. It only needs to be deleted.
+        """
+        stopped = set[str]()
+        for orphan in orphans:
+            end = end_of_orphan(orphan, await self._runs.written(key, orphan.log_id))
+            if end != "finish":
+                await self._engine.mark(orphan.record, orphan.log_id, end or ToldEnd("stopped"))
+                stopped.add(orphan.record.idempotency_key)
+        # Another worker may have begun to recover one of these runs before they were marked.
+        await self._runs.stop_if_answering(key, stopped)
 
 
 def end_of_orphan(orphan: OrphanedRun, log: Sequence[bytes]) -> ToldEnd | Literal["finish"] | None:

@@ -49,12 +49,8 @@ class WriterWatch:
         self._token = 0
         """The run's token; 0 while it is unknown. After a fail-over an older run may seem to hold the lease."""
         self._superseded = False
-        self._available: int | None = None
-
-    @property
-    def available(self) -> int | None:
+        self.available: int | None = None
         """The number of events in the store at the last check; ``None`` if the store has no log of the run."""
-        return self._available
 
     @property
     def is_missing(self) -> bool:
@@ -76,7 +72,7 @@ class WriterWatch:
     async def check(self) -> bool:
         """Checks the lease. Returns True if the run holds it."""
         watched = await self._store.watch(self._chat, self._run_id, reads=True)
-        self._available = watched.available
+        self.available = watched.available
         is_held = watched.holder == self._run_id
         self._superseded = not is_held and watched.token > self._token
         if not is_held:

@@ -84,7 +84,8 @@ class ActiveRuns:
         self._runs_are_recovered = runs_are_recovered
         self._runs: dict[Run, ChatKey] = {}
         """A chat can have two runs for a moment: a run that has lost its lease and is ending, and the next run."""
-        self._closed = False
+        self.is_closed = False
+        """True if ``close`` was called."""
         self._begin_turn: Callable[[ChatKey, NextTurn], None] | None = None
 
     def begin_turns_with(self, begin_turn: Callable[[ChatKey, NextTurn], None]) -> None:
@@ -307,14 +308,9 @@ class ActiveRuns:
         """True if this worker has a run, or one of its requests holds a chat."""
         return bool(self._runs)
 
-    @property
-    def is_closed(self) -> bool:
-        """True if ``close`` was called."""
-        return self._closed
-
     def close(self) -> None:
         """Refuses later claims. Leaves recoverable runs to other workers, and stops all other runs of this worker."""
-        self._closed = True
+        self.is_closed = True
         for run in self._runs:
             if run.can_be_recovered:
                 run.leave()
@@ -329,13 +325,13 @@ class ActiveRuns:
         except ChatTakenError as taken:
             return taken.run
         self._runs[run] = key
-        if self._closed:  # while the chat was being claimed
+        if self.is_closed:  # while the chat was being claimed
             self._release(run)
             raise closing_refusal()
         return Claim(run, self._release, self._tasks)
 
     def _refuse_if_closed(self) -> None:
-        if self._closed:
+        if self.is_closed:
             raise closing_refusal()
 
     def _release(self, run: Run) -> None:

@@ -26,7 +26,7 @@ from stream_protocol.serving.errors import is_of_session_store, is_unreachable, 
 from stream_protocol.serving.run_logs import EventBuffer
 from stream_protocol.serving.runs._run_posts import RunPosts
 from stream_protocol.serving.runs._run_response import ResponseFactory, RunResponse
-from stream_protocol.serving.runs._steering_posts import NextTurn, reply_to
+from stream_protocol.serving.runs._steering_posts import STOPPED, NextTurn, reply_to
 from stream_protocol.serving.telemetry import RunObserver, current_chat, lease_losses
 from stream_protocol.session import NewUserTurn, RunOutput
 from stream_protocol.stream import Conversion, Ending, RunLimitError, fail_response
@@ -35,9 +35,10 @@ from stream_protocol.wire import SSE_DONE
 if TYPE_CHECKING:
     from google.adk.events import Event
 
-    from stream_protocol.serving.base import ServiceLimits
+    from stream_protocol.serving.base import RunOverrides, ServiceLimits
     from stream_protocol.serving.run_logs import Lease, LogBounds, RunLog
     from stream_protocol.session import AnsweredCalls
+    from stream_protocol.session.transcript import AcceptedMessage
     from stream_protocol.wire import ChatRequest
 
 logger = logging.getLogger(__package__)
@@ -103,13 +104,15 @@ class Run:
         self._times = times
         self.observer = RunObserver(requested_at)
         self._response = RunResponse(self.log, self.output, self.observer)
-        self._can_be_recovered = False
+        self.can_be_recovered = False
+        """True if another worker can recover the run."""
         self._is_recovered = False
         self.opened = asyncio.Event()
         """Set when the request is accepted: the user's message is stored."""
         self._earlier_is_shown = False
         self._given_up = False
-        self._left = False
+        self.was_left = False
+        """True if the run was left to another worker."""
         self._task: asyncio.Task[object] | None = None
         self._timers = Timers()
 
@@ -142,12 +145,7 @@ class Run:
 
     def allow_recovery(self, *, allowed: bool = True) -> None:
         """Sets whether another worker can recover the run from now on."""
-        self._can_be_recovered = allowed
-
-    @property
-    def can_be_recovered(self) -> bool:
-        """True if another worker can recover the run."""
-        return self._can_be_recovered
+        self.can_be_recovered = allowed
 
     def open(self) -> None:
         """Accepts the request, and lets other requests read the response. Later calls do nothing."""
@@ -157,9 +155,15 @@ class Run:
             if not self.log.closed:
                 self._wait_for_reader()
 
-    def begin_after(self, turn: NextTurn) -> None:
-        """Sets the request that begins when the run has released its chat."""
-        self.next_turn = turn
+    def begin_after(self, late: AcceptedMessage, overrides: RunOverrides) -> None:
+        """Begins a turn with a late steering message when the run has released its chat.
+
+        A stop of this run also stops that turn.
+        """
+        since_stop = STOPPED if self.outcome == "abort" else self.since_stop
+        self.next_turn = NextTurn(
+            message=late.message, context=late.context, overrides=overrides, since_stop=since_stop
+        )
 
     def give_up(self) -> None:
         """Stops the run of a refused request. If the run has not begun, it stores nothing."""
@@ -211,7 +215,7 @@ class Run:
                 self._end_failed(error)
         finally:
             posts.close()
-            if not self._left:
+            if not self.was_left:
                 self.stop()  # if this task was cancelled, the response is still open
             self._timers.cancel_all()
             self._task = None  # a later stop must not cancel the task while it stores the end
@@ -221,17 +225,12 @@ class Run:
         """True if the request was accepted."""
         return self.opened.is_set()
 
-    @property
-    def was_left(self) -> bool:
-        """True if the run was left to another worker."""
-        return self._left
-
     def _can_be_recovered_after(self, error: BaseException) -> bool:
         """Return True if only the session store failed, so that the run can be recovered when the store is back.
 
         If the request is not accepted yet, it is refused instead.
         """
-        can_continue = self._can_be_recovered and (self.is_open or self._is_recovered) and not self.log.closed
+        can_continue = self.can_be_recovered and (self.is_open or self._is_recovered) and not self.log.closed
         return can_continue and is_of_session_store(error) and is_unreachable(error)
 
     def may_store_input(self, request_plan: NewUserTurn | AnsweredCalls) -> bool:
@@ -260,7 +259,7 @@ class Run:
     def leave(self) -> None:
         """Leaves the run to another worker. The response does not end; its readers reconnect."""
         if not self.log.closed:
-            self._left = True
+            self.was_left = True
             self.steering.refuse("left")
             self.is_ending.set()
             self.log.cut_off_readers()
@@ -279,7 +278,7 @@ class Run:
         lease_losses.add(1)
         lost = LeaseLostError()
         self.observer.failed(lost)
-        if self._can_be_recovered and not self.log.closed:
+        if self.can_be_recovered and not self.log.closed:
             self.leave()
             return
         self._end(partial(_fail, lost))
@@ -325,7 +324,7 @@ class Run:
 
     def _add_posted(self, event: Event) -> None:
         """Write an event that a tool has posted. It begins the response if ADK has not yielded an event yet."""
-        if not self._left:
+        if not self.was_left:
             self._response.show_nested(shows=bool(self.log.readers) or self._lease.read_elsewhere)
             self._feed(event)
 
@@ -334,7 +333,7 @@ class Run:
 
         The response then shows them, as the history does. Does nothing if the run has not begun.
         """
-        if self._earlier_is_shown or self._left or not self._response.is_prepared:
+        if self._earlier_is_shown or self.was_left or not self._response.is_prepared:
             return
         self._earlier_is_shown = True
         for event in self.output.not_shown_again():
@@ -378,7 +377,7 @@ class Run:
 
     def _end(self, write_end: Callable[[Conversion[bytes]], None]) -> None:
         """Write the last chunk of the response and close the log. Does nothing if the response has ended."""
-        if self.log.closed or self._left:
+        if self.log.closed or self.was_left:
             return
         self.steering.refuse("finished")
         try:

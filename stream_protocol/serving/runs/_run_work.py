@@ -12,7 +12,6 @@ from stream_protocol.serving.base import HookTimeoutError, with_timeout
 from stream_protocol.serving.chats import Completion
 from stream_protocol.serving.errors import is_unreachable, log_error
 from stream_protocol.serving.runs._on_finish import notify
-from stream_protocol.serving.runs._steering_posts import STOPPED, NextTurn
 from stream_protocol.serving.telemetry import LoopLag
 from stream_protocol.session import AnsweredCalls
 
@@ -87,14 +86,7 @@ class RunWork:
                 await self._complete_session(run, job)
                 await self._notify(run, job)
                 if late and not run.was_left and await run.holds_lease():
-                    run.begin_after(
-                        NextTurn(
-                            message=late[0].message,
-                            context=late[0].context,
-                            overrides=job.overrides,
-                            since_stop=STOPPED if run.outcome == "abort" else run.since_stop,
-                        )
-                    )
+                    run.begin_after(late[0], job.overrides)
 
     async def _complete_session(self, run: Run, job: Job) -> None:
         """Store the output that only the page has, if the run holds the chat's lease.

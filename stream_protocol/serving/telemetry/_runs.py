@@ -76,7 +76,8 @@ class RunObserver:
 
     def __init__(self, requested_at: float | None = None) -> None:
         self._requested_at = time.perf_counter() if requested_at is None else requested_at
-        self._error: BaseException | None = None
+        self.error: BaseException | None = None
+        """The exception with which the run failed; ``None`` if it did not fail."""
         self.span_context: SpanContext = trace.INVALID_SPAN_CONTEXT
         self._chunks = 0
         self._first_chunk: float | None = None
@@ -87,14 +88,9 @@ class RunObserver:
         """True once the run has written something that the page shows."""
         return self._first_chunk is not None
 
-    @property
-    def error(self) -> BaseException | None:
-        """The exception with which the run failed; ``None`` if it did not fail."""
-        return self._error
-
     def failed(self, error: BaseException) -> None:
         """Notes the exception with which the run failed."""
-        self._error = error
+        self.error = error
 
     def written(self, events: Sequence[bytes]) -> None:
         """Counts SSE events that the run has written. Each event is one chunk."""
@@ -146,8 +142,8 @@ class RunObserver:
                 active_runs.add(-1)
                 seconds = time.perf_counter() - begun
                 result = {OUTCOME: outcome() or "error"}
-                if self._error is not None:
-                    result[ERROR_TYPE] = type(self._error).__name__
+                if self.error is not None:
+                    result[ERROR_TYPE] = type(self.error).__name__
                 run_duration.record(seconds, result)
                 span.set_attributes({**result, "adk_ui_stream.chunks": self._chunks})
                 if result[OUTCOME] not in ("finish", "abort", "left"):
