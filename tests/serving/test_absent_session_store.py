@@ -16,6 +16,7 @@ from google.adk.sessions.sqlite_session_service import SqliteSessionService
 
 from stream_protocol.serving import ChatService, create_app
 from stream_protocol.serving.adk_runner import load_session_service
+from stream_protocol.serving.base import ServiceTimes
 from stream_protocol.serving.requests import _readiness
 from stream_protocol.testing import ScriptedLlm
 from tests.postgres import Postgres
@@ -49,7 +50,8 @@ async def refusing_postgres(sqlstate: str) -> AsyncIterator[str]:
 
 def service_over(sessions: BaseSessionService) -> ChatService:
     agent = LlmAgent(name="root", model=ScriptedLlm(respond=lambda _: ["Hi."]))
-    return ChatService(agent, session_service=sessions)
+    times = ServiceTimes(readiness_cache=0.0)  # each probe asks the stores
+    return ChatService(agent, session_service=sessions, times=times)
 
 
 async def answers(http: httpx.AsyncClient) -> dict[str, httpx.Response]:
@@ -81,7 +83,6 @@ async def test_a_database_that_takes_no_connections_just_now_gives_503(sqlstate:
 
 
 @pytest.mark.fleet
-@pytest.mark.usefixtures("no_memory")
 async def test_a_database_that_is_read_only_is_read_and_gives_503_to_the_rest(postgres: Postgres) -> None:
     url = postgres.new_database()
     sessions: Any = await asyncio.to_thread(load_session_service, url)
@@ -101,7 +102,6 @@ async def test_a_database_that_is_read_only_is_read_and_gives_503_to_the_rest(po
     await sessions.close()
 
 
-@pytest.mark.usefixtures("no_memory")
 async def test_a_worker_whose_file_of_sessions_is_read_only_is_not_ready(tmp_path: Path) -> None:
     sessions = SqliteSessionService(str(tmp_path / "chats.db"))
     await sessions.create_session(app_name="root", user_id="ann", session_id="c1")
@@ -113,7 +113,6 @@ async def test_a_worker_whose_file_of_sessions_is_read_only_is_not_ready(tmp_pat
         assert (ready.status_code, ready.json()) == (503, NOT_READY)
 
 
-@pytest.mark.usefixtures("no_memory")
 async def test_the_check_changes_nothing_in_any_store(sessions: BaseSessionService) -> None:
     for user in ("ann", _readiness.NAME):
         await sessions.create_session(app_name="root", user_id=user, session_id=_readiness.NAME)
@@ -122,7 +121,6 @@ async def test_the_check_changes_nothing_in_any_store(sessions: BaseSessionServi
     assert len((await sessions.list_sessions(app_name="root")).sessions) == 2
 
 
-@pytest.mark.usefixtures("no_memory")
 async def test_no_deletion_is_asked_of_a_session_service_that_the_app_has_written(tmp_path: Path) -> None:
     class Sessions(SqliteSessionService):
         async def delete_session(self, **key: Any) -> None:
@@ -130,12 +128,6 @@ async def test_no_deletion_is_asked_of_a_session_service_that_the_app_has_writte
 
     async with client(create_app(service_over(Sessions(str(tmp_path / "chats.db"))))) as http:
         assert (await http.get("/readyz")).status_code == 200
-
-
-@pytest.fixture
-def no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each probe asks the stores."""
-    monkeypatch.setattr(_readiness, "REMEMBERED_SECONDS", 0.0)
 
 
 async def _set_read_only(url: str, value: str) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from typing import Any
+from typing import Any, Final
 
 import httpx
 import pytest
@@ -11,8 +11,8 @@ from google.adk.sessions import InMemorySessionService, Session
 
 from stream_protocol.server._json_lines import JsonLines
 from stream_protocol.serving import ChatService, MemoryRunLog, create_app
+from stream_protocol.serving.base import ServiceTimes
 from stream_protocol.serving.base._tasks import CachedProbe
-from stream_protocol.serving.requests import _readiness
 from stream_protocol.serving.run_logs import RunLogError
 from stream_protocol.testing import ScriptedLlm
 from tests.serving.fake_engine import FakeEngine
@@ -57,10 +57,8 @@ async def readyz(service: ChatService) -> httpx.Response:
         return await http.get("/readyz")
 
 
-@pytest.fixture
-def no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each probe asks the stores."""
-    monkeypatch.setattr(_readiness, "REMEMBERED_SECONDS", 0.0)
+NOT_CACHED: Final = ServiceTimes(readiness_cache=0.0)
+"""Times with which each probe asks the stores."""
 
 
 async def test_a_worker_whose_stores_answer_is_ready() -> None:
@@ -82,18 +80,16 @@ async def test_a_worker_says_which_store_does_not_answer_and_the_log_says_why(
     assert any("redis://host:6379/0: it does not answer" in line for line in quoting_nobody)
 
 
-async def test_a_store_that_hangs_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_readiness, "ANSWER_SECONDS", 0.01)
+async def test_a_store_that_hangs_is_not_waited_for() -> None:
     sessions = Sessions()
     sessions.hangs = True
-    answer = await readyz(service_over(sessions))
+    answer = await readyz(service_over(sessions, times=ServiceTimes(readiness=0.01)))
     assert (answer.status_code, answer.json()["missing"]) == (503, ["session store"])
 
 
-@pytest.mark.usefixtures("no_memory")
 async def test_a_worker_whose_engine_is_away_is_not_ready_until_it_is_back(caplog: pytest.LogCaptureFixture) -> None:
     engine = FakeEngine()
-    service = service_over(Sessions(), engine=engine)
+    service = service_over(Sessions(), engine=engine, times=NOT_CACHED)
     assert (await readyz(service)).status_code == 200
     engine.error = OSError("no route to the engine")
     answer = await readyz(service)
@@ -105,11 +101,9 @@ async def test_a_worker_whose_engine_is_away_is_not_ready_until_it_is_back(caplo
     assert (await readyz(service)).status_code == 200
 
 
-@pytest.mark.usefixtures("no_memory")
-async def test_an_engine_that_hangs_is_asked_once_until_it_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_readiness, "ANSWER_SECONDS", 0.01)
+async def test_an_engine_that_hangs_is_asked_once_until_it_answers() -> None:
     engine = FakeEngine()
-    service = service_over(Sessions(), engine=engine)
+    service = service_over(Sessions(), engine=engine, times=ServiceTimes(readiness=0.01, readiness_cache=0.0))
     engine.answers.clear()
     assert [await service.unready() for _ in range(5)] == 5 * [("engine",)]
     assert engine.pings == 1
@@ -125,10 +119,9 @@ async def test_an_engine_that_cannot_keep_these_agents_runs_is_not_asked() -> No
     assert engine.pings == 0
 
 
-@pytest.mark.usefixtures("no_memory")
 async def test_what_changes_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     sessions = Sessions()
-    service = service_over(sessions)
+    service = service_over(sessions, times=NOT_CACHED)
     for error in (None, OSError("gone"), OSError("gone"), None, None):
         sessions.error = error
         await service.unready()

@@ -24,11 +24,8 @@ from google.adk.tools.function_tool import FunctionTool
 
 from stream_protocol.agents import client_tool
 from stream_protocol.serving import ChatService, RunOverrides, ServiceLimits, create_app
-from stream_protocol.serving.adk_runner import (
-    SessionServiceError,
-    _session_services as session_services,
-    load_session_service,
-)
+from stream_protocol.serving.adk_runner import SessionServiceError, load_session_service
+from stream_protocol.serving.adk_runner._session_services import ProbeTimes
 from stream_protocol.serving.adk_runner._threaded_reads import THREAD_NAME, ThreadedReads
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from tests.postgres import Postgres
@@ -254,12 +251,11 @@ def test_a_service_that_does_not_answer_is_one_line_without_its_password(
     assert "secret" not in str(refused.value)
 
 
-def test_a_database_that_says_nothing_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session_services, "PROBE_SECONDS", 0.1)
+def test_a_database_that_says_nothing_is_not_waited_for() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
         with pytest.raises(SessionServiceError, match=r": it does not answer$"):
-            load_session_service(f"postgresql://ann@127.0.0.1:{port}/db")
+            load_session_service(f"postgresql://ann@127.0.0.1:{port}/db", times=ProbeTimes(limit=0.1))
 
 
 def test_what_needs_no_sqlalchemy_works_without_it(tmp_path: Path) -> None:
@@ -286,27 +282,25 @@ def test_tables_that_another_worker_is_still_filling_are_waited_for(
         return await get_session(self, **which)
 
     monkeypatch.setattr(DatabaseSessionService, "get_session", early)
-    monkeypatch.setattr(session_services, "BETWEEN_PROBES", (0.0,) * 4)
-    monkeypatch.setattr(session_services, "WHILE_FILLED", (0.0,) * 2)
-    load_session_service(f"sqlite+aiosqlite:///{tmp_path}/chat.db")
+    without_pauses = ProbeTimes(between=(0.0,) * 4, while_filled=(0.0,) * 2)
+    load_session_service(f"sqlite+aiosqlite:///{tmp_path}/chat.db", times=without_pauses)
     assert len(asked) == times + 1
     times, asked = 8, []
     with pytest.raises(SessionServiceError, match="ValueError: Schema version not found"):
-        load_session_service(f"sqlite+aiosqlite:///{tmp_path}/chat.db")
+        load_session_service(f"sqlite+aiosqlite:///{tmp_path}/chat.db", times=without_pauses)
 
 
 async def test_tables_whose_worker_died_before_it_had_filled_them_are_completed(
-    postgres: Postgres, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    postgres: Postgres, caplog: pytest.LogCaptureFixture
 ) -> None:
     """ADK makes the tables in one transaction, and writes their version in the next."""
-    monkeypatch.setattr(session_services, "BETWEEN_PROBES", ())
-    monkeypatch.setattr(session_services, "WHILE_FILLED", ())
     uri = postgres.new_database()
-    await asyncio.to_thread(load_session_service, uri)
+    load = partial(load_session_service, uri, times=ProbeTimes(between=(), while_filled=()))
+    await asyncio.to_thread(load)
     connection = await asyncpg.connect(uri)
     try:
         await connection.execute("DELETE FROM adk_internal_metadata")
-        services: list[Any] = await asyncio.gather(*(asyncio.to_thread(load_session_service, uri) for _ in range(2)))
+        services: list[Any] = await asyncio.gather(*(asyncio.to_thread(load) for _ in range(2)))
         session = await services[0].create_session(app_name="app", user_id="ann")
         assert await services[1].get_session(app_name="app", user_id="ann", session_id=session.id) is not None
         assert await connection.fetchval("SELECT value FROM adk_internal_metadata") == "1"

@@ -7,6 +7,7 @@ import logging
 import sqlite3
 import threading
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
@@ -29,7 +30,7 @@ from stream_protocol.serving.adk_runner._session_uris import (
 from stream_protocol.serving.adk_runner._threaded_reads import Closable, ThreadedReads
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from google.adk.sessions import BaseSessionService
 
@@ -38,16 +39,22 @@ logger = logging.getLogger(__name__)
 ADK_DATABASES: Final = "google_adk.google.adk.sessions.database_session_service"
 """The logger of ADK that reports an unusable database at each attempt."""
 
-PROBE_SECONDS: Final = 10.0
-"""The most seconds that one check of a service may take."""
 
-BETWEEN_PROBES: Final = (0.1, 0.2, 0.4, 0.8)
-"""The pauses, in seconds, between checks of a service. Workers that start together on an empty database all create its
-tables. Only one succeeds, and the others try again."""
+@dataclass(frozen=True)
+class ProbeTimes:
+    """Times of the check of a session store, in seconds."""
 
-WHILE_FILLED: Final = (1.6, 3.2)
-"""Further pauses, in seconds, while the tables exist and are empty (ADK then raises ``ValueError``). A busy worker may
-fill the tables late."""
+    limit: float = 10.0
+    """The most time that one attempt may take."""
+    between: Sequence[float] = (0.1, 0.2, 0.4, 0.8)
+    """The pauses between attempts. Workers that start together on an empty database all create its tables. Only one
+    succeeds, and the others try again."""
+    while_filled: Sequence[float] = (1.6, 3.2)
+    """Further pauses while the tables exist and are empty (ADK then raises ``ValueError``). A busy worker may fill the
+    tables late."""
+
+
+DEFAULT_PROBES: Final = ProbeTimes()
 
 
 class _UnknownSchemeError(Exception):
@@ -58,7 +65,7 @@ class SessionServiceError(Exception):
     """The session service cannot be used. ``str(error)`` is one line, without the URI's password."""
 
 
-def load_session_service(uri: str) -> BaseSessionService:
+def load_session_service(uri: str, *, times: ProbeTimes = DEFAULT_PROBES) -> BaseSessionService:
     """Creates the session service of a URI, such as ``sqlite:///chat.db`` or ``postgresql://user@host/db``.
 
     The other URI schemes of ADK also work. The function checks the store before it returns the service. So a server
@@ -71,7 +78,7 @@ def load_session_service(uri: str) -> BaseSessionService:
     make_private_file(address)
     try:
         with silenced(ADK_DATABASES):
-            asyncio.run(_prepare(address))
+            asyncio.run(_prepare(address, times))
         # Create a second service, since connections belong to the loop that opened them.
         return ThreadedReads(partial(_make, address)) if _is_shared_database(address) else _make(address)
     except _UnknownSchemeError as error:
@@ -101,26 +108,26 @@ def make_private_file(uri: str) -> None:
         make_private_store(path)
 
 
-async def _prepare(uri: str) -> None:
+async def _prepare(uri: str, times: ProbeTimes) -> None:
     if names_driver(uri):
         from sqlalchemy.exc import DBAPIError
 
         _make(uri)  # raises for a URI or a driver that cannot be used at any time
-        for seconds in BETWEEN_PROBES:
+        for seconds in times.between:
             try:
-                return await _probe(uri)
+                return await _probe(uri, times.limit)
             except (DBAPIError, ValueError):
                 await asyncio.sleep(seconds)
-        for seconds in WHILE_FILLED:
+        for seconds in times.while_filled:
             try:
-                return await _probe(uri)
+                return await _probe(uri, times.limit)
             except ValueError:
                 await asyncio.sleep(seconds)
         try:
-            return await _probe(uri)
+            return await _probe(uri, times.limit)
         except ValueError:
             await _complete_tables(uri)
-    return await _probe(uri)
+    return await _probe(uri, times.limit)
 
 
 async def _complete_tables(uri: str) -> None:
@@ -150,11 +157,11 @@ async def _complete_tables(uri: str) -> None:
         await service.close()
 
 
-async def _probe(uri: str) -> None:
+async def _probe(uri: str, limit: float) -> None:
     threads = set(threading.enumerate())
     service = _make(uri)
     try:
-        async with asyncio.timeout(PROBE_SECONDS):
+        async with asyncio.timeout(limit):
             if names_driver(uri):
                 from stream_protocol.serving.adk_runner._database_pools import check_pooler
 
@@ -165,7 +172,7 @@ async def _probe(uri: str) -> None:
             raise
         # The thread of a failed connection still calls this loop: wait for it before the loop is closed.
         for thread in set(threading.enumerate()) - threads:
-            await asyncio.to_thread(thread.join, PROBE_SECONDS)
+            await asyncio.to_thread(thread.join, limit)
         raise
     finally:
         if isinstance(service, Closable):

@@ -51,6 +51,11 @@ class ServiceTimes:
     """The time for which new runs wait for a suspect: once until the worker is idle, and once while the suspect runs.
     Most runs that crash their worker crash it at once."""
 
+    readiness: float = 0.8
+    """The time in which a store must respond to a readiness probe. Kubernetes allows one second for a probe."""
+    readiness_cache: float = 1.0
+    """The time for which the result of a readiness probe is cached, so that frequent probes do not load the stores."""
+
     def __post_init__(self) -> None:
         for field in fields(self):
             check_seconds(field.name, getattr(self, field.name), zero=True)

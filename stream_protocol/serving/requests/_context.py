@@ -157,7 +157,7 @@ def assemble(target: Target, given: ServiceOptions, options: ConverterOptions) -
         planner=planner,
         audit=AuditTrail(runner.app_name, given["on_audit"], timeout=limits.hook_timeout),
         memory=ResponseMemory(limits.max_response_bytes, with_state=bool(settings.options["send_state"])),
-        readiness=Readiness(runner, run_log, engine),
+        readiness=Readiness(runner, run_log, engine, given["times"]),
         rates=RequestRates(limits.max_requests_per_minute),
         foreign_rates=RequestRates(limits.max_requests_per_minute),
         tasks=tasks,

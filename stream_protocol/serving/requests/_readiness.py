@@ -18,16 +18,11 @@ if TYPE_CHECKING:
 
     from google.adk.runners import Runner
 
+    from stream_protocol.serving.base import ServiceTimes
     from stream_protocol.serving.engine import Engine
     from stream_protocol.serving.run_logs import RunLog
 
 logger = logging.getLogger(__name__)
-
-ANSWER_SECONDS: Final = 0.8
-"""Time limit for the check of a store, in seconds. Kubernetes allows one second for a probe."""
-
-REMEMBERED_SECONDS: Final = 1.0
-"""Seconds for which the result is cached, so that frequent probes do not load the stores."""
 
 NAME: Final = "readyz"
 """The user id and chat id of the test read. The chat does not have to exist."""
@@ -36,13 +31,14 @@ NAME: Final = "readyz"
 class Readiness:
     """Check of a service's stores. ``engine``: ``None`` for a service without an engine."""
 
-    def __init__(self, runner: Runner, run_log: RunLog, engine: Engine | None) -> None:
+    def __init__(self, runner: Runner, run_log: RunLog, engine: Engine | None, times: ServiceTimes) -> None:
+        self._times = times
         sessions = partial(_ask_session_store, runner)
         self._pings: dict[str, Callable[[], Awaitable[object]]] = {"run log": run_log.ping, "session store": sessions}
         if engine is not None:
             # The ping may use a thread, which cannot be cancelled. So the next probe waits for a hanging ping.
             self._pings["engine"] = CachedProbe(engine.ping, 0.0).get
-        self._missing = CachedProbe(self._ask, REMEMBERED_SECONDS)
+        self._missing = CachedProbe(self._ask, times.readiness_cache)
         self._told: tuple[str, ...] = ()
         """The unreachable stores that were logged last."""
 
@@ -51,7 +47,7 @@ class Readiness:
         return await self._missing.get()
 
     async def _ask(self) -> tuple[str, ...]:
-        errors = await asyncio.gather(*map(_error_of, self._pings.values()))
+        errors = await asyncio.gather(*map(self._error_of, self._pings.values()))
         answers = zip(self._pings, errors, strict=True)
         missing = {name: error for name, error in answers if error is not None}
         if (now := tuple(missing)) != self._told:
@@ -66,17 +62,16 @@ class Readiness:
                 logger.warning("This worker is ready again.")
         return now
 
+    async def _error_of(self, ask: Callable[[], Awaitable[object]]) -> Exception | None:
+        try:
+            async with asyncio.timeout(self._times.readiness):
+                await ask()
+        except Exception as error:  # noqa: BLE001 - any error of a store
+            return error
+        return None
+
 
 async def _ask_session_store(runner: Runner) -> None:
     """Read from the session store, and do an empty write, because a read-only standby also responds to reads."""
     await find_session(runner, NAME, NAME, config=WITHOUT_EVENTS)
     await check_writable(runner.session_service, runner.app_name)
-
-
-async def _error_of(ask: Callable[[], Awaitable[object]]) -> Exception | None:
-    try:
-        async with asyncio.timeout(ANSWER_SECONDS):
-            await ask()
-    except Exception as error:  # noqa: BLE001 - any error of a store
-        return error
-    return None
