@@ -19,6 +19,8 @@ class Reading {
 class KillPage extends Page {
   readings = [];
   posts = [];
+  /** The index in `posts` of the message that was sent last. */
+  newest = 0;
   answered = new Set();
   /** A body that is sent in place of the client's own. */
   again = null;
@@ -106,6 +108,7 @@ class KillPage extends Page {
   }
 
   send({ text, files = [] }) {
+    this.newest = this.posts.length;
     this.chat.sendMessage({ text, files });
   }
 
@@ -162,9 +165,10 @@ class KillPage extends Page {
     await super.look();
   }
 
-  /** Until a request of the page was answered, or its connection is lost. */
+  /** Until the message that was sent last was answered, or its connection is lost. */
   async begun() {
-    while (!this.readings.some(({ method, path, status }) => method === 'POST' && path === '/api/chat' && status !== 503)) await pause();
+    const isAnswered = ({ body, status }) => body !== null && body === this.posts[this.newest] && status !== 503;
+    while (!this.readings.some(isAnswered)) await pause();
   }
 
   told() {

@@ -69,7 +69,6 @@ class DurableExecutor(Executor):
         self._local.drain()
 
     async def aclose(self) -> None:
-        """Stops recovering runs and closes the engine."""
         await self._local.aclose()
         await self._orphans.aclose()
         await self._engine.aclose()
@@ -118,7 +117,6 @@ class DurableExecutor(Executor):
 
     @_of_engine
     async def recover(self, key: ChatKey) -> None:
-        """Recovers all orphaned runs of the chat, for a request that waits for their end."""
         for each in self._local.in_chat(key):
             await each.is_over.wait()
         for orphan in await self._orphans.in_chat(key):
@@ -126,7 +124,6 @@ class DurableExecutor(Executor):
 
     @_of_engine
     async def cancel(self, key: ChatKey) -> None:
-        """Cancels the orphaned runs of a chat whose lease the caller holds."""
         for each in self._local.in_chat(key):
             await self._engine.cancel(each.record)
         if (orphans := await self._orphans.in_chat(key)) and await self._has_chat(key):
@@ -162,10 +159,7 @@ class DurableExecutor(Executor):
         return is_ours or stopped or bool(local)
 
     async def lacks_message(self, key: ChatKey, session: Session) -> bool:
-        """Returns True if an orphaned run of the chat has not stored its user message yet.
-
-        Returns False if the engine is unreachable.
-        """
+        """See ``Executor``. Returns False if the engine is unreachable."""
         try:
             async with asyncio.timeout(self._times.engine):
                 orphans = await self._orphans.in_chat(key)
@@ -177,7 +171,6 @@ class DurableExecutor(Executor):
         return any(orphan.record.idempotency_key not in stored for orphan in orphans)
 
     async def wait_for_message(self, key: ChatKey, seconds: float) -> None:
-        """Waits up to ``seconds`` until the chat has no orphaned run."""
         try:
             async with asyncio.timeout(seconds):
                 await self._wait_until_recovered(key)
