@@ -31,7 +31,7 @@ from stream_protocol.testing import Call, ScriptedLlm, Turn, Wait
 from stream_protocol.wire import ChatRequestError, encode_sse, parse_chat_request
 from stream_protocol.wire.client import parse_sse, reduce_chunks
 from tests.comparable_messages import comparable
-from tests.serving.instrumented import InstrumentedLog, InstrumentedService, let_time_out
+from tests.serving.instrumented import InstrumentedLease, InstrumentedLog, InstrumentedService, let_time_out
 from tests.serving.keeping_engine import KeepingEngine, KeptRun, StoredRuns
 from tests.serving.support import HANG, answered, chat, said, soon
 
@@ -1071,6 +1071,30 @@ async def test_runs_that_wait_for_a_suspect_are_left_when_their_worker_ends() ->
         await gated.forgotten()
         await other.service.runs.free()
         assert await other.text("good") == "Hello good."
+
+
+async def test_the_end_of_a_stopped_run_is_stored_by_another_worker_if_its_own_has_lost_the_lease(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def is_lost(_lease: InstrumentedLease) -> bool:
+        return False
+
+    gated = GatedWorkers()
+    async with gated.worker(launched=False) as worker:
+        reading = await worker.say("c1")
+        await until(lambda: b"Hello" in b"".join(worker.service.runs.run.log.events()))
+        with monkeypatch.context() as busy:
+            busy.setattr(InstrumentedLease, "held", False)
+            busy.setattr(InstrumentedLease, "confirm", is_lost)
+            await worker.service.stop("c1", user_id=USER)
+            assert (await reading)[-1]["type"] == "abort"
+            await worker.service.runs.free()
+        assert [[*kept.executions.values()] for kept in gated.kept.runs.values()] == [["stopped"]]
+        async with gated.worker() as other:
+            await gated.forgotten()
+            await other.service.runs.free()
+            assert await other.text("c1") == "Hello "
+    assert gated.asked["c1"] == 1
 
 
 @pytest.mark.parametrize("has_log", [True, False], ids=["with the log", "without the log"])

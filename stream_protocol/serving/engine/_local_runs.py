@@ -126,6 +126,10 @@ class LocalRuns:
             local.is_over.set()
             if run.was_left:
                 await asyncio.shield(self._tasks.start(self._mark(local, "left")))
+            elif run.outcome not in (None, "finish") and local.is_kept and not await run.holds_lease():
+                # This worker could not store the end. A worker that has the chat stores it.
+                ending = self._until_done(record, partial(self._ends.report, local))
+                await asyncio.shield(self._tasks.start(ending))
             elif local.is_kept or run.log.closed:
                 await asyncio.shield(self._tasks.start(self.forget(record, has_ended=True)))
             else:  # the request is refused, but the engine may have stored the record
