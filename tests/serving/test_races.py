@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 from google.adk.agents import LlmAgent
+from google.adk.events import Event
 from google.adk.sessions import InMemorySessionService, Session
 
 from stream_protocol import parse_chat_request
 from stream_protocol.serving import ServiceLimits, create_app
+from stream_protocol.serving.adk_runner import ObservedSessions
 from stream_protocol.serving.base._times import DEFAULT_TIMES, ServiceTimes
 from stream_protocol.testing import ScriptedLlm, Wait
 from stream_protocol.testing._fake_runs import eventually
@@ -150,3 +152,51 @@ async def test_a_run_that_ends_while_the_history_is_read_is_in_it() -> None:
         answered.set()
         messages = await history
     assert "Half and whole." in str(messages)
+
+
+class SlowToCommit(InMemorySessionService):
+    """A store that refuses an event if the session lacks a stored event, as a database does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stored: list[Event] = []
+        self.has_stored, self.answers = asyncio.Event(), asyncio.Event()
+
+    async def append_event(self, session: Session, event: Event) -> Event:
+        assert session.events == self.stored, "the session is outdated"
+        self.stored.append(event)
+        self.has_stored.set()
+        await self.answers.wait()
+        session.events.append(event)
+        return event
+
+
+async def test_an_event_whose_storing_is_cancelled_does_not_outdate_the_session() -> None:
+    """ADK cancels a stopped agent, which may be storing a steering message, and then stores the end itself."""
+    store = SlowToCommit()
+    session = await store.create_session(app_name="root", user_id="ann", session_id="c1")
+    sessions = ObservedSessions(store, lambda _: None, lambda _: None)
+    storing = asyncio.create_task(sessions.append_event(session, Event(author="user")))
+    await soon(store.has_stored)
+    storing.cancel()
+    ending = asyncio.create_task(sessions.append_event(session, Event(author="root")))
+    await asyncio.sleep(0)
+    store.answers.set()
+    await ending
+    assert storing.cancelled()
+    assert [event.author for event in session.events] == ["user", "root"]
+
+
+async def test_a_store_that_does_not_answer_is_left_at_the_second_cancellation() -> None:
+    store = SlowToCommit()
+    session = await store.create_session(app_name="root", user_id="ann", session_id="c1")
+    storing = asyncio.create_task(
+        ObservedSessions(store, lambda _: None, lambda _: None).append_event(session, Event(author="user"))
+    )
+    await soon(store.has_stored)
+    for _ in range(2):
+        storing.cancel()
+        await asyncio.sleep(0)
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(storing, HANG)
+    assert session.events == []

@@ -62,7 +62,7 @@ class ObservedSessions(DelegatingSessions):
 
     ADK and a steering message may append to one ``Session`` at the same time. So a lock ensures that only one event is
     stored at a time. Without this lock, a session service would refuse the second event because the session is
-    outdated.
+    outdated. For the same reason, a cancelled caller waits until its event is stored.
     ``before_storing``: if it raises, the event is not stored.
     """
 
@@ -80,6 +80,12 @@ class ObservedSessions(DelegatingSessions):
             return await super().append_event(session, event)
         async with self._storing:
             self._before_storing(event)
-            appended = await super().append_event(session, event)
+            storing = asyncio.create_task(super().append_event(session, event))
+            try:
+                appended = await asyncio.shield(storing)
+            except asyncio.CancelledError:
+                # A stop cancels the agent. Without this wait, the store might have an event that the session lacks.
+                await asyncio.gather(storing, return_exceptions=True)  # a second cancellation also cancels the store
+                raise
             self._stored(event)
         return appended
