@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 from google.adk.events import Event
 from google.adk.runners import Runner
 
-from stream_protocol.adk import NESTED_EVENT, POSTED_KEY, POSTED_WIDGETS
+from stream_protocol.adk import NESTED_EVENT, POSTED_KEY, POSTED_WIDGETS, is_compaction
 from stream_protocol.agents import open_channel
-from stream_protocol.serving.adk_runner import RunPlugin, with_plugin
+from stream_protocol.serving.adk_runner import ObservedSessions, RunPlugin, with_plugin
 from stream_protocol.serving.runs._run_posts import RunPosts
 from stream_protocol.wire import check_instance, check_text
 
@@ -33,7 +33,7 @@ def run_events(runner: Runner, *, session_id: str, **arguments: Any) -> AsyncGen
 
     The events also contain what happens inside the run: the work of agents in an ``AgentTool``, and the data and the
     progress that tools send with ``emit_data``, ``report_progress`` and ``mcp_progress``. ADK stores the work of these
-    agents in the session, for ``session_to_messages``.
+    agents in the session, for ``session_to_messages``. Compaction events of ADK, which a runner only stores, come too.
 
     The agents wait for a caller that is slow. At most 256 events wait, and one event of each ``AgentTool`` that runs.
     A tool cannot wait in ``emit_data`` and ``report_progress``. So data of a tool that is sent while 256 events wait
@@ -79,6 +79,11 @@ class _WaitingEvents:
             return
         self._queue.put_nowait(event)
 
+    def note_stored(self, event: Event) -> None:
+        """Add a compaction event, which ADK stores but does not yield."""
+        if is_compaction(event):
+            self._queue.put_nowait(event)
+
     async def room(self) -> None:
         """Wait until fewer than ``MAX_WAITING`` events wait."""
         while self._is_full and not self._is_closed:
@@ -109,12 +114,13 @@ def _is_data(event: Event) -> bool:
 async def _run_events(runner: Runner, session_id: str, arguments: dict[str, Any]) -> AsyncGenerator[Event]:
     waiting = _WaitingEvents()
     posts = RunPosts(waiting.post, pause=PAUSE, room=waiting.room)
-    plugin = RunPlugin(session_id, None, nests=lambda _tool: True)
+    observed = with_plugin(runner, RunPlugin(session_id, None, nests=lambda _tool: True))
+    observed.session_service = ObservedSessions(runner.session_service, lambda _event: None, waiting.note_stored)
 
     async def run() -> None:
         try:
             with open_channel(posts):
-                events = with_plugin(runner, plugin).run_async(session_id=session_id, **arguments)
+                events = observed.run_async(session_id=session_id, **arguments)
                 async with aclosing(events):
                     async for event in events:
                         posts.write_waiting()
