@@ -24,7 +24,11 @@ class RunPosts:
     """
 
     def __init__(
-        self, write: Callable[[Event], object], *, pause: float, room: Callable[[], Coroutine[Any, Any, None]] | None = None
+        self,
+        write: Callable[[Event], object],
+        *,
+        pause: float,
+        room: Callable[[], Coroutine[Any, Any, None]] | None = None,
     ) -> None:
         self._write: Callable[[Event], object] | None = write
         self._pause = pause
