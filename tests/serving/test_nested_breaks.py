@@ -83,7 +83,9 @@ async def test_after_the_death_of_a_worker_a_card_is_closed_and_the_chat_continu
         await until_half(answer)
         shutil.copy(tmp_path / "a.db", tmp_path / "b.db")  # the state that a killed worker leaves
     await service.aclose()
-    other = create_app(ChatService(planner(kind, "Other."), session_service=SqliteSessionService(str(tmp_path / "b.db"))))
+    other = create_app(
+        ChatService(planner(kind, "Other."), session_service=SqliteSessionService(str(tmp_path / "b.db")))
+    )
     message = await stored(other)
     card = card_of(message)
     if kind == "tool":

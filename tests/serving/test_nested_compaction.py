@@ -34,8 +34,8 @@ def look(city: str) -> dict[str, str]:
 
 def planner(kind: str) -> App:
     """Return an app that summarizes after each model response with a function call."""
-    end = [Call("finish_task", {"result": "Seen."}), MANY] if kind == "task" else ["Seen.", MANY]
-    turns = [[Call("look", {"city": city}), MANY] for city in ("Oslo", "Rome")]
+    end: Any = [Call("finish_task", {"result": "Seen."}), MANY] if kind == "task" else ["Seen.", MANY]
+    turns: list[Any] = [[Call("look", {"city": city}), MANY] for city in ("Oslo", "Rome")]
     inner = LlmAgent(
         name="inner", description="inner", model=ScriptedLlm(turns=[*turns, end]), tools=[look], **KINDS[kind]
     )
