@@ -17,6 +17,7 @@ from google.adk.tools import AgentTool, ToolContext
 from stream_protocol.agents import RunChannel, posted_event, run_channel
 from stream_protocol.recording import ChatRecorder, load_recording, replay
 from stream_protocol.serving import ChatService, ServiceLimits, create_app
+from stream_protocol.serving.runs._run_posts import RunPosts
 from stream_protocol.testing import Call, ScriptedLlm
 from tests.serving.support import HANG, begin, chat, chunks, only, said, stream, types
 
