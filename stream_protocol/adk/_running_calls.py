@@ -42,7 +42,9 @@ class RunningCall:
     args: Mapping[str, Any]
     """The arguments from the model. Callbacks may have changed the arguments of the tool."""
     has_new_result: bool | None = None
-    """``None`` while the tool runs. True if the tool has returned a result, and no event has it yet."""
+    """``None`` while the tool runs. True if the tool has returned, and no event has its result yet."""
+    may_be_silent: bool = False
+    """True if a long-running tool has returned nothing. ADK then stores no response, unless a callback gives one."""
 
     @property
     def key(self) -> str:
@@ -74,10 +76,11 @@ class RunningCalls:
         started.append(running)
         return running
 
-    def end(self, context: "ToolContext") -> RunningCall | None:
-        """Note that the tool of this context, or a callback in its place, has returned a result. Return the call."""
+    def end(self, context: "ToolContext", *, may_be_silent: bool) -> RunningCall | None:
+        """Note that the tool of this context, or a callback in its place, has returned. Return the call."""
         if (running := running_call(context)) is not None:
             running.has_new_result = True
+            running.may_be_silent = may_be_silent
         return running
 
     def confirmed(self, event: "Event", original: dict[str, Any]) -> RunningCall | None:
@@ -92,17 +95,26 @@ class RunningCalls:
 
         After a stop, ADK also responds to the calls whose tools still run.
         """
-        return [self._take(event, response.id, response.name) for response in event.get_function_responses()]
+        named = [(response.id, response.name) for response in event.get_function_responses()]
+        taken = {key: iter(self._take(event, *key, count)) for key, count in Counter(named).items()}
+        return [next(taken[key], None) for key in named]
 
-    def _take(self, event: "Event", call_id: str | None, name: str | None) -> RunningCall | None:
+    def _take(self, event: "Event", call_id: str | None, name: str | None, count: int) -> list[RunningCall]:
+        """Return the calls of this many responses of the event, in the order of the calls."""
         started = self._of(event, call_id, name)
         is_stopped = is_aborted(event)
-        waiting = [call for call in started if call.has_new_result or (is_stopped and call.has_new_result is None)]
-        newest = [call for call in waiting if call.event_id == waiting[-1].event_id]
-        found = min(newest, key=lambda call: call.reference.number or 0, default=None)
-        if found is not None:
-            found.has_new_result = False
-        return found
+        taken: list[RunningCall] = []
+        while len(taken) < count:
+            waiting = [call for call in started if call.has_new_result or (is_stopped and call.has_new_result is None)]
+            newest = [call for call in waiting if call.event_id == waiting[-1].event_id]
+            if not newest:
+                break
+            newest.sort(key=lambda call: (call.may_be_silent, call.reference.number or 0))
+            found = sorted(newest[: count - len(taken)], key=lambda call: call.reference.number or 0)
+            for call in found:
+                call.has_new_result = False
+            taken += found
+        return taken
 
     def _of(self, event: "Event", call_id: str | None, name: str | None) -> list[RunningCall]:
         calls = self._by_id.get((event.invocation_id, event.author, event.branch, call_id), [])

@@ -36,6 +36,12 @@ class RunChannel(Protocol):
         it is written.
         """
 
+    async def ready(self) -> None:
+        """Wait until the response can take another event.
+
+        Events of nested agents are posted after this wait. So a nested agent is not faster than a slow reader.
+        """
+
 
 class CallScope(NamedTuple):
     """The channel of a call, and the outer ``AgentTool`` call that the client is shown instead of this call."""

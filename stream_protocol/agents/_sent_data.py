@@ -86,7 +86,7 @@ def emit_data(
     if not transient:
         _store(storing, widget)
     if scope is not None and (transient or storing.function_call_id):
-        scope.channel.post(_posted(context, widget))
+        scope.channel.post(_posted(storing, widget))
 
 
 def report_progress(

@@ -208,11 +208,11 @@ class DbosEngine:
         elif isinstance(self._store, DBOSClient):  # the tables may be missing
             await self._store.check_connection_async()
 
-    def supports(self, runner: Runner) -> bool:
-        """Return True if all agents have supported classes, and ADK's own resumability is off."""
+    def unsupported(self, runner: Runner) -> Sequence[str]:
+        """Return the agents of unsupported classes or modes, and ADK's own resumability if it is on."""
         resumability = runner.resumability_config
         resumable = resumability is not None and resumability.is_resumable
-        return isinstance(runner.agent, BaseAgent) and not resumable and not unsupported_agents(runner.agent)
+        return [*unsupported_agents(runner.agent), *(["`ResumabilityConfig(is_resumable=True)`"] if resumable else ())]
 
     async def execute(
         self, record: RunRecord, runner: Runner, log_id: str, work: Callable[[Execution], Awaitable[None]]

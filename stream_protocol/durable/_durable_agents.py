@@ -23,11 +23,17 @@ _SUPPORTED = (LlmAgent, SequentialAgent, ParallelAgent, LoopAgent)
 
 
 def unsupported_agents(root: BaseNode) -> list[str]:
-    """Return the names of the agents in the tree that durable runs do not support. Task-mode agents are not supported,
-    because they continue in old invocations."""
-    return [
-        agent.name for agent in _tree(root) if type(agent) not in _SUPPORTED or getattr(agent, "mode", None) == "task"
-    ]
+    """Return the agents in the tree that durable runs do not support, with their mode or class.
+
+    Task-mode agents are not supported, because they continue in old invocations.
+    """
+    found: list[str] = []
+    for agent in _tree(root):
+        if getattr(agent, "mode", None) == "task":
+            found.append(f'`{agent.name}` (`mode="task"`)')
+        elif type(agent) not in _SUPPORTED:
+            found.append(f"`{agent.name}` (`{type(agent).__name__}`)")
+    return found
 
 
 def durable_agents(root: BaseAgent, idempotent_tools: Collection[str]) -> BaseAgent:

@@ -151,10 +151,13 @@ class EventWriter(Generic[T]):
             return
         if not facts.is_fragment:
             self.authors.note_complete(facts.id)
-        if facts.is_fragment and (posted := facts.report(Posted)) is not None:
-            self.responses.add_posted(facts, posted)
-            return
         nesting = self.responses.inner_agents.nesting_call(facts)
+        if facts.is_fragment and (posted := facts.report(Posted)) is not None:
+            if nesting is None:
+                self.responses.add_posted(facts, posted)
+            else:  # of a tool that an agent inside a call uses
+                self.responses.add_inner(nesting, facts, asks=False)
+            return
         if facts.in_users_name:
             if (steering := facts.report(Steering)) is not None:
                 self.steps.end_before_message()

@@ -262,6 +262,7 @@ class FunctionResponses:
         """
         raised = {self._registry.find(reference) for reference in raising_calls(error)} if error is not None else set()
         reported = self._raised or set()
+        run_failed = error is not None and not closes_pending
         failed: list[str] = []
         for call in self._registry.unsettled():
             if call.is_pending and not closes_pending and call not in raised:
@@ -269,7 +270,7 @@ class FunctionResponses:
             has_failed = call in raised or call in reported
             if has_failed:
                 failed.append(call.id)
-            message = None if has_failed else self.inner_agents.stopped(call, run_failed=not closes_pending)
+            message = None if has_failed else self.inner_agents.stopped(call, run_failed=run_failed)
             if not call.is_shown:
                 call.end_silently()
             elif message is not None:

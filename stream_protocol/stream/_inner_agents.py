@@ -13,7 +13,17 @@ from stream_protocol.wire import Sink
 class InnerAgents:
     """The agents that run inside tool calls, with their messages so far."""
 
-    __slots__ = ("_begin_nested", "_nested", "_registry", "_settings", "_shows", "_sink", "_stopped", "_tasks")
+    __slots__ = (
+        "_begin_nested",
+        "_inside",
+        "_nested",
+        "_registry",
+        "_settings",
+        "_shows",
+        "_sink",
+        "_stopped",
+        "_tasks",
+    )
 
     def __init__(
         self,
@@ -30,6 +40,8 @@ class InnerAgents:
         self._begin_nested = begin_nested
         self._nested: dict[ToolCall, NestedMessage] = {}
         """The messages of the agents that currently run inside calls."""
+        self._inside: set[ToolCall] = set()
+        """The calls inside which an agent of the same session has worked, also if its work is hidden."""
         self._tasks: set[ToolCall] = set()
         """The calls that run task agents."""
         self._stopped: set[ToolCall] = set()
@@ -53,11 +65,11 @@ class InnerAgents:
         for outer in outer_calls(branch):
             name = outer.name
             call = self._registry.find(outer)
-            if f"{name}@{outer.id}" in path.split("/") and facts.scope != outer.id and call not in self._nested:
+            if f"{name}@{outer.id}" in path.split("/") and facts.scope != outer.id and call not in self._inside:
                 continue
             if call is None or call.name != name or not call.is_shown or self._settings.nested_agents(name) == "flat":
                 continue
-            if call in self._nested or (says_something and author != USER):
+            if call in self._inside or (says_something and author != USER):
                 return call if call.is_open or call.state is CallState.INTERIM else None
         return None
 
@@ -82,6 +94,7 @@ class InnerAgents:
             outer.id == facts.scope and self._registry.find(outer) is call for outer in outer_calls(facts.speaker[1])
         ):
             self._tasks.add(call)
+        self._inside.add(call)
         if not self._settings.nests(call.name):
             return {"agent": call.name} if asks else None
         if call not in self._nested:

@@ -2,7 +2,6 @@
 
 import asyncio
 import sys
-import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
@@ -13,8 +12,6 @@ from google.adk.tools import ToolContext
 from google.adk.tools.mcp_tool import McpToolset, StdioConnectionParams, StreamableHTTPConnectionParams
 from mcp import StdioServerParameters
 from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import Response
 from starlette.routing import Mount, Route
 
 from stream_protocol.agents import emit_data, mcp_progress, report_progress
@@ -24,31 +21,13 @@ from stream_protocol.wire import AiSdkVersion
 from tests.conformance.fixtures import VERSIONS
 from tests.conformance.node_scripts import run_script
 from tests.conformance.reporting_server import RELEASE, reporting_server
+from tests.doors import Door
 from tests.processes import ROOT
 from tests.served import served
-from tests.serving.support import HANG
 
 pytestmark = pytest.mark.node
 
 ABOUT_GOOGLES_CLOUD = "ignore:.*:UserWarning"
-
-
-class Door:
-    """A door at which a tool waits. The client opens the door when it has seen the progress."""
-
-    def __init__(self) -> None:
-        self._openings = threading.Semaphore(0)
-
-    def wait(self) -> None:
-        assert self._openings.acquire(timeout=HANG)
-
-    async def opened(self, _request: Request) -> Response:
-        await asyncio.to_thread(self.wait)
-        return Response(status_code=204)
-
-    async def open(self, _request: Request) -> Response:
-        self._openings.release()
-        return Response(status_code=204)
 
 
 @contextmanager

@@ -265,4 +265,4 @@ def test_agents_of_an_apps_own_class_run_as_without_an_engine(
         pass
 
     ChatService(Own(name="own"), engine=DbosEngine(engine_url))
-    assert "Runs are not executed again" in caplog.text
+    assert "Runs of this service end with their worker: the engine does not support `own` (`Own`)." in caplog.text

@@ -47,8 +47,8 @@ class FakeEngine:
         self.pings += 1
         await self._ask()
 
-    def supports(self, _runner: Runner) -> bool:
-        return self._in_use
+    def unsupported(self, _runner: Runner) -> list[str]:
+        return [] if self._in_use else ["`root` (`Own`)"]
 
     async def execute(
         self, _record: RunRecord, runner: Runner, _log_id: str, work: Callable[[Any], Awaitable[None]]

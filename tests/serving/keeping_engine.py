@@ -78,8 +78,8 @@ class KeepingEngine:
     async def ping(self) -> None:
         self._fail()
 
-    def supports(self, _runner: Runner) -> bool:
-        return True
+    def unsupported(self, _runner: Runner) -> list[str]:
+        return []
 
     async def execute(
         self, record: RunRecord, runner: Runner, log_id: str, work: Callable[[Any], Awaitable[None]]

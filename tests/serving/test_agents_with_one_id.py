@@ -11,7 +11,7 @@ import pytest
 from google.adk.agents import LlmAgent, ParallelAgent
 from google.adk.models import LlmRequest
 from google.adk.plugins import BasePlugin
-from google.adk.tools import AgentTool, FunctionTool, ToolContext
+from google.adk.tools import AgentTool, FunctionTool, LongRunningFunctionTool, ToolContext
 
 from stream_protocol.agents import emit_data, for_users, mcp_progress, report_progress
 from stream_protocol.recording import ChatRecorder, load_recording, replay
@@ -258,6 +258,34 @@ async def test_the_result_of_the_second_call_is_not_on_the_first_that_raised(tmp
     await workers.agree(tmp_path)
     assert workers.outputs() == ["The tool failed.", {"result": "worked 2"}]
     await workers.aclose()
+
+
+@pytest.mark.parametrize("answers", [(1,), (2,), (2, 3), (1, 3)], ids=str)
+async def test_a_call_without_a_result_yet_takes_no_result_of_a_later_call(
+    answers: tuple[int, ...], tmp_path: Path
+) -> None:
+    def ask(number: int) -> dict[str, int] | None:
+        """Asks somebody, who may answer at once."""
+        return {"answered": number} if number in answers else None
+
+    asked = [Call("ask", {"number": n}, id=ID) for n in (1, 2, 3)]
+    workers = TwoWorkers(root(asked, "Done.", tools=[LongRunningFunctionTool(ask)]), WHOLE)
+    await workers.page.send("go")
+    await workers.agree(tmp_path)
+    assert workers.outputs() == [{"answered": n} if n in answers else None for n in (1, 2, 3)]
+    await workers.aclose()
+
+
+async def test_of_two_calls_of_a_single_turn_agent_the_first_card_has_the_work_of_both() -> None:
+    news = LlmAgent(name="news", description="news", model=ScriptedLlm(respond=echo), mode="single_turn")
+    model = ScriptedLlm(turns=[[asked("news", "Oslo"), asked("news", "Rome")], "Done."])
+    page = Page(create_app(ChatService(LlmAgent(name="root", model=model, sub_agents=[news]), run_config=WHOLE)))
+    await page.send("go")
+    first, second = (part["output"] for part in page.messages[-1]["parts"] if part["type"] == "tool-news")
+    assert [part["text"] for part in first["parts"] if part["type"] == "text"] == ["About Oslo.", "About Rome."]
+    assert first["metadata"]["result"] == {"result": "About Oslo."}
+    assert second == {"result": "About Rome."}
+    assert await page.stored() == page.messages
 
 
 async def test_an_approval_has_the_reason_of_its_own_call(tmp_path: Path) -> None:

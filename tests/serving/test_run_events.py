@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from typing import Any, cast
@@ -24,11 +25,13 @@ from stream_protocol import (
     StreamProtocolConverter,
     StreamProtocolError,
     encode_sse,
+    iter_chunks,
     reduce_chunks,
     stream_sse,
 )
 from stream_protocol.agents import emit_data, report_progress
 from stream_protocol.serving import run_events
+from stream_protocol.serving.runs import _run_events
 from stream_protocol.session import session_to_messages
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from tests.serving.support import HANG, chat, only, said, stream
@@ -149,6 +152,77 @@ async def test_the_agent_waits_for_its_reader_as_under_adk() -> None:
                 await asyncio.sleep(0.05)
                 break
     assert ran == []
+
+
+async def idle() -> None:
+    """Let all other tasks run until they wait."""
+    for _ in range(500):
+        await asyncio.sleep(0)
+
+
+async def shown_and_stored(runner: InMemoryRunner, seen: list[Event]) -> tuple[Any, Any]:
+    message: Any = reduce_chunks(iter_chunks(seen))
+    session = await runner.session_service.get_session(app_name="app", user_id="u", session_id="c1")
+    assert session is not None
+    stored: Any = session_to_messages(session)[-1]
+    return message["parts"], stored["parts"]
+
+
+async def test_agents_inside_calls_wait_for_a_slow_reader_and_nothing_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_run_events, "MAX_WAITING", 8)
+    ran = Counter[str]()
+
+    def act(agent: str) -> str:
+        """Acts."""
+        ran[agent] += 1
+        return "done"
+
+    def inner(name: str) -> AgentTool:
+        deep = agent(f"deep_{name}", *(Call("act", {"agent": name}) for _ in range(50)), "Deep.", tools=[act])
+        return AgentTool(agent(name, Call(f"deep_{name}", {"request": "go"}), "Done.", tools=[AgentTool(deep)]))
+
+    names = ["a", "b"]
+    asked = [Call(name, {"request": "go"}) for name in names]
+    runner = runner_of(agent("root", asked, "Done.", tools=[inner(name) for name in names]))
+    seen = list[Event]()
+    async with aclosing(events_of(runner)) as events:
+        async for event in events:
+            seen.append(event)
+            if len(seen) in (20, 100):
+                await idle()
+                assert ran.total() <= len(seen) + 8 + len(names)
+    assert ran == {"a": 50, "b": 50}
+    shown, stored = await shown_and_stored(runner, seen)
+    assert shown == stored
+    assert json.dumps(shown).count('"toolCallId"') == 2 * (1 + 1 + 50)
+
+
+@pytest.mark.parametrize("is_inside", [False, True], ids=["a tool", "a tool of an agent in a call"])
+async def test_data_for_a_slow_reader_comes_with_the_result_and_transient_data_is_dropped(
+    is_inside: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(_run_events, "MAX_WAITING", 8)
+
+    async def send(tool_context: ToolContext) -> str:
+        """Sends much at once."""
+        for number in range(100):
+            emit_data(tool_context, "toast", number, transient=True)
+            emit_data(tool_context, "found", number)
+            report_progress(tool_context, number)
+        return "sent"
+
+    sender = agent("inner", Call("send", {}), "Sent.", tools=[send])
+    outer = agent("root", Call("inner", {"request": "go"}), "Done.", tools=[AgentTool(sender)])
+    runner = runner_of(outer if is_inside else sender)
+    seen = [event async for event in events_of(runner)]
+    shown, stored = await shown_and_stored(runner, seen)
+    parts = next(part["output"]["parts"] for part in shown if part["type"] == "tool-inner") if is_inside else shown
+    assert sorted(part["data"] for part in parts if part["type"] == "data-found") == [*range(100)]
+    assert [part["data"]["progress"] for part in parts if part["type"] == "data-adk-progress"] == [99]
+    assert len(seen) < 50
+    assert caplog.text.count("too slow") == 1
+    if is_inside:
+        assert shown == stored
 
 
 async def test_a_failure_is_raised_and_a_closed_reader_ends_the_run() -> None:

@@ -17,6 +17,7 @@ from google.adk.tools import AgentTool, ToolContext
 from stream_protocol.agents import RunChannel, posted_event, run_channel
 from stream_protocol.recording import ChatRecorder, load_recording, replay
 from stream_protocol.serving import ChatService, ServiceLimits, create_app
+from stream_protocol.serving.runs._run_posts import RunPosts
 from stream_protocol.testing import Call, ScriptedLlm
 from tests.serving.support import HANG, begin, chat, chunks, only, said, stream, types
 
@@ -221,3 +222,21 @@ async def test_posted_events_are_recorded_and_replayed_and_not_stored(tmp_path: 
     session = await service.runner.session_service.get_session(app_name="root", user_id="local", session_id="c1")
     assert session is not None
     assert not [event for event in session.events if event.partial]
+
+
+async def test_a_tool_with_an_event_loop_of_its_own_waits_for_room_until_the_run_ends() -> None:
+    has_room, asked = asyncio.Event(), asyncio.Event()
+
+    async def room() -> None:
+        asked.set()
+        await has_room.wait()
+
+    posts = RunPosts(lambda _event: None, pause=0, room=room)
+    waiting = asyncio.create_task(asyncio.to_thread(lambda: asyncio.run(posts.ready())))
+    await asyncio.wait_for(asked.wait(), HANG)
+    assert not waiting.done()
+    has_room.set()
+    await asyncio.wait_for(waiting, HANG)
+    has_room.clear()
+    posts.close()
+    await asyncio.wait_for(posts.ready(), HANG)

@@ -134,8 +134,8 @@ class SimulatedEngine:
     async def ping(self) -> None:
         await self._ask("ping", lambda: None)
 
-    def supports(self, runner: Runner) -> bool:
-        return True
+    def unsupported(self, runner: Runner) -> list[str]:
+        return []
 
     async def execute(
         self,

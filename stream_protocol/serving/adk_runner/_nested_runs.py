@@ -91,6 +91,10 @@ class NestedCall:
         """Posts an event that replaces earlier events with the same ``key``."""
         self.outer.post_newest(f"{self.call.key} {key}", lambda: self._inside(make()))
 
+    async def ready(self) -> None:
+        """Waits until the run's response can take another event."""
+        await self.outer.ready()
+
     def add(self, event: Event) -> None:
         """Posts an event of the nested agent, and keeps it if it is complete.
 
@@ -249,6 +253,7 @@ def _observe(context: InvocationContext, call: NestedCall) -> None:
 
     async def run_on_event_callback(*, invocation_context: InvocationContext, event: Event) -> Event | None:
         changed = await run_callbacks(invocation_context=invocation_context, event=event)
+        await call.ready()
         call.add(event if changed is None else _with_changes(event, changed))
         return changed
 

@@ -137,7 +137,8 @@ class RunPlugin(BasePlugin):
     ) -> None:
         """Notes the result, and the state keys that the call wrote, before ADK merges the events of parallel calls."""
         self._nested.end_call(tool_context)
-        if (call := self._calls.end(tool_context)) is not None:
+        may_be_silent = tool.is_long_running and not result
+        if (call := self._calls.end(tool_context, may_be_silent=may_be_silent)) is not None:
             for key in tool_context.actions.state_delta:
                 self._state_writers.setdefault(key, set()).add(call)
 

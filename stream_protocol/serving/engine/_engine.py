@@ -186,8 +186,11 @@ class Engine(Protocol):
         Calls never overlap, so the method may block a thread.
         """
 
-    def supports(self, runner: Runner) -> bool:
-        """Return True if the engine can store the calls of this runner's agents."""
+    def unsupported(self, runner: Runner) -> Sequence[str]:
+        """Return what of this runner the engine cannot store, for a log: agents with their kind, for example.
+
+        The list is empty if the engine can store all calls of the agents.
+        """
 
     async def execute(
         self, record: RunRecord, runner: Runner, log_id: str, work: Callable[[Execution], Awaitable[None]]

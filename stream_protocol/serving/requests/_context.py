@@ -236,8 +236,10 @@ def _usable_engine(given: ServiceOptions, runner: Runner, run_log: RunLog) -> En
         return None
     if given["history"] != "server":
         raise StreamProtocolError('`engine` needs `history="server"`: else nothing is stored.')
-    if not engine.supports(runner):
-        logger.warning("Runs are not executed again: the engine cannot keep what these agents do.")
+    if unsupported := engine.unsupported(runner):
+        logger.warning(
+            "Runs of this service end with their worker: the engine does not support %s.", ", ".join(unsupported)
+        )
         return None
     if engine.is_shared and isinstance(run_log, MemoryRunLog):
         raise StreamProtocolError(

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any, Final
 
+from google.adk.events import Event
 from google.adk.runners import Runner
 
+from stream_protocol.adk import NESTED_EVENT, POSTED_KEY, POSTED_WIDGETS, is_compaction
 from stream_protocol.agents import open_channel
-from stream_protocol.serving.adk_runner import RunPlugin, with_plugin
+from stream_protocol.serving.adk_runner import ObservedSessions, RunPlugin, with_plugin
 from stream_protocol.serving.runs._run_posts import RunPosts
 from stream_protocol.wire import check_instance, check_text
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from google.adk.events import Event
+logger = logging.getLogger(__name__)
 
 PAUSE: Final = 0.1
 """The minimum number of seconds between two progress reports of one call."""
+
+MAX_WAITING: Final = 256
+"""The number of events that wait for the caller before agents in an ``AgentTool`` wait, too."""
 
 
 def run_events(runner: Runner, *, session_id: str, **arguments: Any) -> AsyncGenerator[Event]:
@@ -27,7 +33,11 @@ def run_events(runner: Runner, *, session_id: str, **arguments: Any) -> AsyncGen
 
     The events also contain what happens inside the run: the work of agents in an ``AgentTool``, and the data and the
     progress that tools send with ``emit_data``, ``report_progress`` and ``mcp_progress``. ADK stores the work of these
-    agents in the session, for ``session_to_messages``.
+    agents in the session, for ``session_to_messages``. Compaction events of ADK, which a runner only stores, come too.
+
+    The agents wait for a caller that is slow. At most 256 events wait, and one event of each ``AgentTool`` that runs.
+    A tool cannot wait in ``emit_data`` and ``report_progress``. So data of a tool that is sent while 256 events wait
+    comes later, with the tool's result. Transient data is dropped then.
 
     The runner is not changed. ``session_id`` and ``arguments`` are those of ``runner.run_async``. The run ends if the
     generator is closed.
@@ -37,29 +47,93 @@ def run_events(runner: Runner, *, session_id: str, **arguments: Any) -> AsyncGen
     return _run_events(runner, session_id, arguments)
 
 
+class _WaitingEvents:
+    """The events that the caller has not taken yet. ``None`` stands for the end."""
+
+    def __init__(self) -> None:
+        self._queue: asyncio.Queue[Event | None] = asyncio.Queue()
+        self._has_room = asyncio.Event()
+        self._is_closed = False
+        self._has_dropped = False
+
+    async def take(self) -> Event | None:
+        event = await self._queue.get()
+        self._has_room.set()
+        return event
+
+    def note_done(self) -> None:
+        """Note that the caller has asked for the next event."""
+        self._queue.task_done()
+
+    async def add(self, event: Event) -> None:
+        """Add an event of ADK. Wait until the caller has asked for the next event, as under ADK."""
+        self._queue.put_nowait(event)
+        await self._queue.join()
+
+    def post(self, event: Event) -> None:
+        """Add a posted event, or drop data of a tool if the caller is behind."""
+        if self._is_full and _is_data(event):
+            if not self._has_dropped:
+                logger.warning("Data of a tool is not sent at once: the caller of `run_events` is too slow.")
+            self._has_dropped = True
+            return
+        self._queue.put_nowait(event)
+
+    def note_stored(self, event: Event) -> None:
+        """Add a compaction event, which ADK stores but does not yield."""
+        if is_compaction(event):
+            self._queue.put_nowait(event)
+
+    async def room(self) -> None:
+        """Wait until fewer than ``MAX_WAITING`` events wait."""
+        while self._is_full and not self._is_closed:
+            self._has_room.clear()
+            await self._has_room.wait()
+
+    def close(self) -> None:
+        self._is_closed = True
+        self._has_room.set()
+        self._queue.put_nowait(None)
+
+    @property
+    def _is_full(self) -> bool:
+        return self._queue.qsize() >= MAX_WAITING
+
+
+def _is_data(event: Event) -> bool:
+    """Return True if a tool has posted the event, perhaps inside nested agents. ADK stores the same data later."""
+    inner: Any = event
+    while isinstance(inner, Event):
+        metadata = inner.custom_metadata or {}
+        if metadata.get(POSTED_KEY) == POSTED_WIDGETS:
+            return True
+        inner = metadata.get(NESTED_EVENT, {}).get("event")
+    return False
+
+
 async def _run_events(runner: Runner, session_id: str, arguments: dict[str, Any]) -> AsyncGenerator[Event]:
-    waiting: asyncio.Queue[Event | None] = asyncio.Queue()
-    posts = RunPosts(waiting.put_nowait, pause=PAUSE)
-    plugin = RunPlugin(session_id, None, nests=lambda _tool: True)
+    waiting = _WaitingEvents()
+    posts = RunPosts(waiting.post, pause=PAUSE, room=waiting.room)
+    observed = with_plugin(runner, RunPlugin(session_id, None, nests=lambda _tool: True))
+    observed.session_service = ObservedSessions(runner.session_service, lambda _event: None, waiting.note_stored)
 
     async def run() -> None:
         try:
             with open_channel(posts):
-                events = with_plugin(runner, plugin).run_async(session_id=session_id, **arguments)
+                events = observed.run_async(session_id=session_id, **arguments)
                 async with aclosing(events):
                     async for event in events:
                         posts.write_waiting()
-                        waiting.put_nowait(event)
-                        await waiting.join()  # the agent continues when the caller asks for the next event, as in ADK
+                        await waiting.add(event)
         finally:
             posts.close()
-            waiting.put_nowait(None)
+            waiting.close()
 
     running = asyncio.create_task(run())
     try:
-        while (event := await waiting.get()) is not None:
+        while (event := await waiting.take()) is not None:
             yield event
-            waiting.task_done()
+            waiting.note_done()
         await running
     finally:
         running.cancel()

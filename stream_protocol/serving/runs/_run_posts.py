@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import threading
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine
 
     from google.adk.events import Event
 
@@ -19,12 +19,20 @@ class RunPosts:
     The events of each thread keep their order. The events of a tool come before its result. After ``close``, events are
     dropped, so that longer-lived tasks and threads do not keep the run in memory.
 
-    ``pause``: the minimum number of seconds between two events that ``post_newest`` writes for one key.
+    ``pause``: the minimum number of seconds between two events that ``post_newest`` writes for one key. ``room``:
+    waits on the event loop until ``write`` can take another event; ``None`` if it always can.
     """
 
-    def __init__(self, write: Callable[[Event], object], *, pause: float) -> None:
+    def __init__(
+        self,
+        write: Callable[[Event], object],
+        *,
+        pause: float,
+        room: Callable[[], Coroutine[Any, Any, None]] | None = None,
+    ) -> None:
         self._write: Callable[[Event], object] | None = write
         self._pause = pause
+        self._room = room
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
         self._lock = threading.Lock()
@@ -48,6 +56,18 @@ class RunPosts:
             self._newest[key] = make
         if is_first:
             self._call(lambda: self._write_newest(key))
+
+    async def ready(self) -> None:
+        """Waits until another event can be written.
+
+        ADK may run a tool in a thread with an event loop of its own.
+        """
+        if self._room is None or self._write is None:
+            return
+        if threading.get_ident() == self._thread:
+            await self._room()
+        else:
+            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._room(), self._loop))
 
     def write_waiting(self) -> None:
         """Writes the waiting events at once. Called on the event loop."""

@@ -1,0 +1,100 @@
+"""A client leaves, or a worker dies, while the card of a sub-agent is open: what a history and the next message get."""
+
+import asyncio
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.adk.agents import LlmAgent
+from google.adk.sessions.sqlite_session_service import SqliteSessionService
+from google.adk.tools import AgentTool
+
+from stream_protocol.serving import ChatService, ServiceLimits, create_app
+from stream_protocol.testing import Call, ScriptedLlm, Wait
+from tests.serving.chat_client import Page
+from tests.serving.instrumented import InstrumentedService
+from tests.serving.support import HANG, begin, chat, client, said
+
+pytestmark = pytest.mark.filterwarnings("ignore:The `plugins` argument is deprecated:DeprecationWarning")
+
+KINDS: dict[str, dict[str, Any]] = {"tool": {}, "single_turn": {"mode": "single_turn"}, "task": {"mode": "task"}}
+
+
+def look(city: str) -> dict[str, str]:
+    """Tells the weather."""
+    return {"city": city}
+
+
+def planner(kind: str, *answers: Any) -> LlmAgent:
+    """Return an agent whose sub-agent calls a tool, says half a sentence, and never ends.
+
+    ``answers``: what both agents say instead.
+    """
+    turns = answers or [["I look.", Call("look", {"city": "Oslo"})], ["Half of ", Wait(asyncio.Event()), "it."]]
+    inner = LlmAgent(name="inner", description="inner", model=ScriptedLlm(turns=[*turns]), tools=[look], **KINDS[kind])
+    calls: dict[str, Any] = {"tools": [AgentTool(inner)]} if kind == "tool" else {"sub_agents": [inner]}
+    model = ScriptedLlm(turns=[*(answers or [["Let me.", Call("inner", {"request": "go"})]])])
+    return LlmAgent(name="root", model=model, **calls)
+
+
+def shown(message: Any) -> list[str]:
+    return [one.get("text") or one["type"] for one in message["parts"] if one["type"] != "step-start"]
+
+
+def card_of(message: Any) -> Any:
+    [card] = [part for part in message["parts"] if part["type"] == "tool-inner"]
+    assert not card.get("preliminary")
+    return card
+
+
+async def until_half(answer: Any) -> None:
+    seen: Any = {"parts": []}
+    while not shown(seen) or not shown(seen)[-1].startswith("Half"):
+        seen = (await answer.until("tool-output-available"))["output"]
+
+
+async def stored(app: Any) -> Any:
+    async with client(app) as http:
+        return (await http.get("/api/chat/c1")).json()["messages"][-1]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_run_that_ends_with_its_last_reader_keeps_what_its_sub_agent_has_done(kind: str) -> None:
+    service = InstrumentedService(planner(kind), limits=ServiceLimits(disconnect_grace=0))
+    app = create_app(service)
+    async with begin(app, chat(said("hi"))) as answer:
+        assert await answer.status() == 200
+        await until_half(answer)
+    await asyncio.wait_for(service.runs.free(), HANG)
+    message = await stored(app)
+    assert shown(message) == ["Let me.", "tool-inner"]
+    card = card_of(message)
+    assert shown(card["output"]) == ["I look.", "tool-look", "Half of "]
+    assert card["output"]["metadata"]["stopped"] is True
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_after_the_death_of_a_worker_a_card_is_closed_and_the_chat_continues(kind: str, tmp_path: Path) -> None:
+    """Without an engine, the work of an ``AgentTool`` is lost with its worker. The other agents' work is stored."""
+    service = ChatService(planner(kind), session_service=SqliteSessionService(str(tmp_path / "a.db")))
+    async with begin(create_app(service), chat(said("hi"))) as answer:
+        assert await answer.status() == 200
+        await until_half(answer)
+        shutil.copy(tmp_path / "a.db", tmp_path / "b.db")  # the state that a killed worker leaves
+    await service.aclose()
+    other = create_app(
+        ChatService(planner(kind, "Other."), session_service=SqliteSessionService(str(tmp_path / "b.db")))
+    )
+    message = await stored(other)
+    card = card_of(message)
+    if kind == "tool":
+        assert (card["state"], card["errorText"]) == ("output-error", "The tool gave no result.")
+    else:
+        assert shown(card["output"]) == ["I look.", "tool-look"]
+        assert card["output"]["metadata"]["stopped"] is True
+    page = Page(other)
+    page.messages = await page.stored()
+    await page.send("and now?")
+    assert await page.stored() == page.messages
+    assert page.messages[1] == message
