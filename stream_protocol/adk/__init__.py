@@ -14,8 +14,9 @@ Where to change what:
 - ``_reader``: converts the fields of an event to facts.
 - ``_facts``: the types of the facts.
 - ``_grounding``: sources and citations, and their positions, which Google counts in bytes.
-- ``_calls``: finds the call that an event means: by an id, an approval, a repetition, or from inside the call.
-- ``_running_calls``: identifies running calls, the calls whose tools raised, and calls whose results are stored.
+- ``_calls``: finds the call that an event or a client means: by an id, an approval, a repetition, or from inside the
+  call. The only module with rules for ids that come again.
+- ``_running_calls``: the calls that run, the calls whose tools raised, and calls whose results are stored.
 - ``_call_index``: the index of calls by id.
 - ``_call_ids``: ids of calls in the client: ``<id>.2``, ``call_0``.
 - ``_live_events``: speech and sound of live runs.
@@ -42,7 +43,7 @@ from stream_protocol.adk._adk_requests import (
 )
 from stream_protocol.adk._call_ids import NO_IDS, CallIds
 from stream_protocol.adk._call_index import CallReference, KnownCall, SpeakerKey
-from stream_protocol.adk._calls import KnownCalls, outer_calls
+from stream_protocol.adk._calls import CallMessages, KnownCalls, match_client_ids, outer_calls
 from stream_protocol.adk._card_notes import CARDS_KEY, NO_NOTE, ApprovalNote, noted_approval, noted_title
 from stream_protocol.adk._event_dicts import (
     EventOrDict,

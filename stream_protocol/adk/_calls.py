@@ -6,8 +6,8 @@ fragments nor sent chunks, because a session stores neither.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from stream_protocol.adk._adk_requests import confirmed_call
 from stream_protocol.adk._call_ids import CallIds
@@ -15,6 +15,9 @@ from stream_protocol.adk._call_index import CallRank, CallReference, CallsUnderI
 
 if TYPE_CHECKING:
     from stream_protocol.adk._facts import EventFacts, Result
+
+
+T = TypeVar("T")
 
 
 class Answered(NamedTuple):
@@ -224,6 +227,11 @@ class KnownCalls:
         # ADK asks for approval of only one of several calls with one id. The others have results.
         if is_placeholder and adk_id and not known.approvals:
             is_placeholder = not self._same_id[adk_id].any(lambda rank: rank.approvals > 0 and not rank.responses)
+        self.add_response(event, known, is_placeholder=is_placeholder)
+        return Answered(known, is_placeholder)
+
+    def add_response(self, event: object, known: KnownCall, *, is_placeholder: bool = False) -> None:
+        """Count a function response to the call."""
         known.decided = False
         known.responses += not is_placeholder
         if not is_placeholder:
@@ -231,7 +239,6 @@ class KnownCalls:
             known.is_undecided = False
         known.placeholders += is_placeholder
         self._mention(event, known)
-        return Answered(known, is_placeholder)
 
     def find_answered(
         self, event: object, speaker: SpeakerKey | None, reference: CallReference, *, is_placeholder: bool
@@ -271,12 +278,14 @@ class KnownCalls:
         is_settled: Callable[[KnownCall], bool] = lambda known: known.opened is None,
         *,
         event: object = None,
+        args: Mapping[str, Any] | None = None,
     ) -> KnownCall | None:
         """Find the call in which something happens: its tool runs, raises or sends data, or an agent runs inside it.
 
         Several calls may have the id. Calls with the values of the reference come first: tool, author, branch, number.
         Next come calls that ``event`` has mentioned, and then calls that are not settled. Of these, an approved call
-        comes first, and then the oldest. If all calls are settled, the newest is returned.
+        comes first, then calls of the newest run, then calls with the arguments ``args``, and then the oldest. If all
+        calls are settled, the newest is returned.
         """
         adk_id, name, author, branch, number = reference
 
@@ -291,6 +300,8 @@ class KnownCalls:
                 event is None or event is not self._event or not known.mentioned,
                 settled,
                 not settled and not known.decided,
+                0 if settled else -known.run,
+                not settled and args is not None and known.args != args,
                 -place if settled else place,
             )
 
@@ -323,6 +334,48 @@ class KnownCalls:
             known.mentioned = True
             self._mentioned.append(known)
         self._changed.append((known, known.same_id))
+
+
+class CallMessages(Generic[T]):
+    """The messages of a chat, by their calls. Finds the message with the call of a late result.
+
+    If a model uses an id again, the result belongs to the newest message with a call of this id and tool.
+    """
+
+    __slots__ = ("_by_call",)
+
+    def __init__(self) -> None:
+        self._by_call: dict[tuple[str | None, str], T] = {}
+
+    def add(self, facts: "EventFacts", message: T) -> None:
+        """Add the calls of an event of this message, the newest."""
+        self._by_call.update(dict.fromkeys(((call.id, call.name) for call in facts.calls), message))
+
+    def find(self, result: "Result") -> T | None:
+        """Return the message with the result's call; ``None`` if no message has it."""
+        return self._by_call.get((result.id, result.name))
+
+
+def match_client_ids(
+    shown: Collection[tuple[str, str]], tools: Mapping[str, str], unanswered: Iterable[KnownCall]
+) -> dict[str, str]:
+    """Return the stored calls' ids for ids that only the client knows: id in the client's message -> stored id.
+
+    If a model adapter gives no call ids, ADK generates two ids for a call. The client received the id of the partial
+    event, and the session has the id of the complete event. Parallel agents can also use one id twice. Their calls are
+    stored in a different order than they were shown. So calls with unknown ids are matched with the calls of the same
+    tool in order. ``shown``: id and tool of each call in the client's message. ``tools``: id -> tool, for all stored
+    calls. ``unanswered``: the stored calls to match.
+    """
+    known = {call_id for call_id, tool in shown if tools.get(call_id) == tool}
+    unmatched = [call for call in unanswered if call.id not in known]
+    matched: dict[str, str] = {}
+    for call_id, tool in shown:
+        call = next((call for call in unmatched if call.name == tool), None) if tools.get(call_id) != tool else None
+        if call is not None:
+            matched[call_id] = call.id
+            unmatched.remove(call)
+    return matched
 
 
 def _differ(first: str, second: str) -> bool:

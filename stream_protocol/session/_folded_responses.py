@@ -2,8 +2,8 @@
 
 The module also applies the effects of later events on earlier parts. If the user has answered an approval, the part
 with the approval shows the answer. A late result goes to the message with its call. If a call or an approval can no
-longer be answered, it is closed. ``transcript`` decides which events form a message, and ``KnownCalls`` finds the call
-of a response.
+longer be answered, it is closed. ``transcript`` decides which events form a message, and ``adk`` finds the call of a
+response, and the message of the call.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing_extensions import override
 from stream_protocol.adk import (
     NO_IDS,
     CallIds,
+    CallMessages,
     Result,
     is_confirmed,
     is_user_event,
@@ -104,6 +105,7 @@ class PageMessages:
         self._turns: list[_PageTurn] = []
         self._new: list[Event] = []
         """Events of the newest turn that may have results for earlier messages."""
+        self._calls = CallMessages[_PageTurn]()
 
     def begin_turn(self, message_id: str, settings: Settings, call_ids: CallIds = NO_IDS) -> None:
         """Begin a turn. ``message_id``: the id of its assistant message. ``call_ids``: the client's ids of earlier
@@ -120,6 +122,8 @@ class PageMessages:
         chunks."""
         self._turns[-1].add_response(events, chunks)
         self._new.extend(events)
+        for event in events:
+            self._calls.add(read(event), self._turns[-1])
 
     def messages(self) -> list[UIMessage]:
         """Return all messages of the chat."""
@@ -135,22 +139,17 @@ class PageMessages:
     def _add_late_results(self) -> None:
         """Add results in the newest turn to the earlier messages that have their calls.
 
-        These results cannot be sent to a live client, because it refuses an output for a call of an earlier message. If
-        a model reuses an id, the result belongs to the newest call.
+        These results cannot be sent to a live client, because it refuses an output for a call of an earlier message.
         """
         for event in self._new if len(self._turns) > 1 else ():
             late: dict[_PageTurn, list[int]] = {}
             for place, part in enumerate(read(event).parts):
                 if isinstance(part, Result):
-                    late.setdefault(self._holder(part), []).append(place)
+                    late.setdefault(self._calls.find(part) or self._turns[-1], []).append(place)
             late.pop(self._turns[-1], None)
             for holder, places in late.items():
                 holder.add_late_results(with_parts_at(event, places))
         self._new.clear()
-
-    def _holder(self, result: Result) -> _PageTurn:
-        """Return the newest turn with the call of this result, or the newest turn if no turn has it."""
-        return next((turn for turn in reversed(self._turns) if turn.has_call_for(result)), self._turns[-1])
 
 
 class _PageTurn:
@@ -164,8 +163,6 @@ class _PageTurn:
         """The turn's events, without fragments that a complete event repeats."""
         self._late_events: list[Event] = []
         """Events of later turns with results for this turn's calls."""
-        self._calls: set[tuple[str | None, str | None]] = set()
-        """Id and tool name of each call."""
         self._message: UIMessage | None = None
 
     def convert(self, events: Sequence[Event], *, ends: bool) -> list[AnyChunk]:
@@ -183,10 +180,6 @@ class _PageTurn:
         """Add the chunks of a response to the message."""
         self._fold(events, chunks)
         self._events += [event for event in events if not is_repeated_fragment(event)]
-        self._calls.update((call.id, call.name) for event in events for call in read(event).calls)
-
-    def has_call_for(self, result: Result) -> bool:
-        return (result.id, result.name) in self._calls
 
     def add_late_results(self, late: Event) -> None:
         """Add the results of an event that came while a later message was running."""
