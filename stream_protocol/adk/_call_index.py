@@ -68,8 +68,11 @@ class KnownCall:
     mentioned: bool = False
     """True if the newest event has mentioned the call. The next mention of the id in that event means a different call.
     """
-    same_id: "list[CallsUnderId]" = field(default_factory=list, repr=False)
+    same_id: "tuple[CallsUnderId, ...]" = field(default=(), repr=False)
     """For each id of this call, all calls with that id."""
+
+    entry: Any = None
+    """The reader's own object for the call: its state in a message, its answers in a session, or its execution."""
 
     @property
     def content(self) -> Hashable:
@@ -127,6 +130,11 @@ class CallsUnderId:
         if self._several is not None:
             return self._several
         return {} if self._only is None else {self._only: 0}
+
+    @property
+    def has_several(self) -> bool:
+        """True if several calls were added."""
+        return self._several is not None
 
     def add(self, known: KnownCall) -> None:
         """Add a call. Forget calls that have a response and are older than the newest ``MAX_ANSWERED`` calls."""

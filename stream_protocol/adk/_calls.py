@@ -5,8 +5,7 @@ agent. So the search also uses the call's complete event, and the number of the 
 fragments nor sent chunks, because a session stores neither.
 """
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from stream_protocol.adk._adk_requests import confirmed_call
@@ -56,17 +55,20 @@ class KnownCalls:
         self._same_id: dict[str, CallsUnderId] = {}
         """ADK's id -> the calls with that id."""
         self._open = OpenCalls()
-        self._asked: dict[str, KnownCall] = {}
-        """Id of an approval request -> the call that needs approval."""
+        self._asked: dict[str, KnownCall] | None = None
+        """Id of an approval request -> the call that needs approval; ``None`` without requests."""
         self._run = 0
         self._event: object = None
         """The newest event."""
         self._mentioned: list[KnownCall] = []
         """The calls that the newest event has mentioned so far."""
-        self._counts = Counter[CallsUnderId]()
-        """The number of calls in the newest event with each id."""
-        self._changed: list[tuple[KnownCall, Sequence[CallsUnderId]]] = []
-        """Calls whose rank has changed, with the indexes that must be updated before the next lookup."""
+        self._counts: dict[CallsUnderId, int] | None = None
+        """The number of calls in the newest event with each id; ``None`` without calls."""
+        self._changed: list[KnownCall] | None = None
+        """Calls under a repeated id whose rank has changed. Their indexes must be updated before the next lookup.
+
+        ``None`` without such calls.
+        """
 
     def begin_run(self) -> None:
         """Begin a new run, after a message or an answer of the user.
@@ -93,8 +95,8 @@ class KnownCalls:
         if known not in calls.numbers:
             self._update()
             calls.add(known)
-            known.same_id.append(calls)
-            self._changed.append((known, (calls,)))
+            known.same_id = (*known.same_id, calls)
+            self._rank_changed(known)
 
     def complete(self, event: object, known: KnownCall, name: str, args: dict[str, Any]) -> None:
         """Store the name and the arguments of a call.
@@ -103,7 +105,7 @@ class KnownCalls:
         """
         known.name, known.args, known.run = name, args, self._run
         self._open.name(known)
-        self._changed.append((known, known.same_id))
+        self._rank_changed(known)
         if event is not None:
             self._begin_event(event)
             known.number = self._count(known)
@@ -151,24 +153,26 @@ class KnownCalls:
         """
         original = confirmed_call(args)
         quoted = original.get("name", ""), original.get("args", {})
-        asked = self._asked.get(approval_id) if approval_id else None
+        asked = self._asked.get(approval_id) if approval_id and self._asked else None
         if asked is not None and asked.is_undecided and (asked.name, asked.args) == quoted:
             return None
         known = self.find_requester(speaker, original) or self.new(original.get("id"), speaker, shown=shown)
         if known.args is None:
             self.complete(None, known, *quoted)
+        self._asked = self._asked or {}
         self._asked[approval_id] = known
         known.approval_id, known.is_undecided, known.decided = approval_id, True, False
         if known.opened is None:  # the call had a response that looked like a result, but its tool has not run
             self._open.add(known)
-        self._changed.append((known, known.same_id))
+        self._rank_changed(known)
         return known
 
     def _count(self, known: KnownCall) -> int:
         """Count a call of the newest event, and return the number of earlier calls of the event with its id."""
-        number = max((self._counts[calls] for calls in known.same_id), default=0)
+        counts = self._counts = self._counts or {}
+        number = max((counts.get(calls, 0) for calls in known.same_id), default=0)
         for calls in known.same_id:
-            self._counts[calls] += 1
+            counts[calls] = counts.get(calls, 0) + 1
         return number
 
     def find_requester(self, speaker: SpeakerKey, original: dict[str, Any]) -> KnownCall | None:
@@ -184,7 +188,7 @@ class KnownCalls:
         known = calls.first_equal(original.get("name", ""), original.get("args", {}), key) or calls.first(key)
         assert known is not None
         known.approvals += 1
-        self._changed.append((known, known.same_id))
+        self._rank_changed(known)
         return known
 
     def read_result(self, facts: "EventFacts", result: "Result") -> Answered:
@@ -212,12 +216,12 @@ class KnownCalls:
         waiting. ``by_user``: the user has sent the response.
         """
         adk_id = reference.id
-        if adk_id and (asked := self._asked.get(adk_id)) is not None:
+        if adk_id and self._asked and (asked := self._asked.get(adk_id)) is not None:
             if asked.approval_id != adk_id:
                 return Answered(None, is_approval=True)
             if by_user:
                 asked.is_undecided, asked.decided = False, True
-                self._changed.append((asked, asked.same_id))
+                self._rank_changed(asked)
             return Answered(asked, is_approval=True)
         if not adk_id:
             self.begin_run()  # so that later calls are not taken for repetitions
@@ -312,20 +316,25 @@ class KnownCalls:
         self._update()
         return self._same_id.get(adk_id or "")
 
+    def _rank_changed(self, known: KnownCall) -> None:
+        if any(calls.has_several for calls in known.same_id):
+            self._changed = self._changed or []
+            self._changed.append(known)
+
     def _update(self) -> None:
-        for known, places in self._changed:
-            for calls in places:
+        for known in self._changed or ():
+            for calls in known.same_id:
                 calls.update(known)
-        self._changed.clear()
+        self._changed = None
 
     def _begin_event(self, event: object) -> None:
         """Forget which calls earlier events have mentioned."""
         if event is not self._event:
             self._event = event
-            self._counts.clear()
+            self._counts = None
             for known in self._mentioned:
                 known.mentioned = False
-                self._changed.append((known, known.same_id))
+                self._rank_changed(known)
             self._mentioned.clear()
 
     def _mention(self, event: object, known: KnownCall) -> None:
@@ -333,7 +342,7 @@ class KnownCalls:
         if not known.mentioned:
             known.mentioned = True
             self._mentioned.append(known)
-        self._changed.append((known, known.same_id))
+        self._rank_changed(known)
 
 
 class CallMessages(Generic[T]):

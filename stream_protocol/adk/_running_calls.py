@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from stream_protocol.adk._call_ids import NO_IDS
-from stream_protocol.adk._call_index import CallReference, KnownCall, SpeakerKey
+from stream_protocol.adk._call_index import CallReference, SpeakerKey
 from stream_protocol.adk._calls import KnownCalls
 from stream_protocol.adk._failures import is_aborted
 
@@ -60,7 +60,6 @@ class RunningCalls:
         """Invocation, agent and branch -> the calls of the agent's events. Each event counts as a run."""
         self._read: set[tuple[str, str]] = set()
         """Event and id of the calls that are known."""
-        self._started: dict[KnownCall, RunningCall] = {}
 
     def start(self, context: "ToolContext", tool: str, args: Mapping[str, Any]) -> RunningCall:
         """Return the call of a tool that starts with these arguments. ``running_call`` finds it again."""
@@ -68,14 +67,14 @@ class RunningCalls:
         reference = CallReference(context.function_call_id, tool, agent, branch)
         calls = self._calls[context.invocation_id, agent, branch]
         event_id = self._read_newest(context, reference, calls)
-        known = calls.find(reference, self._started.__contains__, args=args)
+        known = calls.find(reference, lambda known: known.entry is not None, args=args)
         if known is None:
             known = calls.new(reference.id, (agent, branch, ""), shown=False)
             calls.complete(None, known, tool, {**args})
         reference = reference._replace(number=known.number)
         running = RunningCall(context.invocation_id, event_id, reference, known.args or {})
         setattr(context, _ATTRIBUTE, running)
-        self._started[known] = running
+        known.entry = running
         return running
 
     def _read_newest(self, context: "ToolContext", reference: CallReference, calls: KnownCalls) -> str:
@@ -106,7 +105,8 @@ class RunningCalls:
         """Return the started call that a confirmation request in this event is for. ``original``: the result of
         ``confirmed_call``."""
         known = self._of(event).find_requester(_speaker(event), original)
-        return None if known is None else self._started.get(known)
+        running: RunningCall | None = None if known is None else known.entry
+        return running
 
     def take_answered(self, event: "Event") -> list[RunningCall | None]:
         """Return the calls of the event's function responses, in their order. Each call is returned once.
@@ -117,21 +117,21 @@ class RunningCalls:
         answered: list[RunningCall | None] = []
         for response in event.get_function_responses():
             reference = CallReference(response.id, response.name or "", event.author, event.branch)
-            known = calls.find(reference, lambda known: not self._may_be_answered(known, is_stopped=is_stopped))
-            if known is None or known.name != response.name or not self._may_be_answered(known, is_stopped=is_stopped):
+            known = calls.find(reference, lambda known: not _may_be_answered(known.entry, is_stopped=is_stopped))
+            if known is None or known.name != response.name or not _may_be_answered(known.entry, is_stopped=is_stopped):
                 answered.append(None)
                 continue
             calls.add_response(event, known)
-            self._started[known].has_new_result = False
-            answered.append(self._started[known])
+            known.entry.has_new_result = False
+            answered.append(known.entry)
         return answered
-
-    def _may_be_answered(self, known: KnownCall, *, is_stopped: bool) -> bool:
-        running = self._started.get(known)
-        return running is not None and (running.has_new_result or (is_stopped and running.has_new_result is None))
 
     def _of(self, event: "Event") -> KnownCalls:
         return self._calls[event.invocation_id, event.author, event.branch]
+
+
+def _may_be_answered(running: RunningCall | None, *, is_stopped: bool) -> bool:
+    return running is not None and (running.has_new_result or (is_stopped and running.has_new_result is None))
 
 
 def _speaker(event: "Event") -> SpeakerKey:

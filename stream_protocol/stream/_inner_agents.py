@@ -13,7 +13,7 @@ from stream_protocol.wire import Sink
 class InnerAgents:
     """The agents that run inside tool calls, with their messages so far."""
 
-    __slots__ = ("_begin_nested", "_nested", "_registry", "_settings", "_shows", "_sink", "_stopped", "_tasks")
+    __slots__ = ("_begin_nested", "_nested", "_registry", "_settings", "_shows", "_sink")
 
     def __init__(
         self,
@@ -30,10 +30,6 @@ class InnerAgents:
         self._begin_nested = begin_nested
         self._nested: dict[ToolCall, NestedMessage] = {}
         """The messages of the agents that currently run inside calls."""
-        self._tasks: set[ToolCall] = set()
-        """The calls that run task agents."""
-        self._stopped: set[ToolCall] = set()
-        """The calls that ADK has closed because the run was stopped."""
         self._shows = True
         """False while nobody reads the response. Then preliminary outputs of these agents are not written."""
 
@@ -81,7 +77,7 @@ class InnerAgents:
         if any(
             outer.id == facts.scope and self._registry.find(outer) is call for outer in outer_calls(facts.speaker[1])
         ):
-            self._tasks.add(call)
+            call.runs_task = True
         if not self._settings.nests(call.name):
             return {"agent": call.name} if asks else None
         if call not in self._nested:
@@ -104,7 +100,7 @@ class InnerAgents:
 
         A live client refuses outputs for calls of earlier messages. So the history leaves the result out, too.
         """
-        return call in self._tasks and call.state is CallState.ANSWERED
+        return call.runs_task and call.state is CallState.ANSWERED
 
     def stopped(self, call: ToolCall, *, run_failed: bool) -> Any:
         """Return the output of a call that ends without a result: its agent's message so far.
@@ -115,7 +111,7 @@ class InnerAgents:
         message = self._nested.get(call)
         if message is None or not self._settings.nests(call.name):
             return None
-        if run_failed and call not in self._stopped:
+        if run_failed and not call.closed_by_stop:
             return None
         return self._nested.pop(call).ended({"stopped": True})
 
@@ -124,7 +120,7 @@ class InnerAgents:
 
         ``kept``: the agent's stored events. They become its message, unless the agent was shown live.
         """
-        self._stopped.add(call)
+        call.closed_by_stop = True
         if kept is None or call in self._nested or not self._settings.nests(call.name):
             return
         self._nested[call] = self._begin_message(call)

@@ -80,7 +80,7 @@ class Steps:
                 if call.is_shown:
                     self.add_output(call)
                 call.fail_input(CALL_NOT_FINISHED_TEXT)
-        speaker.unfinished_calls.clear()
+        speaker.unfinished_calls = ()
 
     def _any_busy(self) -> bool:
         while self._busy and not self._busy[-1].is_busy:

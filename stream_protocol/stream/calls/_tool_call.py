@@ -32,7 +32,7 @@ from stream_protocol.wire import DeltaWriter, Sink, StreamProtocolError, is_too_
 
 @dataclass(slots=True, eq=False)
 class ToolCall:
-    """A tool call of the message. Read its attributes, and change it only by its methods."""
+    """A tool call of the message. Its methods change it, except ``runs_task`` and ``closed_by_stop``."""
 
     _sink: Sink[Any]
     known: KnownCall
@@ -58,6 +58,10 @@ class ToolCall:
     """True if ADK asked for approval before the tool ran; False if the tool asked while it ran."""
     lacks_credential: bool = False
     """True if the tool has reported that it needs a credential."""
+    runs_task: bool = False
+    """True if a task agent has worked inside the call."""
+    closed_by_stop: bool = False
+    """True if ADK has closed the call because the run was stopped."""
     interim: Any = None
     """The preliminary output of an ``INTERIM`` call."""
     _input: Any = None
