@@ -245,18 +245,15 @@ class ToolCall:
         self.state, self.approved = state, None
 
     def answer_approval(self, *, approved: bool, write_response: bool) -> None:
-        """Process the answer to the newest request. ``write_response``: write the answer as a chunk, for v7 clients.
-
-        For an approved call whose output the client sends, the input is sent again. It changes ``approval-responded``
-        back to ``input-available``. Otherwise the client's approvals helper would send again and again until there is
-        an output.
-        """
+        """Process the answer to the newest request. ``write_response``: write the answer as a chunk, for v7 clients."""
         self.state, self.approved = self._next("answer approval"), approved
         if write_response:
             self._sink.tool_approval_response(self.known.approval_id, approved=approved)
-        if approved and self.long_running:
-            self._send_input(self._input)
-            self.await_client()
+
+    def send_input_again(self) -> None:
+        """Write the input again, and wait for the output, which the client or a backend sends."""
+        self._send_input(self._input)
+        self.await_client()
 
     def await_client(self) -> None:
         """Wait for the output, which the client or a backend sends."""
