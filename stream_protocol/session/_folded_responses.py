@@ -20,7 +20,6 @@ from stream_protocol.adk import (
     CallMessages,
     Result,
     is_confirmed,
-    is_user_event,
     is_user_message,
     read,
     with_parts_at,
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 
     from google.adk.events import Event
 
-    from stream_protocol.adk import Blob
+    from stream_protocol.adk import Blob, EventFacts
     from stream_protocol.stream import ConverterOptions
     from stream_protocol.wire import AnyChunk, UIMessage
 
@@ -103,7 +102,7 @@ class PageMessages:
 
     def __init__(self) -> None:
         self._turns: list[_PageTurn] = []
-        self._new: list[Event] = []
+        self._new: list[EventFacts] = []
         """Events of the newest turn that may have results for earlier messages."""
         self._calls = CallMessages[_PageTurn]()
 
@@ -120,10 +119,11 @@ class PageMessages:
     def add_response(self, events: Sequence[Event], chunks: Iterable[AnyChunk]) -> None:
         """Add a response. ``events``: the user's events that started it, and the events of its run. ``chunks``: its
         chunks."""
-        self._turns[-1].add_response(events, chunks)
-        self._new.extend(events)
-        for event in events:
-            self._calls.add(read(event), self._turns[-1])
+        newest, response = self._turns[-1], [read(event) for event in events]
+        newest.add_response(response, chunks)
+        self._new += response
+        for facts in response:
+            self._calls.add(facts, newest)
 
     def messages(self) -> list[UIMessage]:
         """Return all messages of the chat."""
@@ -141,14 +141,14 @@ class PageMessages:
 
         These results cannot be sent to a live client, because it refuses an output for a call of an earlier message.
         """
-        for event in self._new if len(self._turns) > 1 else ():
+        for facts in self._new if len(self._turns) > 1 else ():
             late: dict[_PageTurn, list[int]] = {}
-            for place, part in enumerate(read(event).parts):
+            for place, part in enumerate(facts.parts):
                 if isinstance(part, Result):
                     late.setdefault(self._calls.find(part) or self._turns[-1], []).append(place)
             late.pop(self._turns[-1], None)
             for holder, places in late.items():
-                holder.add_late_results(with_parts_at(event, places))
+                holder.add_late_results(with_parts_at(facts.event, places))
         self._new.clear()
 
 
@@ -176,16 +176,16 @@ class _PageTurn:
                 conversion.finish()
         return conversion.take()
 
-    def add_response(self, events: Sequence[Event], chunks: Iterable[AnyChunk]) -> None:
+    def add_response(self, response: Sequence[EventFacts], chunks: Iterable[AnyChunk]) -> None:
         """Add the chunks of a response to the message."""
-        self._fold(events, chunks)
-        self._events += [event for event in events if not is_repeated_fragment(event)]
+        self._fold(response, chunks)
+        self._events += [facts.event for facts in response if not is_repeated_fragment(facts)]
 
     def add_late_results(self, late: Event) -> None:
         """Add the results of an event that came while a later message was running."""
         of_calls = ("tool-output", "data-adk-denial")
         chunks = [chunk for chunk in self.convert([late], ends=False) if chunk["type"].startswith(of_calls)]
-        self._fold([late], chunks)
+        self._fold([read(late)], chunks)
         self._late_events.append(late)
 
     def close_open_calls(self) -> None:
@@ -199,8 +199,8 @@ class _PageTurn:
         if closing:
             self._fold((), closing)
 
-    def _fold(self, events: Sequence[Event], chunks: Iterable[AnyChunk]) -> None:
-        self._message = fold_response(chunks, _apply_approvals(self._message, events), self._settings)
+    def _fold(self, response: Sequence[EventFacts], chunks: Iterable[AnyChunk]) -> None:
+        self._message = fold_response(chunks, _apply_approvals(self._message, response), self._settings)
 
     def messages(self) -> Iterator[UIMessage]:
         """Yield the user's message, if the turn has one, and the assistant's, if it has parts.
@@ -247,7 +247,7 @@ def _drop_unanswered_approvals(message: UIMessage) -> None:
             part.pop("approval", None)
 
 
-def _apply_approvals(message: UIMessage | None, events: Iterable[Event]) -> UIMessage | None:
+def _apply_approvals(message: UIMessage | None, response: Iterable[EventFacts]) -> UIMessage | None:
     """Mark the approvals in the first user events as answered in the message.
 
     The client did the same when it sent the answers.
@@ -255,9 +255,9 @@ def _apply_approvals(message: UIMessage | None, events: Iterable[Event]) -> UIMe
     Changes the message, and returns it.
     """
     parts: list[dict[str, Any]] = [] if message is None else cast("Any", message["parts"])
-    for event in takewhile(is_user_event, events):
-        reasons = EventMetadata.of(event).reasons
-        for result in read(event).results:
+    for facts in takewhile(lambda facts: facts.by_user, response):
+        reasons = EventMetadata.of(facts.event).reasons
+        for result in facts.results:
             if (approved := is_confirmed(result.value)) is not None:
                 _approve(parts, result.id, reasons, approved=approved)
     return message
