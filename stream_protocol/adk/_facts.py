@@ -272,13 +272,13 @@ class Widget(NamedTuple):
 
 
 class Posted(NamedTuple):
-    """The mark of a posted event, which a tool sends while it runs. See ``_posted_events``."""
+    """The mark of a posted event, which a tool sends while it runs. See ``_marks``."""
 
     kind: str
 
 
 class Steering(NamedTuple):
-    """The mark of a steering message. See ``_steering_events``."""
+    """The mark of a steering message. See ``_marks``."""
 
     id: str
     """The client's id of the message."""

@@ -8,7 +8,7 @@ import hashlib
 import json
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,14 +20,6 @@ from stream_protocol.adk._failures import is_aborted
 if TYPE_CHECKING:
     from google.adk.events import Event
     from google.adk.tools import ToolContext
-    from google.genai.types import FunctionResponse
-
-ANSWERED_KEY: Final = "adk_ui_stream_answered"
-"""Key in the ``custom_metadata`` of an event with function responses: ``{CALL_ID: [NUMBER, …]}``.
-
-The list has the number of the answered call for each response to the id; ``null`` if unknown. It is left out if the
-responses answer the first calls with the id in their order.
-"""
 
 _ATTRIBUTE: Final = "__adk_ui_stream_call__"
 """The attribute of a tool's context with its ``RunningCall``."""
@@ -138,37 +130,10 @@ def _speaker(event: "Event") -> SpeakerKey:
     return event.author, event.branch, event.node_info.path
 
 
-def answered_numbers(event: "Event", answered: Sequence[RunningCall | None]) -> dict[str, list[int | None]]:
-    """Return the value of ``ANSWERED_KEY`` for an event with responses to these calls."""
-    numbers: dict[str, list[int | None]] = defaultdict(list)
-    for response, call in zip(event.get_function_responses(), answered, strict=True):
-        numbers[response.id or ""].append(None if call is None else call.reference.number)
-    return {
-        call_id: found
-        for call_id, found in numbers.items()
-        if any(number not in (None, place) for place, number in enumerate(found))
-    }
-
-
 def running_call(context: "ToolContext") -> RunningCall | None:
     """Return the call of this tool context, if ``RunningCalls`` has started it."""
     found: RunningCall | None = getattr(context, _ATTRIBUTE, None)
     return found
-
-
-def answered_number(event: "Event", response: "FunctionResponse") -> int | None:
-    """Return the number of the call that this response of the event answers; ``None`` if the event does not have it."""
-    match event.custom_metadata and event.custom_metadata.get(ANSWERED_KEY):
-        case dict() as numbers if isinstance(listed := numbers.get(response.id), list):
-            number = item_of(event, response, listed)
-            return number if isinstance(number, int) else None
-    return None
-
-
-def item_of(event: "Event", response: "FunctionResponse", listed: Sequence[Any]) -> Any:
-    """Return the item for a response from a list with an item for each response to its id; ``None`` if missing."""
-    same_id = [each for each in event.get_function_responses() if each.id == response.id]
-    return next((item for each, item in zip(same_id, listed, strict=False) if each is response), None)
 
 
 def raising_calls(error: BaseException) -> list[CallReference]:

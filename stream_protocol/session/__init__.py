@@ -10,7 +10,7 @@
 
 The package does no I/O and reads no clock. Start with the package ``transcript``: ``_transcript_reader`` and
 ``_metadata``, then ``_transcript`` and ``_turn_calls``. Continue with ``_files`` and ``_user_message``, ``_planning``
-(plans a request) and ``_run_input`` (builds the input for ADK). Finish with ``_folded_responses``, ``_history`` and
+(plans a request) and ``_run_input`` (builds the input for ADK). Finish with ``_history`` and
 ``_interrupted_runs``.
 
 Where to change what:
@@ -25,8 +25,8 @@ Where to change what:
 - ``_schema_costs``: limits the work of a schema check.
 - ``_idempotency_key``: recognises equal requests.
 - ``_decisions``: the user's decisions, for the audit trail.
-- ``_history``: ``GET /api/chat/{id}`` and ``session_to_messages``.
-- ``_folded_responses``: adds responses and late results to messages; closes calls that nobody can answer.
+- ``_history``: ``GET /api/chat/{id}`` and ``session_to_messages``; adds responses and late results to messages; closes
+  calls that nobody can answer.
 - ``_run_output``: text to store after a run.
 - ``_interrupted_runs``: closes calls of stopped or failed runs; creates the events of failed tools.
 - ``_storable_events``: makes values storable: ``null`` keys, refused values.
@@ -45,8 +45,7 @@ from stream_protocol.session._client_history import HistoryMode, restore_client_
 from stream_protocol.session._decisions import AttemptedDecisions, Decision, attempted_decisions
 from stream_protocol.session._edited_messages import TruncatedHistory
 from stream_protocol.session._files import MEDIA_TYPE_PATTERN, FilePolicy, InlineFile, SavedFile, TextOrFile, read_file
-from stream_protocol.session._folded_responses import PageMessages, fold_response
-from stream_protocol.session._history import session_to_messages, transcript_to_messages
+from stream_protocol.session._history import PageMessages, fold_response, session_to_messages, transcript_to_messages
 from stream_protocol.session._idempotency_key import idempotency_key
 from stream_protocol.session._importing import messages_to_events
 from stream_protocol.session._interrupted_runs import completing_events, tool_failure_events

@@ -14,8 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from stream_protocol.adk import AgentSpeech, EventFacts, File, LiveTurnEnd, OtherPart, Part, ProviderPart, Text
-from stream_protocol.stream._streamed_texts import PrefixHash, StreamedTexts, texts_by_kind
-from stream_protocol.stream._unconfirmed import PartKind
+from stream_protocol.stream._streamed_texts import PartKind, PrefixHash, StreamedTexts, texts_by_kind
 
 if TYPE_CHECKING:
     from stream_protocol.stream._speakers import AuthorStream

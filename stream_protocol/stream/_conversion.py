@@ -10,7 +10,7 @@ from stream_protocol.adk import NO_IDS, CallIds, WarnOnce, begins_response, is_c
 from stream_protocol.stream._endings import AgentRunError
 from stream_protocol.stream._event_writer import EventWriter
 from stream_protocol.stream._options import Settings
-from stream_protocol.stream._unconfirmed import UnconfirmedStream
+from stream_protocol.stream._streamed_texts import UnconfirmedStream
 from stream_protocol.wire import RUN_STOPPED_TEXT, AnyChunk, ChunkSink, Sink, StreamProtocolError, json_value
 
 if TYPE_CHECKING:

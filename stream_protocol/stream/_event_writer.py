@@ -53,8 +53,7 @@ from stream_protocol.stream._options import Settings
 from stream_protocol.stream._sources import Sources
 from stream_protocol.stream._speakers import Authors, AuthorStream
 from stream_protocol.stream._steps import Steps
-from stream_protocol.stream._streamed_texts import GATHERED
-from stream_protocol.stream._unconfirmed import PartKind
+from stream_protocol.stream._streamed_texts import GATHERED, PartKind
 from stream_protocol.stream.calls import CallRegistry, ToolCall
 from stream_protocol.wire import Sink
 

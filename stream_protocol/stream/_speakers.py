@@ -15,8 +15,13 @@ from typing import Any, Final, Generic, NoReturn, TypeVar
 from stream_protocol.adk import EventFacts, OpenText, Part, SpeakerKey, open_text
 from stream_protocol.stream._aggregates import Comparison, OtherStreamedParts
 from stream_protocol.stream._provider_metadata import provider_metadata
-from stream_protocol.stream._streamed_texts import PrefixHash, StreamedTexts
-from stream_protocol.stream._unconfirmed import PartKind, UnconfirmedStream, UnconfirmedStreams
+from stream_protocol.stream._streamed_texts import (
+    PartKind,
+    PrefixHash,
+    StreamedTexts,
+    UnconfirmedStream,
+    UnconfirmedStreams,
+)
 from stream_protocol.stream.calls import ToolCall
 from stream_protocol.wire import DeltaWriter, Sink, TextCitation
 
