@@ -39,7 +39,7 @@ from stream_protocol.adk._adk_requests import (
     is_confirmed,
 )
 from stream_protocol.adk._call_ids import NO_IDS, CallIds
-from stream_protocol.adk._call_index import CallReference, KnownCall, SpeakerKey
+from stream_protocol.adk._call_index import USER, CallReference, KnownCall, SpeakerKey
 from stream_protocol.adk._calls import CallMessages, KnownCalls, match_client_ids, outer_calls
 from stream_protocol.adk._event_dicts import (
     EventOrDict,
@@ -50,8 +50,6 @@ from stream_protocol.adk._event_dicts import (
     read_events,
 )
 from stream_protocol.adk._facts import (
-    CODE_EXECUTION,
-    USER,
     AgentSpeech,
     Artifacts,
     Blob,
@@ -122,6 +120,7 @@ from stream_protocol.adk._marks import (
     steering_mark,
 )
 from stream_protocol.adk._reader import (
+    CODE_EXECUTION,
     OpenText,
     acting_for,
     asks_somebody,

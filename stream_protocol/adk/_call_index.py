@@ -12,6 +12,9 @@ from typing import Any, Final, NamedTuple
 SpeakerKey = tuple[str, str | None, str]
 """Author, branch and node path of an event."""
 
+USER: Final = "user"
+"""The author of the user's events, and of the results that ADK stores with the user as author."""
+
 MAX_ANSWERED: Final = 8
 """The most calls with a response that are kept under one id: the newest calls."""
 

@@ -8,8 +8,9 @@ import orjson
 
 from stream_protocol.adk import _facts as facts
 from stream_protocol.adk._adk_requests import CallKind, external_kind
+from stream_protocol.adk._call_index import USER
 from stream_protocol.adk._event_dicts import EventOrDict, WarnOnce, read_event
-from stream_protocol.adk._facts import CODE_EXECUTION, USER, EventFacts
+from stream_protocol.adk._facts import EventFacts
 from stream_protocol.adk._failures import reports_error, told_reason
 from stream_protocol.adk._grounding import read_grounding
 from stream_protocol.adk._live_events import is_live_sound, without_sound
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from google.genai import types
 
     from stream_protocol.adk._call_index import SpeakerKey
+
+CODE_EXECUTION: Final = "code_execution"
+"""Name of the provider-executed tool for code that the model's provider or ADK runs."""
 
 _NO_AGENTS: Final[frozenset[str]] = frozenset()
 """Shared, because each empty set would take 216 bytes."""

@@ -47,6 +47,7 @@ from stream_protocol.stream._data_parts import (
 from stream_protocol.stream._endings import RunSummary
 from stream_protocol.stream._function_calls import FunctionCalls
 from stream_protocol.stream._function_responses import FunctionResponses
+from stream_protocol.stream._inner_agents import ends_task_turn
 from stream_protocol.stream._media import write_media
 from stream_protocol.stream._nested_messages import NestedConversion
 from stream_protocol.stream._options import Settings
@@ -199,7 +200,7 @@ class EventWriter(Generic[T]):
             return
         if facts.parts:  # they repeat the fragments
             self.authors.get(facts.speaker).streamed.take_kept()
-        if facts.ends_task_turn:
+        if ends_task_turn(facts):
             self.responses.end_task(nesting)
             visible = (part for part in facts.parts if not (isinstance(part, Text) and part.is_thought))
             self._add_complete(read_complete(facts._replace(parts=(*visible,))), self._change_speaker(facts))

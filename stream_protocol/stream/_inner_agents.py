@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from stream_protocol.adk import USER, EventFacts, NestedEvent, NestedEvents, outer_calls
+from stream_protocol.adk import USER, Call, EventFacts, NestedEvent, NestedEvents, ProviderPart, Result, outer_calls
 from stream_protocol.stream._nested_messages import NestedConversion, NestedMessage
 from stream_protocol.stream._options import Settings
 from stream_protocol.stream.calls import CallRegistry, CallState, ToolCall
@@ -173,3 +173,15 @@ class InnerAgents:
         for event in events:
             whole.add(event)
         return whole
+
+
+def ends_task_turn(facts: EventFacts) -> bool:
+    """Return True for a task agent's reply without calls. The agent then waits for the user's next message."""
+    branch, scope = facts.speaker[1], facts.scope
+    by_task_agent = scope is not None and branch is not None and branch.rpartition("@")[2] == scope
+    return (
+        by_task_agent
+        and facts.role == "model"
+        and facts.is_final
+        and not any(isinstance(part, Call | Result | ProviderPart) for part in facts.parts)
+    )
