@@ -71,7 +71,7 @@ class KnownCall:
     mentioned: bool = False
     """True if the newest event has mentioned the call. The next mention of the id in that event means a different call.
     """
-    same_id: "tuple[CallsUnderId, ...]" = field(default=(), repr=False)
+    same_id: "list[CallsUnderId]" = field(default_factory=list, repr=False)
     """For each id of this call, all calls with that id."""
 
     entry: Any = None

@@ -5,7 +5,7 @@ agent. So the search also uses the call's complete event, and the number of the 
 fragments nor sent chunks, because a session stores neither.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from stream_protocol.adk._adk_requests import confirmed_call
@@ -64,7 +64,7 @@ class KnownCalls:
         """The calls that the newest event has mentioned so far."""
         self._counts: dict[CallsUnderId, int] | None = None
         """The number of calls in the newest event with each id; ``None`` without calls."""
-        self._changed: list[KnownCall] | None = None
+        self._changed: list[tuple[KnownCall, Sequence[CallsUnderId]]] | None = None
         """Calls under a repeated id whose rank has changed. Their indexes must be updated before the next lookup.
 
         ``None`` without such calls.
@@ -95,8 +95,8 @@ class KnownCalls:
         if known not in calls.numbers:
             self._update()
             calls.add(known)
-            known.same_id = (*known.same_id, calls)
-            self._rank_changed(known)
+            known.same_id.append(calls)
+            self._note_changed(known, (calls,))
 
     def complete(self, event: object, known: KnownCall, name: str, args: dict[str, Any]) -> None:
         """Store the name and the arguments of a call.
@@ -105,7 +105,7 @@ class KnownCalls:
         """
         known.name, known.args, known.run = name, args, self._run
         self._open.name(known)
-        self._rank_changed(known)
+        self._note_changed(known, known.same_id)
         if event is not None:
             self._begin_event(event)
             known.number = self._count(known)
@@ -164,7 +164,7 @@ class KnownCalls:
         known.approval_id, known.is_undecided, known.decided = approval_id, True, False
         if known.opened is None:  # the call had a response that looked like a result, but its tool has not run
             self._open.add(known)
-        self._rank_changed(known)
+        self._note_changed(known, known.same_id)
         return known
 
     def _count(self, known: KnownCall) -> int:
@@ -188,7 +188,7 @@ class KnownCalls:
         known = calls.first_equal(original.get("name", ""), original.get("args", {}), key) or calls.first(key)
         assert known is not None
         known.approvals += 1
-        self._rank_changed(known)
+        self._note_changed(known, known.same_id)
         return known
 
     def read_result(self, facts: "EventFacts", result: "Result") -> Answered:
@@ -221,7 +221,7 @@ class KnownCalls:
                 return Answered(None, is_approval=True)
             if by_user:
                 asked.is_undecided, asked.decided = False, True
-                self._rank_changed(asked)
+                self._note_changed(asked, asked.same_id)
             return Answered(asked, is_approval=True)
         if not adk_id:
             self.begin_run()  # so that later calls are not taken for repetitions
@@ -316,14 +316,15 @@ class KnownCalls:
         self._update()
         return self._same_id.get(adk_id or "")
 
-    def _rank_changed(self, known: KnownCall) -> None:
-        if any(calls.has_several for calls in known.same_id):
+    def _note_changed(self, known: KnownCall, places: Sequence[CallsUnderId]) -> None:
+        """Note a change of the call's rank. ``places``: the calls with each id for which the rank has changed."""
+        if any(calls.has_several for calls in places):
             self._changed = self._changed or []
-            self._changed.append(known)
+            self._changed.append((known, places))
 
     def _update(self) -> None:
-        for known in self._changed or ():
-            for calls in known.same_id:
+        for known, places in self._changed or ():
+            for calls in places:
                 calls.update(known)
         self._changed = None
 
@@ -334,7 +335,7 @@ class KnownCalls:
             self._counts = None
             for known in self._mentioned:
                 known.mentioned = False
-                self._rank_changed(known)
+                self._note_changed(known, known.same_id)
             self._mentioned.clear()
 
     def _mention(self, event: object, known: KnownCall) -> None:
@@ -342,7 +343,7 @@ class KnownCalls:
         if not known.mentioned:
             known.mentioned = True
             self._mentioned.append(known)
-        self._rank_changed(known)
+        self._note_changed(known, known.same_id)
 
 
 class CallMessages(Generic[T]):
