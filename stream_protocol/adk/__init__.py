@@ -14,21 +14,19 @@ Where to change what:
 - ``_reader``: converts the fields of an event to facts.
 - ``_facts``: the types of the facts.
 - ``_grounding``: sources and citations, and their positions, which Google counts in bytes.
-- ``_calls``: finds the call that an event means: by an id, an approval, a repetition, or from inside the call.
-- ``_running_calls``: identifies running calls, the calls whose tools raised, and calls whose results are stored.
+- ``_calls``: finds the call that an event or a client means: by an id, an approval, a repetition, or from inside the
+  call. The only module with rules for ids that come again.
+- ``_running_calls``: the calls that run, the calls whose tools raised, and calls whose results are stored.
 - ``_call_index``: the index of calls by id.
 - ``_call_ids``: ids of calls in the client: ``<id>.2``, ``call_0``.
 - ``_live_events``: speech and sound of live runs.
-- ``_posted_events``: events that tools send while they run.
-- ``_steering_events``: user messages that a run receives while it works.
 - ``_event_dicts``: events that are dictionaries.
 - ``_lenient_events``: events of other ADK versions.
-- ``_nested_events``: events of an agent that runs inside a tool call.
 - ``_relayed_events``: events of agents behind A2A, and events that such agents must not get.
-- ``_card_notes``: titles of tools, and reasons of approvals.
+- ``_marks``: marks of this library on events: steering messages, posted and nested events, numbers of answered calls,
+  and notes of tools.
 - ``_adk_requests``: calls that wait for a user or a client.
-- ``_response_values``: failures and client outputs in function responses.
-- ``_failures``: errors and finish reasons.
+- ``_failures``: errors and finish reasons of events, failures and client outputs in function responses.
 """
 
 from stream_protocol.adk._adk_requests import (
@@ -41,9 +39,8 @@ from stream_protocol.adk._adk_requests import (
     is_confirmed,
 )
 from stream_protocol.adk._call_ids import NO_IDS, CallIds
-from stream_protocol.adk._call_index import CallReference, KnownCall, SpeakerKey
-from stream_protocol.adk._calls import KnownCalls, outer_calls
-from stream_protocol.adk._card_notes import CARDS_KEY, NO_NOTE, ApprovalNote, noted_approval, noted_title
+from stream_protocol.adk._call_index import USER, CallReference, KnownCall, SpeakerKey
+from stream_protocol.adk._calls import CallMessages, KnownCalls, match_client_ids, outer_calls
 from stream_protocol.adk._event_dicts import (
     EventOrDict,
     NotAnEventError,
@@ -53,8 +50,6 @@ from stream_protocol.adk._event_dicts import (
     read_events,
 )
 from stream_protocol.adk._facts import (
-    CODE_EXECUTION,
-    USER,
     AgentSpeech,
     Artifacts,
     Blob,
@@ -94,15 +89,38 @@ from stream_protocol.adk._failures import (
     ABORTED,
     FINISH_REASONS,
     NO_CONTENT,
+    RESULT,
     UNEXPLAINED,
+    client_output,
+    failure_text,
     is_aborted,
     reports_error,
     told_reason,
+    unrepresentable_text,
 )
 from stream_protocol.adk._live_events import readable_event
-from stream_protocol.adk._nested_events import NESTED_EVENT, NESTED_EVENTS, carried_event
-from stream_protocol.adk._posted_events import POSTED_KEY, POSTED_NESTED, POSTED_WIDGETS
+from stream_protocol.adk._marks import (
+    ANSWERED_KEY,
+    CARDS_KEY,
+    CONTEXT_KEY,
+    METADATA_KEY,
+    NESTED_EVENT,
+    NESTED_EVENTS,
+    NO_NOTE,
+    POSTED_KEY,
+    POSTED_NESTED,
+    POSTED_WIDGETS,
+    STEERING_KEY,
+    ApprovalNote,
+    answered_numbers,
+    carried_event,
+    noted_approval,
+    noted_title,
+    steering_id,
+    steering_mark,
+)
 from stream_protocol.adk._reader import (
+    CODE_EXECUTION,
     OpenText,
     acting_for,
     asks_somebody,
@@ -120,20 +138,10 @@ from stream_protocol.adk._reader import (
     with_parts_at,
 )
 from stream_protocol.adk._relayed_events import a2a_markers, is_relayed
-from stream_protocol.adk._response_values import RESULT, client_output, failure_text, unrepresentable_text
 from stream_protocol.adk._running_calls import (
-    ANSWERED_KEY,
     RunningCall,
     RunningCalls,
     UsedCalls,
-    answered_numbers,
     raising_calls,
     running_call,
-)
-from stream_protocol.adk._steering_events import (
-    CONTEXT_KEY,
-    METADATA_KEY,
-    STEERING_KEY,
-    steering_id,
-    steering_mark,
 )

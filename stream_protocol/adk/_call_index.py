@@ -12,6 +12,9 @@ from typing import Any, Final, NamedTuple
 SpeakerKey = tuple[str, str | None, str]
 """Author, branch and node path of an event."""
 
+USER: Final = "user"
+"""The author of the user's events, and of the results that ADK stores with the user as author."""
+
 MAX_ANSWERED: Final = 8
 """The most calls with a response that are kept under one id: the newest calls."""
 
@@ -71,6 +74,9 @@ class KnownCall:
     same_id: "list[CallsUnderId]" = field(default_factory=list, repr=False)
     """For each id of this call, all calls with that id."""
 
+    entry: Any = None
+    """The reader's own object for the call: its state in a message, its answers in a session, or its execution."""
+
     @property
     def content(self) -> Hashable:
         """A key that is equal for calls of one tool with equal arguments."""
@@ -127,6 +133,11 @@ class CallsUnderId:
         if self._several is not None:
             return self._several
         return {} if self._only is None else {self._only: 0}
+
+    @property
+    def has_several(self) -> bool:
+        """True if several calls were added."""
+        return self._several is not None
 
     def add(self, known: KnownCall) -> None:
         """Add a call. Forget calls that have a response and are older than the newest ``MAX_ANSWERED`` calls."""

@@ -5,9 +5,8 @@ agent. So the search also uses the call's complete event, and the number of the 
 fragments nor sent chunks, because a session stores neither.
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from stream_protocol.adk._adk_requests import confirmed_call
 from stream_protocol.adk._call_ids import CallIds
@@ -15,6 +14,9 @@ from stream_protocol.adk._call_index import CallRank, CallReference, CallsUnderI
 
 if TYPE_CHECKING:
     from stream_protocol.adk._facts import EventFacts, Result
+
+
+T = TypeVar("T")
 
 
 class Answered(NamedTuple):
@@ -53,17 +55,20 @@ class KnownCalls:
         self._same_id: dict[str, CallsUnderId] = {}
         """ADK's id -> the calls with that id."""
         self._open = OpenCalls()
-        self._asked: dict[str, KnownCall] = {}
-        """Id of an approval request -> the call that needs approval."""
+        self._asked: dict[str, KnownCall] | None = None
+        """Id of an approval request -> the call that needs approval; ``None`` without requests."""
         self._run = 0
         self._event: object = None
         """The newest event."""
         self._mentioned: list[KnownCall] = []
         """The calls that the newest event has mentioned so far."""
-        self._counts = Counter[CallsUnderId]()
-        """The number of calls in the newest event with each id."""
-        self._changed: list[tuple[KnownCall, Sequence[CallsUnderId]]] = []
-        """Calls whose rank has changed, with the indexes that must be updated before the next lookup."""
+        self._counts: dict[CallsUnderId, int] | None = None
+        """The number of calls in the newest event with each id; ``None`` without calls."""
+        self._changed: list[tuple[KnownCall, Sequence[CallsUnderId]]] | None = None
+        """Calls under a repeated id whose rank has changed. Their indexes must be updated before the next lookup.
+
+        ``None`` without such calls.
+        """
 
     def begin_run(self) -> None:
         """Begin a new run, after a message or an answer of the user.
@@ -91,7 +96,7 @@ class KnownCalls:
             self._update()
             calls.add(known)
             known.same_id.append(calls)
-            self._changed.append((known, (calls,)))
+            self._note_changed(known, (calls,))
 
     def complete(self, event: object, known: KnownCall, name: str, args: dict[str, Any]) -> None:
         """Store the name and the arguments of a call.
@@ -100,7 +105,7 @@ class KnownCalls:
         """
         known.name, known.args, known.run = name, args, self._run
         self._open.name(known)
-        self._changed.append((known, known.same_id))
+        self._note_changed(known, known.same_id)
         if event is not None:
             self._begin_event(event)
             known.number = self._count(known)
@@ -148,24 +153,26 @@ class KnownCalls:
         """
         original = confirmed_call(args)
         quoted = original.get("name", ""), original.get("args", {})
-        asked = self._asked.get(approval_id) if approval_id else None
+        asked = self._asked.get(approval_id) if approval_id and self._asked else None
         if asked is not None and asked.is_undecided and (asked.name, asked.args) == quoted:
             return None
         known = self.find_requester(speaker, original) or self.new(original.get("id"), speaker, shown=shown)
         if known.args is None:
             self.complete(None, known, *quoted)
+        self._asked = self._asked or {}
         self._asked[approval_id] = known
         known.approval_id, known.is_undecided, known.decided = approval_id, True, False
         if known.opened is None:  # the call had a response that looked like a result, but its tool has not run
             self._open.add(known)
-        self._changed.append((known, known.same_id))
+        self._note_changed(known, known.same_id)
         return known
 
     def _count(self, known: KnownCall) -> int:
         """Count a call of the newest event, and return the number of earlier calls of the event with its id."""
-        number = max((self._counts[calls] for calls in known.same_id), default=0)
+        counts = self._counts = self._counts or {}
+        number = max((counts.get(calls, 0) for calls in known.same_id), default=0)
         for calls in known.same_id:
-            self._counts[calls] += 1
+            counts[calls] = counts.get(calls, 0) + 1
         return number
 
     def find_requester(self, speaker: SpeakerKey, original: dict[str, Any]) -> KnownCall | None:
@@ -181,7 +188,7 @@ class KnownCalls:
         known = calls.first_equal(original.get("name", ""), original.get("args", {}), key) or calls.first(key)
         assert known is not None
         known.approvals += 1
-        self._changed.append((known, known.same_id))
+        self._note_changed(known, known.same_id)
         return known
 
     def read_result(self, facts: "EventFacts", result: "Result") -> Answered:
@@ -209,12 +216,12 @@ class KnownCalls:
         waiting. ``by_user``: the user has sent the response.
         """
         adk_id = reference.id
-        if adk_id and (asked := self._asked.get(adk_id)) is not None:
+        if adk_id and self._asked and (asked := self._asked.get(adk_id)) is not None:
             if asked.approval_id != adk_id:
                 return Answered(None, is_approval=True)
             if by_user:
                 asked.is_undecided, asked.decided = False, True
-                self._changed.append((asked, asked.same_id))
+                self._note_changed(asked, asked.same_id)
             return Answered(asked, is_approval=True)
         if not adk_id:
             self.begin_run()  # so that later calls are not taken for repetitions
@@ -224,6 +231,11 @@ class KnownCalls:
         # ADK asks for approval of only one of several calls with one id. The others have results.
         if is_placeholder and adk_id and not known.approvals:
             is_placeholder = not self._same_id[adk_id].any(lambda rank: rank.approvals > 0 and not rank.responses)
+        self.add_response(event, known, is_placeholder=is_placeholder)
+        return Answered(known, is_placeholder)
+
+    def add_response(self, event: object, known: KnownCall, *, is_placeholder: bool = False) -> None:
+        """Count a function response to the call."""
         known.decided = False
         known.responses += not is_placeholder
         if not is_placeholder:
@@ -231,7 +243,6 @@ class KnownCalls:
             known.is_undecided = False
         known.placeholders += is_placeholder
         self._mention(event, known)
-        return Answered(known, is_placeholder)
 
     def find_answered(
         self, event: object, speaker: SpeakerKey | None, reference: CallReference, *, is_placeholder: bool
@@ -271,12 +282,14 @@ class KnownCalls:
         is_settled: Callable[[KnownCall], bool] = lambda known: known.opened is None,
         *,
         event: object = None,
+        args: Mapping[str, Any] | None = None,
     ) -> KnownCall | None:
         """Find the call in which something happens: its tool runs, raises or sends data, or an agent runs inside it.
 
         Several calls may have the id. Calls with the values of the reference come first: tool, author, branch, number.
         Next come calls that ``event`` has mentioned, and then calls that are not settled. Of these, an approved call
-        comes first, and then the oldest. If all calls are settled, the newest is returned.
+        comes first, then calls of the newest run, then calls with the arguments ``args``, and then the oldest. If all
+        calls are settled, the newest is returned.
         """
         adk_id, name, author, branch, number = reference
 
@@ -291,6 +304,8 @@ class KnownCalls:
                 event is None or event is not self._event or not known.mentioned,
                 settled,
                 not settled and not known.decided,
+                0 if settled else -known.run,
+                not settled and args is not None and known.args != args,
                 -place if settled else place,
             )
 
@@ -301,20 +316,26 @@ class KnownCalls:
         self._update()
         return self._same_id.get(adk_id or "")
 
+    def _note_changed(self, known: KnownCall, places: Sequence[CallsUnderId]) -> None:
+        """Note a change of the call's rank. ``places``: the calls with each id for which the rank has changed."""
+        if any(calls.has_several for calls in places):
+            self._changed = self._changed or []
+            self._changed.append((known, places))
+
     def _update(self) -> None:
-        for known, places in self._changed:
+        for known, places in self._changed or ():
             for calls in places:
                 calls.update(known)
-        self._changed.clear()
+        self._changed = None
 
     def _begin_event(self, event: object) -> None:
         """Forget which calls earlier events have mentioned."""
         if event is not self._event:
             self._event = event
-            self._counts.clear()
+            self._counts = None
             for known in self._mentioned:
                 known.mentioned = False
-                self._changed.append((known, known.same_id))
+                self._note_changed(known, known.same_id)
             self._mentioned.clear()
 
     def _mention(self, event: object, known: KnownCall) -> None:
@@ -322,7 +343,49 @@ class KnownCalls:
         if not known.mentioned:
             known.mentioned = True
             self._mentioned.append(known)
-        self._changed.append((known, known.same_id))
+        self._note_changed(known, known.same_id)
+
+
+class CallMessages(Generic[T]):
+    """The messages of a chat, by their calls. Finds the message with the call of a late result.
+
+    If a model uses an id again, the result belongs to the newest message with a call of this id and tool.
+    """
+
+    __slots__ = ("_by_call",)
+
+    def __init__(self) -> None:
+        self._by_call: dict[tuple[str | None, str], T] = {}
+
+    def add(self, facts: "EventFacts", message: T) -> None:
+        """Add the calls of an event of this message, the newest."""
+        self._by_call.update(dict.fromkeys(((call.id, call.name) for call in facts.calls), message))
+
+    def find(self, result: "Result") -> T | None:
+        """Return the message with the result's call; ``None`` if no message has it."""
+        return self._by_call.get((result.id, result.name))
+
+
+def match_client_ids(
+    shown: Collection[tuple[str, str]], tools: Mapping[str, str], unanswered: Iterable[KnownCall]
+) -> dict[str, str]:
+    """Return the stored calls' ids for ids that only the client knows: id in the client's message -> stored id.
+
+    If a model adapter gives no call ids, ADK generates two ids for a call. The client received the id of the partial
+    event, and the session has the id of the complete event. Parallel agents can also use one id twice. Their calls are
+    stored in a different order than they were shown. So calls with unknown ids are matched with the calls of the same
+    tool in order. ``shown``: id and tool of each call in the client's message. ``tools``: id -> tool, for all stored
+    calls. ``unanswered``: the stored calls to match.
+    """
+    known = {call_id for call_id, tool in shown if tools.get(call_id) == tool}
+    unmatched = [call for call in unanswered if call.id not in known]
+    matched: dict[str, str] = {}
+    for call_id, tool in shown:
+        call = next((call for call in unmatched if call.name == tool), None) if tools.get(call_id) != tool else None
+        if call is not None:
+            matched[call_id] = call.id
+            unmatched.remove(call)
+    return matched
 
 
 def _differ(first: str, second: str) -> bool:

@@ -5,7 +5,7 @@ and ``Report`` are closed: a reader that matches all their types has handled eve
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from stream_protocol.adk._adk_requests import CallKind
 from stream_protocol.adk._call_index import CallReference, SpeakerKey
@@ -13,11 +13,6 @@ from stream_protocol.adk._call_index import CallReference, SpeakerKey
 if TYPE_CHECKING:
     from google.adk.events import Event
     from google.genai import types
-USER: Final = "user"
-"""The author of the user's events, and of the results that ADK stores with the user as author."""
-
-CODE_EXECUTION: Final = "code_execution"
-"""Name of the provider-executed tool for code that the model's provider or ADK runs."""
 
 
 class Text(NamedTuple):
@@ -197,12 +192,12 @@ class Waiting(NamedTuple):
 
 
 class Compaction(NamedTuple):
-    """A summary of earlier events, which only the model reads."""
+    """A summary of earlier events, which only the model reads. Times are in seconds since 1970."""
 
     start: float
-    """Time of the first summarized event, in seconds since 1970."""
+    """Time of the first summarized event."""
     end: float
-    """Time of the last summarized event, in seconds since 1970."""
+    """Time of the last summarized event."""
 
 
 class Rewind(NamedTuple):
@@ -232,13 +227,11 @@ class Source(NamedTuple):
 
 
 class Citation(NamedTuple):
-    """A range of the event's text with its source."""
+    """The range from ``start`` to ``end`` of ``EventFacts.text``, with its source."""
 
     source: Source
     start: int
-    """The index of the first character in ``EventFacts.text``."""
     end: int
-    """The index after the last character."""
     quote: str | None = None
     """The text in the source."""
 
@@ -272,13 +265,13 @@ class Widget(NamedTuple):
 
 
 class Posted(NamedTuple):
-    """The mark of a posted event, which a tool sends while it runs. See ``_posted_events``."""
+    """The mark of a posted event, which a tool sends while it runs. See ``_marks``."""
 
     kind: str
 
 
 class Steering(NamedTuple):
-    """The mark of a steering message. See ``_steering_events``."""
+    """The mark of a steering message. See ``_marks``."""
 
     id: str
     """The client's id of the message."""
@@ -388,18 +381,6 @@ class EventFacts(NamedTuple):
     def is_final(self) -> bool:
         """True for a final response in the sense of ADK: the agent continues only after new input."""
         return self.event.is_final_response()
-
-    @property
-    def ends_task_turn(self) -> bool:
-        """True for a task agent's reply without calls. The agent then waits for the user's next message."""
-        _, branch, _ = self.speaker
-        by_task_agent = self.scope is not None and branch is not None and branch.rpartition("@")[2] == self.scope
-        return (
-            by_task_agent
-            and self.role == "model"
-            and self.is_final
-            and not any(isinstance(part, Call | Result | ProviderPart) for part in self.parts)
-        )
 
     def reports_a(self, *kinds: type[Report]) -> bool:
         """Return True if the event has a report of one of these kinds."""

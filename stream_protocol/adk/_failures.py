@@ -1,8 +1,10 @@
-"""Recognize the failures, and the finish reasons, that ADK reports as errors of events."""
+"""Recognize failures: of events, with finish reasons that ADK reports as errors, and of function responses."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from stream_protocol.wire import FinishReason
+import orjson
+
+from stream_protocol.wire import FinishReason, json_value, to_well_formed
 
 if TYPE_CHECKING:
     from google.adk.events import Event
@@ -39,6 +41,10 @@ FINISH_REASONS: dict[str, FinishReason] = {
 UNEXPLAINED = frozenset({"OTHER", "FINISH_REASON_UNSPECIFIED", "STOP"})
 """Finish reasons without a cause. If the event also has an error message, the model's response broke off."""
 
+RESULT = "result"
+"""The key of an object that wraps a value of another type: ADK wraps tool results, this library wraps client outputs.
+"""
+
 
 def reports_error(event: "Event") -> bool:
     """Return True if the event or fragment reports a failure, or a finish reason that ADK reports as an error."""
@@ -60,3 +66,45 @@ def told_reason(event: "Event") -> str | None:
     if code in UNEXPLAINED and event.error_message:
         return None
     return code if code in FINISH_REASONS or code == NO_CONTENT else None
+
+
+def client_output(response: Any) -> Any:
+    """Return the output of a client tool from the object that ADK stores."""
+    match response:
+        case {"result": output, **rest} if not rest:
+            return output
+    return response
+
+
+def unrepresentable_text(tool: str, error: Exception) -> str:
+    """Return the error text of a call whose result is not JSON. ``error``: the cause, and its location in the
+    result."""
+    return f"The result of the tool {tool} is not JSON. {error} Return plain values."
+
+
+def failure_text(response: Any) -> str | None:
+    """Return the error text of a failed call; ``None`` for a result.
+
+    If ADK could not run a call, its response is ``{"error": …}``, with no other key. MCP marks a failed result with
+    ``isError`` (or ``is_error``), and its text content is the cause.
+    """
+    match response:
+        case {"error": error, **rest} if not rest and error is not None:
+            return _text(error)
+        case {"isError": True} | {"is_error": True}:
+            return _mcp_text(response)
+    return None
+
+
+def _mcp_text(response: dict[str, Any]) -> str:
+    content = response.get("content")
+    texts = (
+        [item["text"] for item in content if isinstance(item, dict) and isinstance(item.get("text"), str)]
+        if isinstance(content, list)
+        else []
+    )
+    return _text("\n".join(texts) or response)
+
+
+def _text(value: Any) -> str:
+    return to_well_formed(value) if isinstance(value, str) else orjson.dumps(json_value(value, lossy=True)).decode()

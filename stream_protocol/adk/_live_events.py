@@ -11,7 +11,7 @@ ADK up to 1.18 neither marks the pieces as ``partial`` nor sets ``finished``.
 
 from typing import TYPE_CHECKING, Final
 
-from stream_protocol.adk._facts import USER
+from stream_protocol.adk._call_index import USER
 from stream_protocol.adk._relayed_events import unwrap_a2a
 
 if TYPE_CHECKING:

@@ -8,22 +8,31 @@ import orjson
 
 from stream_protocol.adk import _facts as facts
 from stream_protocol.adk._adk_requests import CallKind, external_kind
+from stream_protocol.adk._call_index import USER
 from stream_protocol.adk._event_dicts import EventOrDict, WarnOnce, read_event
-from stream_protocol.adk._facts import CODE_EXECUTION, USER, EventFacts
+from stream_protocol.adk._facts import EventFacts
 from stream_protocol.adk._failures import reports_error, told_reason
 from stream_protocol.adk._grounding import read_grounding
 from stream_protocol.adk._live_events import is_live_sound, without_sound
-from stream_protocol.adk._nested_events import carried_event, nested_events
-from stream_protocol.adk._posted_events import POSTED_KEY, posted_kind
+from stream_protocol.adk._marks import (
+    POSTED_KEY,
+    answered_number,
+    carried_event,
+    nested_events,
+    posted_kind,
+    steering_id,
+    steering_mark_id,
+)
 from stream_protocol.adk._relayed_events import DATA_TAGS, unwrap_a2a
-from stream_protocol.adk._running_calls import answered_number
-from stream_protocol.adk._steering_events import steering_id, steering_mark_id
 
 if TYPE_CHECKING:
     from google.adk.events import Event
     from google.genai import types
 
     from stream_protocol.adk._call_index import SpeakerKey
+
+CODE_EXECUTION: Final = "code_execution"
+"""Name of the provider-executed tool for code that the model's provider or ADK runs."""
 
 _NO_AGENTS: Final[frozenset[str]] = frozenset()
 """Shared, because each empty set would take 216 bytes."""

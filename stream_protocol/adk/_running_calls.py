@@ -8,24 +8,18 @@ import hashlib
 import json
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from stream_protocol.adk._call_index import CallReference
+from stream_protocol.adk._call_ids import NO_IDS
+from stream_protocol.adk._call_index import CallReference, SpeakerKey
+from stream_protocol.adk._calls import KnownCall, KnownCalls
 from stream_protocol.adk._failures import is_aborted
 
 if TYPE_CHECKING:
     from google.adk.events import Event
     from google.adk.tools import ToolContext
-    from google.genai.types import FunctionCall, FunctionResponse
-
-ANSWERED_KEY: Final = "adk_ui_stream_answered"
-"""Key in the ``custom_metadata`` of an event with function responses: ``{CALL_ID: [NUMBER, …]}``.
-
-The list has the number of the answered call for each response to the id; ``null`` if unknown. It is left out if the
-responses answer the first calls with the id in their order.
-"""
 
 _ATTRIBUTE: Final = "__adk_ui_stream_call__"
 """The attribute of a tool's context with its ``RunningCall``."""
@@ -53,28 +47,47 @@ class RunningCall:
 
 
 class RunningCalls:
-    """The calls whose tools a run has started."""
+    """The calls whose tools a run has started. ``KnownCalls`` finds each of them."""
 
     def __init__(self) -> None:
-        self._by_id: dict[tuple[str, str, str | None, str | None], list[RunningCall]] = defaultdict(list)
-        """Invocation, agent, branch and id -> started calls."""
+        self._calls: dict[tuple[str, str, str | None], KnownCalls] = defaultdict(lambda: KnownCalls(NO_IDS))
+        """Invocation, agent and branch -> the calls of the agent's events. Each event counts as a run."""
+        self._read: set[tuple[str, str]] = set()
+        """Event and id of the calls that are known."""
 
     def start(self, context: "ToolContext", tool: str, args: Mapping[str, Any]) -> RunningCall:
         """Return the call of a tool that starts with these arguments. ``running_call`` finds it again."""
         agent, branch = _agent(context)
-        call_id = context.function_call_id
-        started = self._by_id[context.invocation_id, agent, branch, call_id]
-        event_id, calls = _newest_calls(context, agent, branch, call_id)
-        taken = {each.reference.number for each in started if each.event_id == event_id}
-        free = [number for number, call in enumerate(calls) if number not in taken and call.name == tool]
-        equal = [number for number in free if (calls[number].args or {}) == args]
-        number = next(iter(equal or free), 0)
-        made = calls[number].args or {} if calls else {**args}
-        reference = CallReference(call_id, tool, agent, branch, number)
-        running = RunningCall(context.invocation_id, event_id, reference, made)
+        reference = CallReference(context.function_call_id, tool, agent, branch)
+        calls = self._calls[context.invocation_id, agent, branch]
+        event_id = self._read_newest(context, reference, calls)
+        known = calls.find(reference, lambda known: known.entry is not None, args=args)
+        if known is None:
+            known = calls.new(reference.id, (agent, branch, ""), shown=False)
+            calls.complete(None, known, tool, {**args})
+        reference = reference._replace(number=known.number)
+        running = RunningCall(context.invocation_id, event_id, reference, known.args or {})
         setattr(context, _ATTRIBUTE, running)
-        started.append(running)
+        known.entry = running
         return running
+
+    def _read_newest(self, context: "ToolContext", reference: CallReference, calls: KnownCalls) -> str:
+        """Add the calls of the agent's newest event with this id. Return the id of the event; empty if there is
+        none."""
+        for event in reversed(context.session.events):
+            if (event.author, event.branch) != (reference.author, reference.branch):
+                continue
+            same_id = [call for call in event.get_function_calls() if call.id == reference.id]
+            if not same_id:
+                continue
+            if (event.id, reference.id or "") not in self._read:
+                self._read.add((event.id, reference.id or ""))
+                calls.begin_run()
+                for call in same_id:
+                    known = calls.new(call.id, _speaker(event), shown=False)
+                    calls.complete(event, known, call.name or "", call.args or {})
+            return event.id
+        return ""
 
     def end(self, context: "ToolContext", *, may_be_silent: bool) -> RunningCall | None:
         """Note that the tool of this context, or a callback in its place, has returned. Return the call."""
@@ -84,86 +97,60 @@ class RunningCalls:
         return running
 
     def confirmed(self, event: "Event", original: dict[str, Any]) -> RunningCall | None:
-        """Return the newest started call that a confirmation request in this event is for. ``original``: the result of
+        """Return the started call that a confirmation request in this event is for. ``original``: the result of
         ``confirmed_call``."""
-        named = self._of(event, original.get("id"), original.get("name"))
-        equal = [call for call in named if call.args == original.get("args", {})]
-        return next(reversed(equal or named), None)
+        known = self._of(event).find_requester(_speaker(event), original)
+        running: RunningCall | None = None if known is None else known.entry
+        return running
 
     def take_answered(self, event: "Event") -> list[RunningCall | None]:
         """Return the calls of the event's function responses, in their order. Each call is returned once.
 
         After a stop, ADK also responds to the calls whose tools still run.
         """
-        named = [(response.id, response.name) for response in event.get_function_responses()]
-        taken = {key: iter(self._take(event, *key, count)) for key, count in Counter(named).items()}
+        named = [(response.id, response.name or "") for response in event.get_function_responses()]
+        taken: dict[tuple[str | None, str], Iterator[RunningCall]] = {}
+        for key, count in Counter(named).items():
+            reference = CallReference(*key, event.author, event.branch)
+            found = [self._take(event, reference, may_be_silent=False) for _ in range(count)]
+            found += [self._take(event, reference, may_be_silent=True) for _ in range(found.count(None))]
+            taken[key] = iter(sorted(filter(None, found), key=lambda call: call.reference.number or 0))
         return [next(taken[key], None) for key in named]
 
-    def _take(self, event: "Event", call_id: str | None, name: str | None, count: int) -> list[RunningCall]:
-        """Return the calls of this many responses of the event, in the order of the calls."""
-        started = self._of(event, call_id, name)
+    def _take(self, event: "Event", reference: CallReference, *, may_be_silent: bool) -> RunningCall | None:
+        """Return the next call that a response of the event can be for.
+
+        ``may_be_silent``: the call can be of a long-running tool that has returned nothing.
+        """
         is_stopped = is_aborted(event)
-        taken: list[RunningCall] = []
-        while len(taken) < count:
-            waiting = [call for call in started if call.has_new_result or (is_stopped and call.has_new_result is None)]
-            newest = [call for call in waiting if call.event_id == waiting[-1].event_id]
-            if not newest:
-                break
-            newest.sort(key=lambda call: (call.may_be_silent, call.reference.number or 0))
-            found = sorted(newest[: count - len(taken)], key=lambda call: call.reference.number or 0)
-            for call in found:
-                call.has_new_result = False
-            taken += found
+
+        def is_settled(known: KnownCall) -> bool:
+            running: RunningCall | None = known.entry
+            if running is None or (running.may_be_silent and not may_be_silent):
+                return True
+            return not (running.has_new_result or (is_stopped and running.has_new_result is None))
+
+        calls = self._of(event)
+        known = calls.find(reference, is_settled)
+        if known is None or known.name != reference.name or is_settled(known):
+            return None
+        calls.add_response(event, known)
+        taken: RunningCall = known.entry
+        taken.has_new_result = False
         return taken
 
-    def _of(self, event: "Event", call_id: str | None, name: str | None) -> list[RunningCall]:
-        calls = self._by_id.get((event.invocation_id, event.author, event.branch, call_id), [])
-        return [call for call in calls if call.reference.name == name]
+    def _of(self, event: "Event") -> KnownCalls:
+        return self._calls[event.invocation_id, event.author, event.branch]
 
 
-def answered_numbers(event: "Event", answered: Sequence[RunningCall | None]) -> dict[str, list[int | None]]:
-    """Return the value of ``ANSWERED_KEY`` for an event with responses to these calls."""
-    numbers: dict[str, list[int | None]] = defaultdict(list)
-    for response, call in zip(event.get_function_responses(), answered, strict=True):
-        numbers[response.id or ""].append(None if call is None else call.reference.number)
-    return {
-        call_id: found
-        for call_id, found in numbers.items()
-        if any(number not in (None, place) for place, number in enumerate(found))
-    }
+def _speaker(event: "Event") -> SpeakerKey:
+    return event.author, event.branch, event.node_info.path
 
 
 def running_call(context: "ToolContext") -> RunningCall | None:
     """Return the call of this tool context, if ``RunningCalls`` has started it."""
     found: RunningCall | None = getattr(context, _ATTRIBUTE, None)
     return found
-
-
-def answered_number(event: "Event", response: "FunctionResponse") -> int | None:
-    """Return the number of the call that this response of the event answers; ``None`` if the event does not have it."""
-    match event.custom_metadata and event.custom_metadata.get(ANSWERED_KEY):
-        case dict() as numbers if isinstance(listed := numbers.get(response.id), list):
-            number = item_of(event, response, listed)
-            return number if isinstance(number, int) else None
-    return None
-
-
-def item_of(event: "Event", response: "FunctionResponse", listed: Sequence[Any]) -> Any:
-    """Return the item for a response from a list with an item for each response to its id; ``None`` if missing."""
-    same_id = [each for each in event.get_function_responses() if each.id == response.id]
-    return next((item for each, item in zip(same_id, listed, strict=False) if each is response), None)
-
-
-def _newest_calls(
-    context: "ToolContext", agent: str, branch: str | None, call_id: str | None
-) -> tuple[str, list["FunctionCall"]]:
-    """Return the calls with this id in the newest event of the agent that has any, and the id of the event."""
-    for event in reversed(context.session.events):
-        if (event.author, event.branch) == (agent, branch):
-            calls = [call for call in event.get_function_calls() if call.id == call_id]
-            if calls:
-                return event.id, calls
-    return "", []
 
 
 def raising_calls(error: BaseException) -> list[CallReference]:

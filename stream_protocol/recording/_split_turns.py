@@ -150,7 +150,7 @@ class _TurnSplitter:
             return None
         self._ended = False
         self._calls.read(facts)
-        if not is_repeated_fragment(facts.event):
+        if not is_repeated_fragment(facts):
             self._message.append(facts.event)
         return self.head
 

@@ -10,7 +10,7 @@
 
 The package does no I/O and reads no clock. Start with the package ``transcript``: ``_transcript_reader`` and
 ``_metadata``, then ``_transcript`` and ``_turn_calls``. Continue with ``_files`` and ``_user_message``, ``_planning``
-(plans a request) and ``_run_input`` (builds the input for ADK). Finish with ``_folded_responses``, ``_history`` and
+(plans a request) and ``_run_input`` (builds the input for ADK). Finish with ``_history`` and
 ``_interrupted_runs``.
 
 Where to change what:
@@ -18,15 +18,14 @@ Where to change what:
 - ``_page_values``: context and state that the client sends, and the types that the app declares.
 - ``_planning``: decides what a request may do.
 - ``_edited_messages``: plans a user message; decides which turns an edit removes from the chat and the prompt.
-- ``_stored_responses``: finds the stored response for a retried request.
+- ``_stored_responses``: recognises equal requests, and finds the stored response for a retried request.
 - ``_request_plans``: the results of planning.
 - ``_submitted_answers``: matches approvals and tool outputs with pending calls; checks input and credentials.
 - ``_schema_checks``: checks user input against JSON schemas.
 - ``_schema_costs``: limits the work of a schema check.
-- ``_idempotency_key``: recognises equal requests.
 - ``_decisions``: the user's decisions, for the audit trail.
-- ``_history``: ``GET /api/chat/{id}`` and ``session_to_messages``.
-- ``_folded_responses``: adds responses and late results to messages; closes calls that nobody can answer.
+- ``_history``: ``GET /api/chat/{id}`` and ``session_to_messages``; adds responses and late results to messages; closes
+  calls that nobody can answer.
 - ``_run_output``: text to store after a run.
 - ``_interrupted_runs``: closes calls of stopped or failed runs; creates the events of failed tools.
 - ``_storable_events``: makes values storable: ``null`` keys, refused values.
@@ -45,9 +44,7 @@ from stream_protocol.session._client_history import HistoryMode, restore_client_
 from stream_protocol.session._decisions import AttemptedDecisions, Decision, attempted_decisions
 from stream_protocol.session._edited_messages import TruncatedHistory
 from stream_protocol.session._files import MEDIA_TYPE_PATTERN, FilePolicy, InlineFile, SavedFile, TextOrFile, read_file
-from stream_protocol.session._folded_responses import PageMessages, fold_response
-from stream_protocol.session._history import session_to_messages, transcript_to_messages
-from stream_protocol.session._idempotency_key import idempotency_key
+from stream_protocol.session._history import PageMessages, fold_response, session_to_messages, transcript_to_messages
 from stream_protocol.session._importing import messages_to_events
 from stream_protocol.session._interrupted_runs import completing_events, tool_failure_events
 from stream_protocol.session._page_values import (
@@ -71,6 +68,7 @@ from stream_protocol.session._run_input import (
 )
 from stream_protocol.session._run_output import RunOutput, for_client_only, unshown_events
 from stream_protocol.session._storable_events import make_storable, storable_json, storable_state
+from stream_protocol.session._stored_responses import idempotency_key
 from stream_protocol.session._submitted_answers import CREDENTIAL_PROVIDED
 from stream_protocol.session._thought_signatures import repair_thought_signatures
 from stream_protocol.session._user_message import artifact_path, steering_content, user_message

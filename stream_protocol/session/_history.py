@@ -1,24 +1,60 @@
-"""Converts a stored session to the messages that a client shows.
+"""Converts stored responses to the messages that a client shows: of a session, and of a recording.
 
-Each stored response goes through the converter and the client's reducer, like the live response: see
-``_folded_responses``. The converter gets the earlier events of the message as its past.
+Each response goes through the converter and the client's reducer, like the live response. The converter gets the
+earlier events of the message as its past.
+
+The module also applies the effects of later events on earlier parts. If the user has answered an approval, the part
+with the approval shows the answer. A late result goes to the message with its call. If a call or an approval can no
+longer be answered, it is closed. ``transcript`` decides which events form a message, and ``adk`` finds the call of a
+response, and the message of the call.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Unpack, cast
+from functools import partial
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, Final, Unpack, cast
 
-from stream_protocol.adk import WarnOnce, find_task_agents, read_events
-from stream_protocol.session._folded_responses import HistorySettings, PageMessages
-from stream_protocol.session.transcript import Transcript
-from stream_protocol.stream import ConverterOptions, Settings
-from stream_protocol.wire import argument_error, check_flag
+from typing_extensions import override
+
+from stream_protocol.adk import (
+    NO_IDS,
+    CallIds,
+    CallMessages,
+    Result,
+    WarnOnce,
+    find_task_agents,
+    is_confirmed,
+    is_user_message,
+    read,
+    read_events,
+    with_parts_at,
+)
+from stream_protocol.session._run_input import UNANSWERED
+from stream_protocol.session._user_message import user_message
+from stream_protocol.session.transcript import EventMetadata, Transcript, is_repeated_fragment
+from stream_protocol.stream import ConverterOptions, DataUrl, Settings, chunk_conversion
+from stream_protocol.wire import ClientStreamError, argument_error, check_flag, is_tool_part
+from stream_protocol.wire.client import MessageReducer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from google.adk.events import Event
     from google.adk.sessions import Session
 
-    from stream_protocol.wire import UIMessage
+    from stream_protocol.adk import Blob, EventFacts
+    from stream_protocol.wire import AnyChunk, UIMessage
+
+_WITHOUT_QUESTION: Final = ("input-available", "output-available", "output-error")
+"""States in which a call shows no question to the user."""
+
+_FILE_PLACE: Final = "adk-ui-stream-file:"
+"""Prefix of placeholder URLs for files. Real URLs do not begin with it: they are links, data URLs and artifact URLs."""
+
+_WAITING: Final = ("input-available", "approval-requested")
+"""States of a call that still needs an answer."""
 
 
 def session_to_messages(
@@ -66,3 +102,227 @@ def transcript_to_messages(
 def _without_answer(transcript: Transcript) -> list[UIMessage]:
     """Return the steering messages that no run will read, because their worker has died."""
     return [cast("UIMessage", {"role": "user", **accepted.message}) for accepted in transcript.waiting]
+
+
+class HistorySettings(Settings):
+    """Settings that replace the agent's files by placeholder URLs until the messages are complete.
+
+    Each file is therefore encoded only once, and not copied when its message grows. The hook ``transform`` still gets
+    the real URL of a file. ``encoded``: if True, a file's URL in the message is a text, otherwise a ``DataUrl``.
+    """
+
+    def __init__(self, task_agents: frozenset[str], /, *, encoded: bool, **options: Unpack[ConverterOptions]) -> None:
+        super().__init__(task_agents, **options)
+        if (transform := self.options["transform"]) is not None:
+            self.options["transform"] = partial(self._transformed, transform)
+        self.encode: Final[Callable[[DataUrl], Any]] = str if encoded else lambda url: url
+        self._files: list[Blob] = []
+
+    @override
+    def file_url(self, file: Blob) -> str:
+        self._files.append(file)
+        return f"{_FILE_PLACE}{len(self._files) - 1}"
+
+    def _transformed(self, transform: Callable[[Any], Any], chunk: Any) -> Any:
+        """Return the chunk after the hook. The hook gets the real URL of a file. If the hook keeps this URL, the
+        placeholder is restored."""
+        place = chunk["url"] if chunk["type"] == "file" else ""
+        if not place.startswith(_FILE_PLACE):
+            return transform(chunk)
+        url = str(self._url(place))
+        made = transform({**chunk, "url": url})
+        listed: list[Any] = [] if made is None else [made] if isinstance(made, dict) else [*made]
+        return [
+            {**turn, "url": place} if isinstance(turn, dict) and turn.get("url") == url else turn for turn in listed
+        ]
+
+    def _url(self, place: str) -> DataUrl:
+        file = self._files[int(place.removeprefix(_FILE_PLACE))]
+        return DataUrl(file.media_type, file.data)
+
+    def fill(self, message: UIMessage) -> None:
+        """Replace the placeholders in an assistant message by the real URLs."""
+        parts: list[dict[str, Any]] = cast("Any", message["parts"])
+        for part in parts:
+            if part["type"] == "file" and part["url"].startswith(_FILE_PLACE):
+                part["url"] = self.encode(self._url(part["url"]))
+
+
+class PageMessages:
+    """Builder for the messages of a chat. Begin each turn, then add its responses in order.
+
+    Complete events are kept, because a later event may have the result of a call in any earlier message.
+    """
+
+    def __init__(self) -> None:
+        self._turns: list[_PageTurn] = []
+        self._new: list[EventFacts] = []
+        """Events of the newest turn that may have results for earlier messages."""
+        self._calls = CallMessages[_PageTurn]()
+
+    def begin_turn(self, message_id: str, settings: Settings, call_ids: CallIds = NO_IDS) -> None:
+        """Begin a turn. ``message_id``: the id of its assistant message. ``call_ids``: the client's ids of earlier
+        calls."""
+        self._add_late_results()
+        self._turns.append(_PageTurn(message_id, settings, call_ids))
+
+    def add_events(self, events: Sequence[Event], *, ends: bool = True) -> None:
+        """Convert the events of a response, and add the response. ``ends``: True if the response is complete."""
+        self.add_response(events, self._turns[-1].convert(events, ends=ends))
+
+    def add_response(self, events: Sequence[Event], chunks: Iterable[AnyChunk]) -> None:
+        """Add a response. ``events``: the user's events that started it, and the events of its run. ``chunks``: its
+        chunks."""
+        newest, response = self._turns[-1], [read(event) for event in events]
+        newest.add_response(response, chunks)
+        self._new += response
+        for facts in response:
+            self._calls.add(facts, newest)
+
+    def messages(self) -> list[UIMessage]:
+        """Return all messages of the chat."""
+        self._add_late_results()
+        for superseded in self._turns[:-1]:
+            superseded.close_open_calls()
+        return [message for turn in self._turns for message in turn.messages()]
+
+    def newest_messages(self) -> list[UIMessage]:
+        """Return the messages of the newest turn: the user's message, if there is one, and the assistant's."""
+        return list(self._turns[-1].messages())
+
+    def _add_late_results(self) -> None:
+        """Add results in the newest turn to the earlier messages that have their calls.
+
+        These results cannot be sent to a live client, because it refuses an output for a call of an earlier message.
+        """
+        for facts in self._new if len(self._turns) > 1 else ():
+            late: dict[_PageTurn, list[int]] = {}
+            for place, part in enumerate(facts.parts):
+                if isinstance(part, Result):
+                    late.setdefault(self._calls.find(part) or self._turns[-1], []).append(place)
+            late.pop(self._turns[-1], None)
+            for holder, places in late.items():
+                holder.add_late_results(with_parts_at(facts.event, places))
+        self._new.clear()
+
+
+class _PageTurn:
+    """Builder for one turn: its user message and its assistant message."""
+
+    def __init__(self, message_id: str, settings: Settings, call_ids: CallIds) -> None:
+        self._message_id = message_id
+        self._settings = settings
+        self._ids_before = call_ids
+        self._events: list[Event] = []
+        """The turn's events, without fragments that a complete event repeats."""
+        self._late_events: list[Event] = []
+        """Events of later turns with results for this turn's calls."""
+        self._message: UIMessage | None = None
+
+    def convert(self, events: Sequence[Event], *, ends: bool) -> list[AnyChunk]:
+        """Return the chunks that these events add to the message."""
+        past = [*self._events, *self._late_events]
+        conversion = chunk_conversion(past, self._message_id, self._settings, self._ids_before)
+        with conversion.warn.silenced():
+            for event in events:
+                conversion.feed(event)
+            if ends:
+                conversion.finish()
+        return conversion.take()
+
+    def add_response(self, response: Sequence[EventFacts], chunks: Iterable[AnyChunk]) -> None:
+        """Add the chunks of a response to the message."""
+        self._fold(response, chunks)
+        self._events += [facts.event for facts in response if not is_repeated_fragment(facts)]
+
+    def add_late_results(self, late: Event) -> None:
+        """Add the results of an event that came while a later message was running."""
+        of_calls = ("tool-output", "data-adk-denial")
+        chunks = [chunk for chunk in self.convert([late], ends=False) if chunk["type"].startswith(of_calls)]
+        self._fold([read(late)], chunks)
+        self._late_events.append(late)
+
+    def close_open_calls(self) -> None:
+        """Close unanswered calls with an error, because the user has sent a newer message."""
+        parts = filter(is_tool_part, self._message["parts"] if self._message is not None else ())
+        closing: list[AnyChunk] = [
+            {"type": "tool-output-error", "toolCallId": part["toolCallId"], "errorText": UNANSWERED}
+            for part in parts
+            if part["state"] in _WAITING
+        ]
+        if closing:
+            self._fold((), closing)
+
+    def _fold(self, response: Sequence[EventFacts], chunks: Iterable[AnyChunk]) -> None:
+        self._message = fold_response(chunks, _apply_approvals(self._message, response), self._settings)
+
+    def messages(self) -> Iterator[UIMessage]:
+        """Yield the user's message, if the turn has one, and the assistant's, if it has parts.
+
+        The client refuses a message without parts when it validates messages (``validateUIMessages``).
+        """
+        events, settings = self._events, self._settings
+        if events and is_user_message(events[0]):
+            encode = settings.encode if isinstance(settings, HistorySettings) else str
+            yield user_message(events[0], events, settings.options["artifact_url"], encode)
+        if self._message is not None and self._message["parts"]:
+            _drop_unanswered_approvals(self._message)
+            if isinstance(settings, HistorySettings):
+                settings.fill(self._message)
+            yield self._message
+
+
+def fold_response(chunks: Iterable[AnyChunk], message: UIMessage | None, settings: Settings) -> UIMessage:
+    """Return the message that the client shows after a response. ``message``: the message that the response continues.
+
+    An empty last step is left out, because the client stores it only with the next change of the message.
+    """
+    reducer = MessageReducer(ai_sdk=settings.client.major, message=message)
+    shown = len(reducer.message["parts"])
+    try:
+        for chunk in chunks:
+            if reducer.apply(chunk) != "nothing":
+                shown = len(reducer.message["parts"])
+    except ClientStreamError:
+        pass  # after an `error` chunk, the client keeps the message so far
+    folded = reducer.message
+    del folded["parts"][shown:]
+    return folded
+
+
+def _drop_unanswered_approvals(message: UIMessage) -> None:
+    """Remove the approval from calls that ended before the user answered it.
+
+    The live client keeps the approval, but refuses it when it validates messages (``validateUIMessages``).
+    """
+    parts: list[dict[str, Any]] = cast("Any", message["parts"])
+    for part in parts:
+        if part.get("state") in _WITHOUT_QUESTION and part.get("approval", {}).get("approved") is None:
+            part.pop("approval", None)
+
+
+def _apply_approvals(message: UIMessage | None, response: Iterable[EventFacts]) -> UIMessage | None:
+    """Mark the approvals in the first user events as answered in the message.
+
+    The client did the same when it sent the answers.
+
+    Changes the message, and returns it.
+    """
+    parts: list[dict[str, Any]] = [] if message is None else cast("Any", message["parts"])
+    for facts in takewhile(lambda facts: facts.by_user, response):
+        reasons = EventMetadata.of(facts.event).reasons
+        for result in facts.results:
+            if (approved := is_confirmed(result.value)) is not None:
+                _approve(parts, result.id, reasons, approved=approved)
+    return message
+
+
+def _approve(
+    parts: list[dict[str, Any]], approval_id: str | None, reasons: Mapping[str, str], *, approved: bool
+) -> None:
+    for part in parts:
+        approval = part.get("approval", {})
+        if part.get("state") == "approval-requested" and approval.get("id") == approval_id:
+            part["state"] = "approval-responded"
+            reason = {"reason": reasons[approval["id"]]} if approval["id"] in reasons else {}
+            part["approval"] = {**approval, "approved": approved, **reason}

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 from stream_protocol.adk import CallKind
 from stream_protocol.session._edited_messages import plan_user_message
-from stream_protocol.session._idempotency_key import idempotency_key
 from stream_protocol.session._request_plans import AnsweredCalls, NothingToRun, call_answer
 from stream_protocol.session._schema_costs import Budget
 from stream_protocol.session._stored_responses import (
+    idempotency_key,
     response_to_equal_answers,
     response_to_equal_message,
     response_to_superseded_answers,

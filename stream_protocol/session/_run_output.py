@@ -8,7 +8,7 @@ from typing import Any
 from google.adk.events import Event
 from google.genai import types
 
-from stream_protocol.adk import ABORTED, ProviderPart, begins_response, is_user_event
+from stream_protocol.adk import ABORTED, ProviderPart, begins_response, is_user_event, read
 from stream_protocol.session.transcript import update_metadata
 from stream_protocol.stream import Conversion, PartKind, StreamedPart, UnconfirmedStream
 
@@ -81,7 +81,7 @@ class RunOutput:
         ``of_run``: the stored events of the run. ``hidden``: stored events that the client was not shown.
         """
         stored_ids = {event.id for event in of_run}
-        hidden_speakers = {_speaker(event) for event in hidden if event.content is not None}
+        hidden_speakers = {facts.speaker for facts in map(read, hidden) if facts.role is not None}
         return [
             _streamed_event(
                 stream,
@@ -158,7 +158,3 @@ def event_like(template: Event, content: types.Content | None) -> Event:
         node_info=template.node_info.model_copy(),
         content=content,
     )
-
-
-def _speaker(event: Event) -> tuple[str, str | None, str]:
-    return event.author, event.branch, event.node_info.path

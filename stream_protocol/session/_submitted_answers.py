@@ -19,7 +19,7 @@ from google.adk.workflow._errors import WorkflowDataError
 from google.adk.workflow.utils import _rehydration_utils
 from pydantic import ValidationError
 
-from stream_protocol.adk import RESULT, CallKind, is_confirmed, is_relayed
+from stream_protocol.adk import RESULT, CallKind, is_confirmed, is_relayed, match_client_ids
 from stream_protocol.session._schema_checks import first_misfit
 from stream_protocol.session._schema_costs import Budget, TooCostlyError
 from stream_protocol.session._storable_events import MAX_STORED_DEPTH, is_too_deep
@@ -92,7 +92,9 @@ def submitted_answers(message: UIMessage, turn: Turn | None) -> Iterator[Submitt
     parts = message["parts"]
     last_step = max((index for index, part in enumerate(parts) if part["type"] == "step-start"), default=-1)
     tool_parts = [(index, part) for index, part in enumerate(parts) if is_tool_part(part)]
-    renamed = _renamed_calls([part for _, part in tool_parts], calls, tools)
+    shown = [(part["toolCallId"], tool_name(part)) for _, part in tool_parts]
+    by_client = [call.known for call in calls.values() if call.kind in _ANSWERED_BY_PAGE]
+    renamed = match_client_ids(shown, tools, by_client)
     for index, part in tool_parts:
         tool_call_id = renamed.get(part["toolCallId"], part["toolCallId"])
         approval = part.get("approval")
@@ -111,26 +113,6 @@ def submitted_answers(message: UIMessage, turn: Turn | None) -> Iterator[Submitt
                 output=part.get("output"),
                 awaits_response=index > last_step,
             )
-
-
-def _renamed_calls(parts: list[ToolPart], calls: Mapping[str, StoredCall], tools: Mapping[str, str]) -> dict[str, str]:
-    """Return a mapping from call ids that only the client knows to the ids of the stored calls.
-
-    If a model adapter gives no call ids, ADK generates two ids for a call. The client received the id of the partial
-    event, and the session has the id of the complete event. Parts with unknown ids are matched with the calls of the
-    same tool in order. Parallel agents can also use one id twice. Their calls are stored in a different order than they
-    were shown, so they are matched in the same way.
-    """
-    unknown = [part for part in parts if tools.get(part["toolCallId"]) != tool_name(part)]
-    known = {part["toolCallId"] for part in parts if tools.get(part["toolCallId"]) == tool_name(part)}
-    unmatched = [call for call in calls.values() if call.kind in _ANSWERED_BY_PAGE and call.tool_call_id not in known]
-    renamed: dict[str, str] = {}
-    for part in unknown:
-        call = next((call for call in unmatched if call.name == tool_name(part)), None)
-        if call is not None:
-            renamed[part["toolCallId"]] = call.tool_call_id
-            unmatched.remove(call)
-    return renamed
 
 
 def _output_response(part: ToolPart) -> dict[str, Any]:

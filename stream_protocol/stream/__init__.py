@@ -15,7 +15,6 @@ Where to change what:
 - ``_inner_agents``: agents that run inside tool calls.
 - ``_aggregates``: decides which content of a complete event was streamed before, and must not appear again.
 - ``_streamed_texts``: stores streamed text for that comparison.
-- ``_unconfirmed``: streamed text that no complete event has confirmed.
 - ``_media``: files.
 - ``_sources``: sources and citations.
 - ``_data_parts``: ``data-*`` parts; steering messages.
@@ -44,5 +43,5 @@ from stream_protocol.stream._options import (
     options_to_json,
 )
 from stream_protocol.stream._steps import CALL_NOT_FINISHED_TEXT
+from stream_protocol.stream._streamed_texts import PartKind, StreamedPart, UnconfirmedStream
 from stream_protocol.stream._streams import fail_response, iter_chunks, iter_sse, stream_chunks, stream_sse
-from stream_protocol.stream._unconfirmed import PartKind, StreamedPart, UnconfirmedStream

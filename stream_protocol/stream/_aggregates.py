@@ -14,8 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from stream_protocol.adk import AgentSpeech, EventFacts, File, LiveTurnEnd, OtherPart, Part, ProviderPart, Text
-from stream_protocol.stream._streamed_texts import PrefixHash, StreamedTexts, texts_by_kind
-from stream_protocol.stream._unconfirmed import PartKind
+from stream_protocol.stream._streamed_texts import PartKind, PrefixHash, StreamedTexts, texts_by_kind
 
 if TYPE_CHECKING:
     from stream_protocol.stream._speakers import AuthorStream
@@ -90,18 +89,19 @@ _NOTHING_STREAMED: Final = _TextComparison([0 for _ in PartKind], [], differs=Fa
 def compare(facts: EventFacts, author: "AuthorStream") -> Comparison:
     """Compare a complete event with the parts that its author has streamed since its last complete event."""
     parts, others, failure = facts.parts, author.other_parts, facts.failure
+    written = {} if others is None else others.written
     texts = _compare_texts(parts, author.streamed)
     reports_end = facts.finish_reason is not None or failure is not None
     ends_stream = reports_end or facts.role is not None
     whole = author.streamed.whole if ends_stream else None
-    differs = texts.differs or others.any_missing_in(parts)
+    differs = texts.differs or (others is not None and others.any_missing_in(parts))
     has_all = not texts.unrepeated and (whole is None or whole.is_confirmed_by(parts))
     is_changed_aggregate = (differs or not has_all) and _is_aggregate(facts, author)
     is_separate = bool(parts) and differs and not is_changed_aggregate
     if is_separate:
         new_parts = _new_parts(parts, _NOTHING_STREAMED.lengths, {})
     else:
-        new_parts = _new_parts(parts, texts.lengths, others.written)
+        new_parts = _new_parts(parts, texts.lengths, written)
     return Comparison(
         new_parts=[*new_parts],
         is_separate=is_separate,

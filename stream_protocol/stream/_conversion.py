@@ -10,7 +10,7 @@ from stream_protocol.adk import NO_IDS, CallIds, WarnOnce, begins_response, is_c
 from stream_protocol.stream._endings import AgentRunError
 from stream_protocol.stream._event_writer import EventWriter
 from stream_protocol.stream._options import Settings
-from stream_protocol.stream._unconfirmed import UnconfirmedStream
+from stream_protocol.stream._streamed_texts import UnconfirmedStream
 from stream_protocol.wire import RUN_STOPPED_TEXT, AnyChunk, ChunkSink, Sink, StreamProtocolError, json_value
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ T = TypeVar("T")
 class Conversion(Generic[T]):
     """Conversion of one response of an agent, which writes chunks to a sink."""
 
-    __slots__ = ("_events", "_running", "_settings", "_sink", "message_id", "outcome", "text_delta", "warn")
+    __slots__ = ("_events", "_running", "_settings", "_sink", "message_id", "outcome", "warn")
 
     def __init__(self, sink: Sink[T], settings: Settings, message_id: str | None, call_ids: CallIds) -> None:
         """``call_ids``: the ids of the calls in the chat's earlier messages."""
@@ -40,8 +40,6 @@ class Conversion(Generic[T]):
         self.warn = WarnOnce()
         """Logger for unexpected content of events."""
         self._events = EventWriter(sink, settings, call_ids, self.warn, _begin_nested)
-        self.text_delta: Callable[[EventOrDict], T | None] = self._events.text_delta
-        """See ``EventWriter.text_delta``."""
         self._running = False
         """True from the beginning of the response to its end."""
         self.outcome: Ending | None = None
@@ -211,9 +209,14 @@ class Conversion(Generic[T]):
 
     # Events
 
+    @property
+    def text_delta(self) -> "Callable[[EventOrDict], T | None]":
+        """See ``EventWriter.text_delta``."""
+        return self._events.text_delta
+
     def items(self, event: "EventOrDict") -> list[T]:
         """Return the items that this event adds to the stream, after items that were not taken before."""
-        item = None if self._sink.queue else self.text_delta(event)
+        item = None if self._sink.queue else self._events.text_delta(event)
         if item is not None:
             return [item]
         self.feed(event)

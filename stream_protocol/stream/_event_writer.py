@@ -47,14 +47,14 @@ from stream_protocol.stream._data_parts import (
 from stream_protocol.stream._endings import RunSummary
 from stream_protocol.stream._function_calls import FunctionCalls
 from stream_protocol.stream._function_responses import FunctionResponses
+from stream_protocol.stream._inner_agents import ends_task_turn
 from stream_protocol.stream._media import write_media
 from stream_protocol.stream._nested_messages import NestedConversion
 from stream_protocol.stream._options import Settings
 from stream_protocol.stream._sources import Sources
 from stream_protocol.stream._speakers import Authors, AuthorStream
 from stream_protocol.stream._steps import Steps
-from stream_protocol.stream._streamed_texts import GATHERED
-from stream_protocol.stream._unconfirmed import PartKind
+from stream_protocol.stream._streamed_texts import GATHERED, PartKind
 from stream_protocol.stream.calls import CallRegistry, ToolCall
 from stream_protocol.wire import Sink
 
@@ -199,11 +199,11 @@ class EventWriter(Generic[T]):
         calls = [] if facts.is_fragment else facts.calls
         self.responses.add_inner(nesting, facts, asks=any(call.kind is not None for call in calls))
         if facts.is_fragment:
-            self._keep_inner(facts)
+            self.authors.keep_inner(facts)
             return
         if facts.parts:  # they repeat the fragments
             self.authors.get(facts.speaker).streamed.take_kept()
-        if facts.ends_task_turn:
+        if ends_task_turn(facts):
             self.responses.end_task(nesting)
             visible = (part for part in facts.parts if not (isinstance(part, Text) and part.is_thought))
             self._add_complete(read_complete(facts._replace(parts=(*visible,))), self._change_speaker(facts))
@@ -219,15 +219,6 @@ class EventWriter(Generic[T]):
         self.summary.add(facts, has_content=bool(facts.parts), any_shown=self.steps.response_has_content)
         speaker.end_response()
 
-    def _keep_inner(self, facts: EventFacts) -> None:
-        """Store the fragment until a complete event confirms it, if the response needs it when the run ends."""
-        streamed = self.authors.get(facts.speaker).streamed
-        if streamed.kept is not None:
-            streamed.kept.note(facts, len(self.authors.complete_ids))
-            streamed.kept.is_nested = True
-            for part in facts.parts:
-                streamed.keep(part)
-
     def _change_speaker(self, facts: EventFacts) -> AuthorStream:
         """Return the author of the event, which becomes the current author."""
         self.responses.add_delegation(facts.event)
@@ -235,14 +226,13 @@ class EventWriter(Generic[T]):
         return self._speaker
 
     def _add_fragment(self, facts: EventFacts, speaker: AuthorStream) -> None:
-        if speaker.streamed.kept is not None:
-            speaker.streamed.kept.note(facts, len(self.authors.complete_ids))
+        self.authors.note_fragment(speaker, facts)
         if facts.finish_reason is not None:
             speaker.finish_reason = facts.finish_reason
         if facts.reports and (failure := facts.failure) is not None:  # there may be no complete event that repeats it
             self.summary.add_error(failure, facts.speaker[1], any_shown=self.steps.response_has_content)
         for part in facts.parts:
-            if speaker.other_parts.deferred:
+            if speaker.deferred:
                 speaker.defer(part)
             elif isinstance(part, Text) and part.text:
                 self._add_delta(speaker, part, facts.model)
@@ -274,7 +264,7 @@ class EventWriter(Generic[T]):
         speaker.streamed.keep(part)
         if isinstance(part, File | ProviderPart | OtherPart):
             self._add_whole(speaker, part, None)
-            speaker.other_parts.written[part.fields] += 1
+            speaker.note_whole(part.fields)
         if part.signature:
             speaker.sign(part.signature)
 
@@ -316,7 +306,7 @@ class EventWriter(Generic[T]):
             self._end_speaker(speaker)
         if parts:
             self._add_parts(facts, speaker, comparison.new_parts)
-            speaker.other_parts.deferred.clear()  # the event replaces the parts that waited for it
+            speaker.drop_deferred()
         elif (output := facts.report(Output)) is not None:
             write_output(self._sink, facts, output.value)
             self.steps.response_has_content = True
@@ -348,7 +338,7 @@ class EventWriter(Generic[T]):
 
     def _end_speaker(self, speaker: AuthorStream) -> None:
         """End the author's response without a complete event, and write the parts that waited for that event."""
-        for part in speaker.other_parts.deferred:
+        for part in speaker.deferred:
             match part:
                 case Text(text=text) if text:
                     self._add_text(speaker, part)

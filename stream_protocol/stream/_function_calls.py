@@ -219,7 +219,7 @@ def _continued(speaker: AuthorStream, fragment: CallPiece, mentioned: list[ToolC
 
 def _completed(speaker: AuthorStream, complete: Call, ids: Collection[str | None]) -> ToolCall | None:
     """Return the streamed call that this complete call belongs to; ``None`` if it was not streamed."""
-    calls = speaker.streaming_calls + speaker.unfinished_calls
+    calls = (*speaker.streaming_calls, *speaker.unfinished_calls)
     streamed = [call for call in calls if call.state <= CallState.INPUT_STREAMING]
     if not streamed:
         return None

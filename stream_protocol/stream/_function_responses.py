@@ -126,6 +126,7 @@ class FunctionResponses:
         approved = is_confirmed(result.value)
         if approved is not None:
             call.answer_approval(approved=approved, write_response=self._settings.client.major == 7)
+            self._steps.after_approval(call)
 
     def _add_to_call(self, facts: EventFacts, call: ToolCall, result: Result, *, waits: bool) -> None:
         failed = failure_text(result.value) is not None
@@ -230,16 +231,9 @@ class FunctionResponses:
             self._add_interim(call, {"agent": author})
 
     def finalize_interim_outputs(self) -> None:
-        """Write interim outputs again as final outputs, so that the client can send the answers to the pending calls.
-
-        The client's helpers send only when every output after the last ``start-step`` is final. Without this method,
-        the interim output would become final only in the next response. But the next response begins only after the
-        answers are sent, so the client would never send them.
-        """
-        if any(call.is_pending for call in self._steps.calls):
-            for call in self._steps.calls:
-                if call.state is CallState.INTERIM:
-                    self._add_output(call, call.interim)
+        """Write interim outputs again as final outputs: see ``Steps.blocking_interims``."""
+        for call in self._steps.blocking_interims:
+            self._add_output(call, call.interim)
 
     def add_failure(self, facts: EventFacts, speaker: SpeakerKey) -> None:
         """Store the call whose tool raised, if this event shows it.

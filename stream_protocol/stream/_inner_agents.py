@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from stream_protocol.adk import USER, EventFacts, NestedEvent, NestedEvents, outer_calls
+from stream_protocol.adk import USER, Call, EventFacts, NestedEvent, NestedEvents, ProviderPart, Result, outer_calls
 from stream_protocol.stream._nested_messages import NestedConversion, NestedMessage
 from stream_protocol.stream._options import Settings
 from stream_protocol.stream.calls import CallRegistry, CallState, ToolCall
@@ -13,17 +13,7 @@ from stream_protocol.wire import Sink
 class InnerAgents:
     """The agents that run inside tool calls, with their messages so far."""
 
-    __slots__ = (
-        "_begin_nested",
-        "_inside",
-        "_nested",
-        "_registry",
-        "_settings",
-        "_shows",
-        "_sink",
-        "_stopped",
-        "_tasks",
-    )
+    __slots__ = ("_begin_nested", "_nested", "_registry", "_settings", "_shows", "_sink")
 
     def __init__(
         self,
@@ -40,12 +30,6 @@ class InnerAgents:
         self._begin_nested = begin_nested
         self._nested: dict[ToolCall, NestedMessage] = {}
         """The messages of the agents that currently run inside calls."""
-        self._inside: set[ToolCall] = set()
-        """The calls inside which an agent of the same session has worked, also if its work is hidden."""
-        self._tasks: set[ToolCall] = set()
-        """The calls that run task agents."""
-        self._stopped: set[ToolCall] = set()
-        """The calls that ADK has closed because the run was stopped."""
         self._shows = True
         """False while nobody reads the response. Then preliminary outputs of these agents are not written."""
 
@@ -65,11 +49,12 @@ class InnerAgents:
         for outer in outer_calls(branch):
             name = outer.name
             call = self._registry.find(outer)
-            if f"{name}@{outer.id}" in path.split("/") and facts.scope != outer.id and call not in self._inside:
+            has_agent = call is not None and call.has_agent_inside
+            if f"{name}@{outer.id}" in path.split("/") and facts.scope != outer.id and not has_agent:
                 continue
             if call is None or call.name != name or not call.is_shown or self._settings.nested_agents(name) == "flat":
                 continue
-            if call in self._inside or (says_something and author != USER):
+            if has_agent or (says_something and author != USER):
                 return call if call.is_open or call.state is CallState.INTERIM else None
         return None
 
@@ -93,8 +78,8 @@ class InnerAgents:
         if any(
             outer.id == facts.scope and self._registry.find(outer) is call for outer in outer_calls(facts.speaker[1])
         ):
-            self._tasks.add(call)
-        self._inside.add(call)
+            call.runs_task = True
+        call.has_agent_inside = True
         if not self._settings.nests(call.name):
             return {"agent": call.name} if asks else None
         if call not in self._nested:
@@ -117,7 +102,7 @@ class InnerAgents:
 
         A live client refuses outputs for calls of earlier messages. So the history leaves the result out, too.
         """
-        return call in self._tasks and call.state is CallState.ANSWERED
+        return call.runs_task and call.state is CallState.ANSWERED
 
     def stopped(self, call: ToolCall, *, run_failed: bool) -> Any:
         """Return the output of a call that ends without a result: its agent's message so far.
@@ -128,7 +113,7 @@ class InnerAgents:
         message = self._nested.get(call)
         if message is None or not self._settings.nests(call.name):
             return None
-        if run_failed and call not in self._stopped:
+        if run_failed and not call.closed_by_stop:
             return None
         return self._nested.pop(call).ended({"stopped": True})
 
@@ -137,7 +122,7 @@ class InnerAgents:
 
         ``kept``: the agent's stored events. They become its message, unless the agent was shown live.
         """
-        self._stopped.add(call)
+        call.closed_by_stop = True
         if kept is None or call in self._nested or not self._settings.nests(call.name):
             return
         self._nested[call] = self._begin_message(call)
@@ -190,3 +175,15 @@ class InnerAgents:
         for event in events:
             whole.add(event)
         return whole
+
+
+def ends_task_turn(facts: EventFacts) -> bool:
+    """Return True for a task agent's reply without calls. The agent then waits for the user's next message."""
+    branch, scope = facts.speaker[1], facts.scope
+    by_task_agent = scope is not None and branch is not None and branch.rpartition("@")[2] == scope
+    return (
+        by_task_agent
+        and facts.role == "model"
+        and facts.is_final
+        and not any(isinstance(part, Call | Result | ProviderPart) for part in facts.parts)
+    )

@@ -12,11 +12,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, NoReturn, TypeVar
 
-from stream_protocol.adk import OpenText, Part, SpeakerKey, open_text
+from stream_protocol.adk import EventFacts, OpenText, Part, SpeakerKey, open_text
 from stream_protocol.stream._aggregates import Comparison, OtherStreamedParts
 from stream_protocol.stream._provider_metadata import provider_metadata
-from stream_protocol.stream._streamed_texts import PrefixHash, StreamedTexts
-from stream_protocol.stream._unconfirmed import PartKind, UnconfirmedStream, UnconfirmedStreams
+from stream_protocol.stream._streamed_texts import (
+    PartKind,
+    PrefixHash,
+    StreamedTexts,
+    UnconfirmedStream,
+    UnconfirmedStreams,
+)
 from stream_protocol.stream.calls import ToolCall
 from stream_protocol.wire import DeltaWriter, Sink, TextCitation
 
@@ -64,15 +69,15 @@ class AuthorStream:
     """The finish reason in the fragments of the current response."""
     speech: PrefixHash | None = None
     """The speech of the current utterance in a live run."""
-    other_parts: OtherStreamedParts = field(default_factory=OtherStreamedParts)
-    """The streamed parts of the current response that are neither text nor calls."""
+    other_parts: OtherStreamedParts | None = None
+    """The streamed parts of the current response that are neither text nor calls; ``None`` if there are none."""
     saved_artifacts: tuple[Mapping[str, int], ...] = ()
     """Saved artifacts in events without content. They are written after the content from which they were saved."""
     calls_by_id: dict[str, ToolCall] = field(default_factory=dict)
     """Id in a fragment -> newest call of this author with that id."""
     streaming_calls: list[ToolCall] = field(default_factory=list)
     """The calls of the current response whose complete event is still to come."""
-    unfinished_calls: list[ToolCall] = field(default_factory=list)
+    unfinished_calls: tuple[ToolCall, ...] = ()
     """The calls of an earlier response whose complete event came without them."""
     in_response: bool = False
     """True if content of the current response was written."""
@@ -115,11 +120,27 @@ class AuthorStream:
         self.streamed.begin(kind)
         self.model = model
 
+    @property
+    def deferred(self) -> Sequence[Part]:
+        """The parts of fragments that wait for the complete event. Later parts must wait, too: see ``defer``."""
+        return () if self.other_parts is None else self.other_parts.deferred
+
     def defer(self, part: Part) -> None:
         """Store a part of a fragment until the complete event comes."""
+        self.other_parts = self.other_parts or OtherStreamedParts()
         self.other_parts.deferred.append(part)
         self.streamed.keep(part)
         self.opened = None
+
+    def note_whole(self, fields: str) -> None:
+        """Count a streamed part that was written whole. ``fields``: the fields of the part."""
+        self.other_parts = self.other_parts or OtherStreamedParts()
+        self.other_parts.written[fields] += 1
+
+    def drop_deferred(self) -> None:
+        """Remove the parts that waited for the complete event, which replaces them."""
+        if self.other_parts is not None:
+            self.other_parts.deferred.clear()
 
     def sign(self, signature: bytes) -> None:
         """Store the thought signature for the end of the open part."""
@@ -144,18 +165,19 @@ class AuthorStream:
         self._signature = None
 
     def remove_call(self, call: ToolCall) -> None:
-        """Remove a complete call from the lists of incomplete calls."""
-        for calls in (self.streaming_calls, self.unfinished_calls):
-            if call in calls:
-                calls.remove(call)
+        """Remove a complete call from the incomplete calls."""
+        if call in self.streaming_calls:
+            self.streaming_calls.remove(call)
+        if call in self.unfinished_calls:
+            self.unfinished_calls = tuple(other for other in self.unfinished_calls if other is not call)
 
     def end_response(self) -> None:
         """End the current response. The next fragment begins a new response."""
         self.close()
         self.streamed.clear()
         self._closed_texts = self.model = self.finish_reason = None
-        self.other_parts = OtherStreamedParts()
-        self.unfinished_calls += self.streaming_calls
+        self.other_parts = None
+        self.unfinished_calls += (*self.streaming_calls,)
         self.streaming_calls.clear()
         self.in_response = False
 
@@ -206,6 +228,20 @@ class Authors(Generic[T]):
         """Store the id of a complete event, if streams are stored."""
         if self._unconfirmed is not None:
             self._unconfirmed.complete_ids.append(event_id)
+
+    def note_fragment(self, author: AuthorStream, facts: EventFacts) -> None:
+        """Store the fields of a fragment, if streams are stored."""
+        if author.streamed.kept is not None:
+            author.streamed.kept.note(facts, len(self.complete_ids))
+
+    def keep_inner(self, facts: EventFacts) -> None:
+        """Store a fragment of an agent inside a call until a complete event confirms it, if streams are stored."""
+        author = self.get(facts.speaker)
+        self.note_fragment(author, facts)
+        if author.streamed.kept is not None:
+            author.streamed.kept.is_nested = True
+            for part in facts.parts:
+                author.streamed.keep(part)
 
     def end_stream(self, author: AuthorStream) -> None:
         """End the author's stream, for which no complete event came.

@@ -1,8 +1,8 @@
-"""Begin and end the steps of a message.
+"""Begin and end the steps of a message. This module decides when the client's auto-send helpers send.
 
 A ``start-step`` chunk adds a ``step-start`` part to the message. The AI SDK's auto-send helpers check only the parts
 after the last ``step-start`` of the last message (``ai@6`` ``lastAssistantMessageIsCompleteWithToolCalls``,
-``…WithApprovalResponses``). Three rules follow.
+``…WithApprovalResponses``). These rules follow.
 
 * A step begins with each model response, and with the content after a tool's output.
 * No step begins while a call of this message waits for its result. The call must stay after the last ``step-start``.
@@ -10,6 +10,9 @@ after the last ``step-start`` of the last message (``ai@6`` ``lastAssistantMessa
 * A response must not end in a step whose calls all have outputs. Otherwise the helper would send again, for ever. So an
   empty step follows. The predicate of Vercel's chatbot template ignores steps: a service handles it, in
   ``serving/runs/_auto_resend``.
+* While a call waits for an answer, an interim output in its step becomes final: see ``blocking_interims``.
+* The part of an approved call does not stay ``approval-responded`` while its output is awaited: see
+  ``after_approval``.
 
 A step ends only when no author has an open part. ``finish-step`` makes a v6 client close all open text parts, and a
 tool input that continues after a ``start-step`` would become a second part. So parallel agents share steps.
@@ -80,7 +83,7 @@ class Steps:
                 if call.is_shown:
                     self.add_output(call)
                 call.fail_input(CALL_NOT_FINISHED_TEXT)
-        speaker.unfinished_calls.clear()
+        speaker.unfinished_calls = ()
 
     def _any_busy(self) -> bool:
         while self._busy and not self._busy[-1].is_busy:
@@ -110,6 +113,27 @@ class Steps:
         """Count the call's result as content of the open step."""
         self.response_has_content = True
         self._step_has_output = self._step_has_output or not call.provider_executed
+
+    def after_approval(self, call: ToolCall) -> None:
+        """Send the input of an approved call again if the client, or a backend, sends the output.
+
+        This changes ``approval-responded`` back to ``input-available``. Otherwise the client's approvals helper would
+        send again and again until there is an output.
+        """
+        if call.approved and call.long_running:
+            call.send_input_again()
+
+    @property
+    def blocking_interims(self) -> list[ToolCall]:
+        """The calls whose interim outputs must become final at the end of the response.
+
+        The client's helpers send only when every output after the last ``start-step`` is final. An interim output would
+        become final only in the next response. But the next response begins only after the answers to the pending calls
+        are sent, so the client would never send them.
+        """
+        if not any(call.is_pending for call in self.calls):
+            return []
+        return [call for call in self.calls if call.state is CallState.INTERIM]
 
     def end_before_message(self) -> None:
         """End the open step before a steering message, so that the next content begins a new step.

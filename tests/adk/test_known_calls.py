@@ -232,3 +232,12 @@ def test_calls_with_deep_arguments_are_told_apart_by_them(levels: int) -> None:
     first, second = event(call("f", deep(levels), "0")), event(call("f", {"x": 1}, "0"))
     again = event(call("f", deep(levels), "0"))
     assert list(inputs(run([first, second, again]))) == ["0", "0.2"]
+
+
+def test_progress_belongs_to_the_call_of_the_newest_run_and_not_to_one_that_an_earlier_run_left_open() -> None:
+    past = [event(call("f", {"x": 1}, "0"), call("ask", {}, "q"), long_running_tool_ids={"q"})]
+    answer, again = user(response("ask", {"result": "yes"}, "q")), event(call("f", {"x": 2}, "0"))
+    progress = results(text("Looking"), author="f", branch="f@0")
+    chunks = run([*past, answer, again, progress, results(response("f", {"r": 2}, "0"))])
+    shown = [(chunk["toolCallId"], chunk["output"]) for chunk in chunks if chunk.get("preliminary")]
+    assert shown == [("0.2", "Looking")]

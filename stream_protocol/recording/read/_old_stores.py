@@ -17,7 +17,6 @@ from stream_protocol.adk import (
     USER,
     CallIds,
     CallReference,
-    KnownCall,
     KnownCalls,
     SpeakerKey,
     WarnOnce,
@@ -121,8 +120,7 @@ class _Placeholders:
 
     def __init__(self) -> None:
         self._calls = KnownCalls(CallIds())
-        self._asked: dict[KnownCall, Any] = {}
-        """Call that waits for an approval -> ADK's question to the user."""
+        """The calls. The entry of a call that waits for an approval is ADK's question to the user."""
 
     def mark(self, event: dict[str, Any]) -> None:
         """Read the next event, and mark its placeholders."""
@@ -150,7 +148,7 @@ class _Placeholders:
         if name == REQUEST_CONFIRMATION:
             known = self._calls.request_approval(speaker, call_id or "", args)
             if known is not None:
-                self._asked[known] = field(args, "tool_confirmation") or {}
+                known.entry = field(args, "tool_confirmation") or {}
         else:
             self._calls.add_call(event, speaker, call_id, name, args)
 
@@ -158,11 +156,11 @@ class _Placeholders:
         """Return ADK's question to the user if the response is a placeholder; otherwise ``None``."""
         reference = CallReference(call_id, name)
         known = self._calls.find_answered(event, speaker, reference, is_placeholder=False)
-        question = self._asked.get(known) if known is not None else None
+        question = known.entry if known is not None else None
         by_user, waits = speaker is None, question is not None
         answered = self._calls.resolve_response(event, speaker, reference, is_placeholder=waits, by_user=by_user)
         if answered.is_approval and answered.call is not None and by_user:
-            self._asked.pop(answered.call, None)
+            answered.call.entry = None
         return question
 
 

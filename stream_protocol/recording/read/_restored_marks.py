@@ -115,12 +115,12 @@ class _Question:
 
 
 class _Questions:
-    """The questions of a conversation. ``KnownCalls`` finds the call of a response."""
+    """The questions of a conversation. ``KnownCalls`` finds the call of a response. The entry of a question's call is
+    the question."""
 
     def __init__(self) -> None:
         self._known = KnownCalls(CallIds())
         self._count = 0
-        self._questions: dict[KnownCall, _Question] = {}
         self._waiting: dict[KnownCall, deque[_Question]] = defaultdict(deque)
         """Call that waits for answers -> the questions about it, in order."""
 
@@ -135,7 +135,7 @@ class _Questions:
         self._known.complete(event, known, name, args)
         if name not in _QUESTIONS:
             return
-        self._questions[known] = question = _Question(name, call["id"], field(args, "auth_config"), known)
+        known.entry = question = _Question(name, call["id"], field(args, "auth_config"), known)
         if isinstance(interrupt_id := field(args, "interrupt_id"), str):
             self._known.alias(interrupt_id, known)
         if (waiting := self._asked_about(args)) is not None:
@@ -185,7 +185,7 @@ class _Questions:
         call_id, name = _id(response), _name(response)
         for id_and_name in [(call_id, "")] if call_id else [(None, name), (name, "")]:
             known = self._known.find_answered(event, None, CallReference(*id_and_name), is_placeholder=False)
-            question = self._questions.get(known) if known is not None else None
+            question: _Question | None = known.entry if known is not None else None
             if question is not None and not question.known.responses:
                 return question
         return None

@@ -6,7 +6,6 @@ Where to change what:
 - ``_transcript_reader``: decides where messages and responses begin; message ids.
 - ``_turn_calls``: calls of a session with their ids and answers.
 - ``_first_reading``: finds events that are hidden, shown before they were stored, or outside the conversation.
-- ``_rewinds``: finds the events that rewinds remove.
 - ``_version_tree``: versions of user messages that rewinds removed.
 - ``_metadata``: our metadata on stored events.
 """

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from google.genai.types import Content
 
-from stream_protocol.adk import CONTEXT_KEY, METADATA_KEY, is_user_event
+from stream_protocol.adk import CONTEXT_KEY, METADATA_KEY, Text, is_user_event
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Self
 
     from google.adk.events import Event
+
+    from stream_protocol.adk import EventFacts
 
 STATE_PREFIX: Final = "_adk_ui_stream:"
 """Prefix of our keys in a session's state. An instruction cannot reference such a key (``{key}``), ``adk-state`` parts
@@ -166,15 +168,15 @@ def is_appended(event: Event) -> bool:
     return not _ON_EVENTS_OF_ADK.issuperset(_stored_on(event))
 
 
-def is_repeated_fragment(event: Event) -> bool:
+def is_repeated_fragment(facts: EventFacts) -> bool:
     """Return True for a streamed fragment that a complete event repeats.
 
     These are fragments from ADK that have only texts or no parts. Fragments of the user's speech in a live run are not
     repeated.
     """
-    if not event.partial or is_user_event(event) or "streamed" in _stored_on(event):
+    if not facts.is_fragment or facts.by_user or "streamed" in _stored_on(facts.event):
         return False
-    return all(part.text is not None for part in (event.content.parts if event.content is not None else None) or ())
+    return all(isinstance(part, Text) for part in facts.parts)
 
 
 def _stored_on(event: Event) -> dict[str, Any]:

@@ -138,7 +138,6 @@ class CallReader:
         self.calls: list[StoredCall] = []
         self._index = -1
         self._known = KnownCalls(ids)
-        self._by_known: dict[KnownCall, StoredCall] = {}
         self._approvals: dict[str, StoredCall] = {}
         """The approvals, by the id of ADK's confirmation call."""
 
@@ -192,7 +191,7 @@ class CallReader:
             known = self._known.add_call(facts.event, speaker, call.id, call.name, call.args, shown=shown)
         if known is None:
             return
-        asked_about = self._by_known.get(known)
+        asked_about: StoredCall | None = known.entry
         made = StoredCall(
             event=facts.event,
             index=self._index,
@@ -204,14 +203,14 @@ class CallReader:
         if call.kind is CallKind.APPROVAL:
             self._approvals[call.id or ""] = made
         else:
-            self._by_known[known] = made
+            known.entry = made
 
     def _add_result(self, facts: EventFacts, result: Result) -> None:
         known, waits, is_approval = self._known.read_result(facts, result)
         if is_approval:
             call: StoredCall | None = self._approvals[result.id or ""]
         else:
-            call = self._by_known.get(known) if known is not None else None
+            call = known.entry if known is not None else None
         if call is None:
             return
         if waits:
@@ -222,4 +221,5 @@ class CallReader:
     def find(self, reference: CallReference) -> StoredCall | None:
         """Return the call whose tool runs or has run: see ``KnownCalls.find``."""
         known = self._known.find(reference)
-        return None if known is None else self._by_known.get(known)
+        call: StoredCall | None = None if known is None else known.entry
+        return call

@@ -13,8 +13,8 @@ from functools import cached_property
 from math import inf
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from stream_protocol.session.transcript._first_reading import AppliedRewind, Rewinds
 from stream_protocol.session.transcript._metadata import hidden_events
-from stream_protocol.session.transcript._rewinds import AppliedRewind, Rewinds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -20,15 +20,13 @@ logger = logging.getLogger(__name__)
 class CallRegistry:
     """All calls of a message, in their order. ``ids``: the ids of the calls in earlier messages."""
 
-    __slots__ = ("_calls", "_sink", "_unsettled", "_warn", "known")
+    __slots__ = ("_sink", "_unsettled", "_warn", "known")
 
     def __init__(self, sink: Sink[Any], ids: CallIds, warn: Callable[[str], object] = logger.warning) -> None:
         self._sink = sink
         self._warn = warn
         self.known = KnownCalls(ids.copy())
         """Finds the call that an event means. See ``of``."""
-        self._calls: dict[str, ToolCall] = {}
-        """Id in the client -> call."""
         self._unsettled: list[ToolCall] = []
         """The calls that are not settled, in their order, and some that have settled since.
 
@@ -44,13 +42,13 @@ class CallRegistry:
     def _add(self, known: KnownCall, *, provider_executed: bool = False) -> ToolCall:
         if not (known.has_id or provider_executed):
             self._warn(f"ADK gave a function call no id; it is {known.id}")
-        call = self._calls[known.id] = ToolCall(self._sink, known, provider_executed=provider_executed)
+        known.entry = call = ToolCall(self._sink, known, provider_executed=provider_executed)
         self._unsettled.append(call)
         return call
 
     def of(self, known: KnownCall) -> ToolCall:
         """Return the tool call for a call of ``known``. A call that ``known`` has just added is added here, too."""
-        return self._calls.get(known.id) or self._add(known)
+        return known.entry or self._add(known)
 
     def find(self, reference: CallReference, *, event: object = None) -> ToolCall | None:
         """Return the call in which something happens: see ``KnownCalls.find``."""

@@ -32,7 +32,10 @@ from stream_protocol.wire import DeltaWriter, Sink, StreamProtocolError, is_too_
 
 @dataclass(slots=True, eq=False)
 class ToolCall:
-    """A tool call of the message. Read its attributes, and change it only by its methods."""
+    """A tool call of the message.
+
+    Its methods change it, except ``has_agent_inside``, ``runs_task`` and ``closed_by_stop``.
+    """
 
     _sink: Sink[Any]
     known: KnownCall
@@ -58,6 +61,12 @@ class ToolCall:
     """True if ADK asked for approval before the tool ran; False if the tool asked while it ran."""
     lacks_credential: bool = False
     """True if the tool has reported that it needs a credential."""
+    has_agent_inside: bool = False
+    """True if an agent of the same session has worked inside the call, also if its work is hidden."""
+    runs_task: bool = False
+    """True if a task agent has worked inside the call."""
+    closed_by_stop: bool = False
+    """True if ADK has closed the call because the run was stopped."""
     interim: Any = None
     """The preliminary output of an ``INTERIM`` call."""
     _input: Any = None
@@ -241,18 +250,15 @@ class ToolCall:
         self.state, self.approved = state, None
 
     def answer_approval(self, *, approved: bool, write_response: bool) -> None:
-        """Process the answer to the newest request. ``write_response``: write the answer as a chunk, for v7 clients.
-
-        For an approved call whose output the client sends, the input is sent again. It changes ``approval-responded``
-        back to ``input-available``. Otherwise the client's approvals helper would send again and again until there is
-        an output.
-        """
+        """Process the answer to the newest request. ``write_response``: write the answer as a chunk, for v7 clients."""
         self.state, self.approved = self._next("answer approval"), approved
         if write_response:
             self._sink.tool_approval_response(self.known.approval_id, approved=approved)
-        if approved and self.long_running:
-            self._send_input(self._input)
-            self.await_client()
+
+    def send_input_again(self) -> None:
+        """Write the input again, and wait for the output, which the client or a backend sends."""
+        self._send_input(self._input)
+        self.await_client()
 
     def await_client(self) -> None:
         """Wait for the output, which the client or a backend sends."""

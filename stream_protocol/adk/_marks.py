@@ -1,0 +1,184 @@
+"""Marks of this library in the ``custom_metadata`` of events.
+
+- Steering messages are user messages that a run receives while it works, before one of its model calls. The stored
+  event has the user as author. It begins neither a message of the chat nor a response: the assistant's message
+  continues.
+- Posted events are events that a tool sends to the response while it runs. No runner yields them and no session stores
+  them. Code inside a run posts them to the run's channel (``stream_protocol.agents``). From there they go through the
+  reader, the conversion and the recorder, as all other events do. A posted event is a fragment.
+- Nested events are the events of an agent that runs inside a tool call, in a session of its own, as with ``AgentTool``.
+  While the tool runs, a posted event carries one nested event. The event with the tool's response carries all nested
+  events that are stored.
+- Answered numbers show which of several calls with one id a function response answers.
+- Notes are the titles and reasons that tools declare for users. The run's plugin writes them to the events before the
+  events are stored, so every reader of the events has the notes.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from stream_protocol.adk._call_index import CallReference
+from stream_protocol.adk._facts import NestedEvent, NestedEvents
+
+if TYPE_CHECKING:
+    from google.adk.events import Event
+    from google.genai.types import FunctionResponse
+
+    from stream_protocol.adk._running_calls import RunningCall
+
+METADATA_KEY: Final = "adk_ui_stream"
+"""The key of this library's object in the ``custom_metadata`` of a stored event."""
+
+STEERING_KEY: Final = "steering"
+"""The key of the mark in this library's object. The mark has the message's ``id``."""
+
+CONTEXT_KEY: Final = "context"
+"""The key of the page's context: in the mark, and in the body of a request."""
+
+POSTED_KEY: Final = "adk_ui_stream_posted"
+"""The key of the mark in ``custom_metadata``. Its value is the kind of the event."""
+
+POSTED_WIDGETS: Final = "widgets"
+"""The kind of a posted event with UI widgets in its actions: data of an app, or the progress of a call."""
+
+POSTED_NESTED: Final = "nested"
+"""The kind of a posted event that carries a nested event."""
+
+NESTED_EVENT: Final = "adk_ui_stream_nested_event"
+"""Key in the ``custom_metadata`` of a posted event: ``{"call_id": …, "event": …}``.
+
+``"number"`` is added if the call is not the first with its id in its event. See ``CallReference``.
+"""
+
+NESTED_EVENTS: Final = "adk_ui_stream_nested_events"
+"""Key in the ``custom_metadata`` of an event with function responses.
+
+The value is a mapping from call ids to ``{"events": […], "omitted": …}``. If the event has several responses to an id,
+the value is a list of them, in the order of the responses. ``null`` stands for a response without nested events.
+"""
+
+CARDS_KEY: Final = "adk_ui_stream_cards"
+"""The key of the notes in an event's ``custom_metadata``: ``{"titles": {TOOL: TITLE}, "approvals": {CALL_ID: NOTE}}``.
+"""
+
+ANSWERED_KEY: Final = "adk_ui_stream_answered"
+"""Key in the ``custom_metadata`` of an event with function responses: ``{CALL_ID: [NUMBER, …]}``.
+
+The list has the number of the answered call for each response to the id; ``null`` if unknown. It is left out if the
+responses answer the first calls with the id in their order.
+"""
+
+
+def steering_id(event: "Event") -> str | None:
+    """Return the id of the steering message in an event; ``None`` for every other event."""
+    return steering_mark_id(event.custom_metadata)
+
+
+def steering_mark(custom_metadata: Any) -> dict[str, Any] | None:
+    """Return the mark without the data that only the server needs; ``None`` if the event has no steering message."""
+    message_id = steering_mark_id(custom_metadata)
+    if message_id is None:
+        return None
+    context = custom_metadata[METADATA_KEY][STEERING_KEY].get(CONTEXT_KEY)
+    return {"id": message_id} if context is None else {"id": message_id, CONTEXT_KEY: context}
+
+
+def steering_mark_id(custom_metadata: Any) -> str | None:
+    """Return the id of the steering message from the event's ``custom_metadata``; ``None`` if there is none."""
+    match custom_metadata:
+        case {"adk_ui_stream": {"steering": {"id": str(message_id)}}}:
+            return message_id
+    return None
+
+
+def posted_kind(event: "Event") -> str | None:
+    """Return the kind of a posted event; ``None`` for an event that ADK made."""
+    metadata = event.custom_metadata
+    kind = metadata.get(POSTED_KEY) if metadata else None
+    return kind if isinstance(kind, str) else None
+
+
+def carried_event(event: "Event") -> NestedEvent | None:
+    """Return the nested event that this event carries, if it is a posted event of a nested agent."""
+    metadata = event.custom_metadata or {}
+    match metadata.get(NESTED_EVENT):
+        case {"call_id": str(call_id), "event": inner}:
+            number = metadata[NESTED_EVENT].get("number", 0)
+            reference = CallReference(call_id, "", event.author, event.branch, number)
+            return NestedEvent(reference, inner)
+    return None
+
+
+def nested_events(event: "Event", response: "FunctionResponse") -> NestedEvents | None:
+    """Return the nested events that are stored with this response of the event; ``None`` if there are none."""
+    metadata = event.custom_metadata
+    if not metadata or not isinstance(stored := metadata.get(NESTED_EVENTS), dict):
+        return None
+    kept = stored.get(response.id)
+    match item_of(event, response, kept) if isinstance(kept, list) else kept:
+        case {"events": list(events), "omitted": int(omitted)}:
+            return NestedEvents(events, omitted)
+    return None
+
+
+def answered_numbers(event: "Event", answered: "Sequence[RunningCall | None]") -> dict[str, list[int | None]]:
+    """Return the value of ``ANSWERED_KEY`` for an event with responses to these calls."""
+    numbers: dict[str, list[int | None]] = defaultdict(list)
+    for response, call in zip(event.get_function_responses(), answered, strict=True):
+        numbers[response.id or ""].append(None if call is None else call.reference.number)
+    return {
+        call_id: found
+        for call_id, found in numbers.items()
+        if any(number not in (None, place) for place, number in enumerate(found))
+    }
+
+
+def answered_number(event: "Event", response: "FunctionResponse") -> int | None:
+    """Return the number of the call that this response of the event answers; ``None`` if the event does not have it."""
+    match event.custom_metadata and event.custom_metadata.get(ANSWERED_KEY):
+        case dict() as numbers if isinstance(listed := numbers.get(response.id), list):
+            number = item_of(event, response, listed)
+            return number if isinstance(number, int) else None
+    return None
+
+
+def item_of(event: "Event", response: "FunctionResponse", listed: Sequence[Any]) -> Any:
+    """Return the item for a response from a list with an item for each response to its id; ``None`` if missing."""
+    same_id = [each for each in event.get_function_responses() if each.id == response.id]
+    return next((item for each, item in zip(same_id, listed, strict=False) if each is response), None)
+
+
+class ApprovalNote(NamedTuple):
+    """The reason and the descriptor that a tool declares for the users who approve its calls."""
+
+    reason: str | None = None
+    descriptor: Any = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the note as JSON, without fields that are ``None``."""
+        return {key: value for key, value in self._asdict().items() if value is not None}
+
+
+NO_NOTE: Final = ApprovalNote()
+
+
+def noted_title(event: "Event", tool: str) -> str | None:
+    """Return the title of a tool from the event's notes; ``None`` if there is none."""
+    title = _note(event, "titles").get(tool)
+    return title if isinstance(title, str) else None
+
+
+def noted_approval(event: "Event", call_id: str | None) -> ApprovalNote:
+    """Return the note for the approval of a call; an empty note if there is none."""
+    note = _note(event, "approvals").get(call_id)
+    if not isinstance(note, dict):
+        return NO_NOTE
+    reason = note.get("reason")
+    return ApprovalNote(reason if isinstance(reason, str) else None, note.get("descriptor"))
+
+
+def _note(event: "Event", key: str) -> Mapping[Any, Any]:
+    notes = (event.custom_metadata or {}).get(CARDS_KEY)
+    found = notes.get(key) if isinstance(notes, dict) else None
+    return found if isinstance(found, dict) else {}
