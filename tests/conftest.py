@@ -1,6 +1,8 @@
 """Hooks and fixtures of all tests. Markers, the order of files and Hypothesis's settings have their own modules."""
 
+import atexit
 import gc
+import os
 import shutil
 import signal
 from collections.abc import Generator, Iterator
@@ -29,8 +31,10 @@ YOUNG_OBJECTS: Final = 20_000
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Load the settings of Hypothesis."""
+    """Load the settings of Hypothesis. Let a worker of pytest-xdist end at once: to free its objects takes seconds."""
     hypothesis_profile.load_profile(is_hunt=config.getoption(SEED_OPTION) is not None)
+    if hasattr(config, "workerinput"):
+        atexit.register(os._exit, 0)  # runs after all other functions of atexit, since it is the first
 
 
 @pytest.hookimpl(optionalhook=True)
