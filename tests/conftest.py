@@ -13,7 +13,7 @@ from typing import Any, Final
 import pytest
 from xdist.scheduler import LoadFileScheduling
 
-from tests import hypothesis_profile, markers, scheduling
+from tests import compilation, hypothesis_profile, markers, scheduling
 from tests.histories import collected_histories
 from tests.postgres import Postgres, postgres_server
 from tests.redis_server import RedisServer, redis_server
@@ -49,10 +49,11 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Generator[None, object, object]:
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
     """Exclude all imported and collected objects from garbage collection: they live until the end."""
     gc.disable()
     try:
+        compilation.compile_share(session.config)
         return (yield)
     finally:
         gc.freeze()
