@@ -388,8 +388,8 @@ async def test_a_server_that_answers_nobody_is_not_waited_for(url: str, admin: A
             await admin.execute("LOCK TABLE adk_ui_stream_leases")
             asked = (one.ping(), begin(one), two.current(CHAT), two.stop(CHAT))
             for refused in await asyncio.gather(*asked, return_exceptions=True):
-                with pytest.raises(RunLogError, match="it does not answer"):
-                    raise refused
+                assert isinstance(refused, RunLogError)
+                assert "it does not answer" in str(refused)
         await two.ping()
 
         async def free() -> bool:
