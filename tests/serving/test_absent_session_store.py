@@ -19,7 +19,7 @@ from stream_protocol.serving.adk_runner import load_session_service
 from stream_protocol.serving.requests import _readiness
 from stream_protocol.testing import ScriptedLlm
 from tests.postgres import Postgres
-from tests.serving.support import chat, client, said
+from tests.serving.support import HANG, chat, client, said
 
 SSL_REQUEST: Final = 80877103
 
@@ -130,6 +130,12 @@ async def test_no_deletion_is_asked_of_a_session_service_that_the_app_has_writte
 
     async with client(create_app(service_over(Sessions(str(tmp_path / "chats.db"))))) as http:
         assert (await http.get("/readyz")).status_code == 200
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The check waits for a database on a busy machine. Each of these databases responds."""
+    monkeypatch.setattr(_readiness, "ANSWER_SECONDS", HANG)
 
 
 @pytest.fixture
