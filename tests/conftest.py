@@ -1,6 +1,8 @@
 """Hooks and fixtures of all tests. Markers, the order of files and Hypothesis's settings have their own modules."""
 
+import atexit
 import gc
+import os
 import shutil
 import signal
 from collections.abc import Generator, Iterator
@@ -11,7 +13,7 @@ from typing import Any, Final
 import pytest
 from xdist.scheduler import LoadFileScheduling
 
-from tests import hypothesis_profile, markers, scheduling
+from tests import compilation, hypothesis_profile, markers, scheduling
 from tests.histories import collected_histories
 from tests.postgres import Postgres, postgres_server
 from tests.redis_server import RedisServer, redis_server
@@ -29,8 +31,10 @@ YOUNG_OBJECTS: Final = 20_000
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Load the settings of Hypothesis."""
+    """Load the settings of Hypothesis. Let a worker of pytest-xdist end at once: to free its objects takes seconds."""
     hypothesis_profile.load_profile(is_hunt=config.getoption(SEED_OPTION) is not None)
+    if hasattr(config, "workerinput"):
+        atexit.register(os._exit, 0)  # runs after all other functions of atexit, since it is the first
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -45,10 +49,11 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Generator[None, object, object]:
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
     """Exclude all imported and collected objects from garbage collection: they live until the end."""
     gc.disable()
     try:
+        compilation.compile_share(session.config)
         return (yield)
     finally:
         gc.freeze()

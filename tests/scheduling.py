@@ -17,6 +17,7 @@ FIRST: Final = (
     "fleet/test_durable_read_only.py",
     "conformance/test_chat_against_replay_server.py",
     "conformance/test_real_client.py",
+    "test_django_project.py",
     "properties/test_every_reading_agrees.py",
     "conformance/test_readings_of_fixtures.py",
     "serving/test_every_store.py",
@@ -33,6 +34,7 @@ while the other workers compute.
 WITH_LITELLM: Final = (
     "tests/conformance/test_history_on_the_wire.py",
     "tests/conformance/test_litellm_adapter.py",
+    "tests/conformance/test_lost_sources.py",
     "tests/conformance/test_next_turn_on_the_wire.py",
 )
 """Files outside of `samples` that import litellm, which takes three seconds. One worker gets all of them."""

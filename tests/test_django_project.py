@@ -16,6 +16,8 @@ from tests.processes import HANG, ROOT
 from tests.serving.support import chat, chunks, said, text
 
 SIGN_IN: Final = """
+from django.core.management import call_command
+call_command("migrate", verbosity=0)
 from django.contrib.auth.models import User
 from django.test import Client
 browser = Client()
@@ -25,19 +27,19 @@ print(browser.cookies["sessionid"].value)
 UNDER_WSGI: Final = 'from django.test import Client; Client().get("/api/chat/c1", SERVER_NAME="localhost")'
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    """A project as `django-admin startproject` makes it, with the files of the page and a database."""
-    python(tmp_path, "-m", "django", "startproject", "mysite", ".")
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project as `django-admin startproject` makes it, with the files of the page."""
+    folder = tmp_path_factory.mktemp("django")
+    python(folder, "-m", "django", "startproject", "mysite", ".")
     files = {
         "views.py": block("docs/mount.md", "def to_django("),
         "urls.py": block("docs/mount.md", "urlpatterns = ["),
         "asgi.py": block("docs/mount.md", "get_asgi_application()"),
     }
     for name, code in files.items():
-        (tmp_path / "mysite" / name).write_text(code, encoding="utf-8")
-    python(tmp_path, "manage.py", "migrate", "--verbosity", "0")
-    return tmp_path
+        (folder / "mysite" / name).write_text(code, encoding="utf-8")
+    return folder
 
 
 @pytest.mark.processes

@@ -90,7 +90,7 @@ async def test_a_server_that_never_answers_and_one_that_cuts_the_connection_are_
 
     routes = [Route("/silent", silent, methods=["POST"]), Route("/cut", cut, methods=["POST"])]
     with served(Starlette(routes=routes)) as address:
-        hung = await run_checks(f"{address}/silent", Settings(timeout=0.2), profiles=["stream"])
+        hung = await run_checks(f"{address}/silent", Settings(timeout=1.0), profiles=["stream"])
         dead = await run_checks(f"{address}/cut", profiles=["stream"])
     assert hung[0].outcome is dead[0].outcome is Outcome.BROKEN
     assert hung[0].reason == "The response sent nothing until the timeout."

@@ -3,7 +3,7 @@
 import asyncio
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from typing import Any
 
 import pytest
@@ -54,16 +54,17 @@ def app_of(tools: Callable[[str], list[Any]], door: Door, ai_sdk: AiSdkVersion, 
             yield url
 
 
-def watched(
-    tools: Callable[[str], list[Any]], door: Door, ai_sdk: AiSdkVersion, tool: str, sees: list[str]
-) -> dict[str, Any]:
-    with app_of(tools, door, ai_sdk, tool) as url:
-        [told] = run_script("watch-tools.mjs", [{"ai": ai_sdk, "url": url, "sees": sees}])
-    assert told["error"] is None
-    assert told["first"] == told["stored"]
-    assert told["second"][-1] == told["stored"][-1]
-    report: dict[str, Any] = told
-    return report
+def watched(tools: Callable[[str], list[Any]], door: Door, tool: str) -> list[dict[str, Any]]:
+    """What the clients of each version saw: one after the other, in one process."""
+    with ExitStack() as apps:
+        urls = {ai_sdk: apps.enter_context(app_of(tools, door, ai_sdk, tool)) for ai_sdk in VERSIONS}
+        asked = [{"ai": ai_sdk, "url": url, "sees": ["data-adk-progress"]} for ai_sdk, url in urls.items()]
+        reports: list[dict[str, Any]] = run_script("watch-tools.mjs", asked)
+    for told in reports:
+        assert told["error"] is None
+        assert told["first"] == told["stored"]
+        assert told["second"][-1] == told["stored"][-1]
+    return reports
 
 
 def card(message: dict[str, Any], tool: str) -> dict[str, Any]:
@@ -76,9 +77,8 @@ def data(message: dict[str, Any], name: str) -> list[Any]:
     return [part["data"] for part in message["parts"] if part["type"] == f"data-{name}"]
 
 
-@pytest.mark.parametrize("ai_sdk", VERSIONS, ids=["ai@6", "ai@7"])
 @pytest.mark.parametrize("is_async", [False, True], ids=["a synchronous tool", "an asynchronous tool"])
-def test_a_running_tool_is_seen(ai_sdk: AiSdkVersion, is_async: bool) -> None:
+def test_a_running_tool_is_seen(is_async: bool) -> None:
     door = Door()
 
     def begin(tool_context: ToolContext) -> None:
@@ -103,24 +103,23 @@ def test_a_running_tool_is_seen(ai_sdk: AiSdkVersion, is_async: bool) -> None:
         return end(tool_context)
 
     work_async.__name__ = "work"
-    told = watched(lambda _: [work_async if is_async else work], door, ai_sdk, "work", ["data-adk-progress"])
-    (then,) = told["seen"]
-    call_id = card(then["first"], "work")["toolCallId"]
-    for page in ("first", "second"):
-        assert card(then[page], "work")["state"] == "input-available"
-        assert data(then[page], "adk-progress") == [
-            {"toolCallId": call_id, "progress": 1, "total": 2, "message": "half"}
-        ]
-    assert {"type": "data-toast", "data": "It begins.", "transient": True} in then["heard"]
-    last = told["first"][-1]
-    assert card(last, "work")["output"] == {"result": "worked"}
-    assert data(last, "adk-progress") == [{"toolCallId": call_id, "progress": 2, "total": 2}]
-    assert data(last, "found") == [{"books": 3}]
-    assert data(last, "toast") == []
+    for told in watched(lambda _: [work_async if is_async else work], door, "work"):
+        (then,) = told["seen"]
+        call_id = card(then["first"], "work")["toolCallId"]
+        for page in ("first", "second"):
+            assert card(then[page], "work")["state"] == "input-available"
+            assert data(then[page], "adk-progress") == [
+                {"toolCallId": call_id, "progress": 1, "total": 2, "message": "half"}
+            ]
+        assert {"type": "data-toast", "data": "It begins.", "transient": True} in then["heard"]
+        last = told["first"][-1]
+        assert card(last, "work")["output"] == {"result": "worked"}
+        assert data(last, "adk-progress") == [{"toolCallId": call_id, "progress": 2, "total": 2}]
+        assert data(last, "found") == [{"books": 3}]
+        assert data(last, "toast") == []
 
 
-@contextmanager
-def over_stdio(door: Door, ai_sdk: AiSdkVersion) -> Iterator[dict[str, Any]]:
+def over_stdio(door: Door) -> list[dict[str, Any]]:
     def tools(released_at: str) -> list[Any]:
         program = StdioServerParameters(
             command=sys.executable,
@@ -131,11 +130,10 @@ def over_stdio(door: Door, ai_sdk: AiSdkVersion) -> Iterator[dict[str, Any]]:
         connection = StdioConnectionParams(server_params=program, timeout=60)
         return [McpToolset(connection_params=connection, progress_callback=mcp_progress)]
 
-    yield watched(tools, door, ai_sdk, "index", ["data-adk-progress"])
+    return watched(tools, door, "index")
 
 
-@contextmanager
-def over_http(door: Door, ai_sdk: AiSdkVersion) -> Iterator[dict[str, Any]]:
+def over_http(door: Door) -> list[dict[str, Any]]:
     with served(Starlette(routes=[Route("/opened", door.opened)])) as behind:
         server = reporting_server(f"{behind}/opened")
         inner = server.streamable_http_app()
@@ -151,14 +149,13 @@ def over_http(door: Door, ai_sdk: AiSdkVersion) -> Iterator[dict[str, Any]]:
             def tools(_released_at: str) -> list[Any]:
                 return [McpToolset(connection_params=connection, progress_callback=mcp_progress)]
 
-            yield watched(tools, door, ai_sdk, "index", ["data-adk-progress"])
+            return watched(tools, door, "index")
 
 
 @pytest.mark.filterwarnings(ABOUT_GOOGLES_CLOUD)
-@pytest.mark.parametrize("ai_sdk", VERSIONS, ids=["ai@6", "ai@7"])
 @pytest.mark.parametrize("transport", [over_stdio, over_http], ids=["stdio", "HTTP"])
-def test_an_mcp_servers_tool_is_seen(transport: Any, ai_sdk: AiSdkVersion) -> None:
-    with transport(Door(), ai_sdk) as told:
+def test_an_mcp_servers_tool_is_seen(transport: Any) -> None:
+    for told in transport(Door()):
         (then,) = told["seen"]
         call = card(then["first"], "index")
         assert call["state"] == "input-available"

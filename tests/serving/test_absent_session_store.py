@@ -20,7 +20,7 @@ from stream_protocol.serving.base import ServiceTimes
 from stream_protocol.serving.requests import _readiness
 from stream_protocol.testing import ScriptedLlm
 from tests.postgres import Postgres
-from tests.serving.support import chat, client, said
+from tests.serving.support import HANG, chat, client, said
 
 SSL_REQUEST: Final = 80877103
 
@@ -50,7 +50,7 @@ async def refusing_postgres(sqlstate: str) -> AsyncIterator[str]:
 
 def service_over(sessions: BaseSessionService) -> ChatService:
     agent = LlmAgent(name="root", model=ScriptedLlm(respond=lambda _: ["Hi."]))
-    times = ServiceTimes(readiness_cache=0.0)  # each probe asks the stores
+    times = ServiceTimes(readiness=HANG, readiness_cache=0.0)  # each probe asks the stores, which may be slow
     return ChatService(agent, session_service=sessions, times=times)
 
 

@@ -260,12 +260,13 @@ async def test_after_a_failed_run_the_card_is_the_same_live_and_stored(kind: str
     assert comparable(await page.stored()) == comparable(page.messages)
 
 
+@pytest.mark.usefixtures("patient_clock")
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_time_limit_keeps_what_was_seen(kind: str) -> None:
     inner = agent("inner", ["Half of", Wait(asyncio.Event())], **KINDS[kind])
     calls = {"tools": [AgentTool(inner)]} if kind == "tool" else {"sub_agents": [inner]}
     root = agent("root", [Call("inner", {"request": "go"})], **calls)
-    page = Page(create_app(ChatService(root, limits=ServiceLimits(run_timeout=1.5))))
+    page = Page(create_app(ChatService(root, limits=ServiceLimits(run_timeout=0.2))))
     await asyncio.wait_for(page.send("hi"), HANG)
     assert shown(card(page.messages[-1], "inner")) == ["Half of"]
     assert await page.stored() == page.messages

@@ -1055,9 +1055,10 @@ async def test_a_run_whose_lease_is_lost_before_its_recovery_begins_is_left(cras
 
 @pytest.mark.slow
 async def test_runs_that_wait_for_a_suspect_are_left_when_their_worker_ends() -> None:
-    gated = GatedWorkers()
+    gated = GatedWorkers(alone=0.01)
     await crash_with(gated, 2, "bad")
     await crash_with(gated, 1, "good")
+    gated.times = GatedWorkers().times
     async with gated.worker() as worker:
         await gated.asked_for("bad", 3)
         reading = await worker.say("good")
