@@ -27,7 +27,7 @@ class Proxy:
     def __init__(self, ports: Sequence[int]) -> None:
         self._ports = ports
         self._turns = count()
-        methods = ["GET", "POST", "DELETE"]
+        methods = ["GET", "POST", "PATCH", "DELETE"]
         self.app = Starlette(routes=[Route("/{path:path}", self._serve, methods=methods)], lifespan=self._lifespan)
 
     @asynccontextmanager
@@ -42,7 +42,7 @@ class Proxy:
         refused = Response(status_code=502)
         for port in self._choice(request.headers.get(PIN)):
             async with AsyncExitStack() as stack:
-                url = f"http://127.0.0.1:{port}{request.url.path}"
+                url = str(request.url.replace(scheme="http", netloc=f"127.0.0.1:{port}"))
                 sent = self._client.stream(request.method, url, headers=headers, content=body)
                 try:
                     answer = await stack.enter_async_context(sent)

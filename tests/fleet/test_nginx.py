@@ -7,7 +7,6 @@ import ssl
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Any
-from uuid import uuid4
 
 import httpx
 import pytest
@@ -95,11 +94,6 @@ def front(deployment: Fleet, shared_front: Nginx) -> Nginx:
 async def pages(front: Nginx) -> AsyncIterator[Browser]:
     async with browser(front.url, 7, NODE_EXTRA_CA_CERTS=str(front.certificate)) as opened:
         yield opened
-
-
-@pytest.fixture
-def chat() -> str:
-    return uuid4().hex
 
 
 @asynccontextmanager

@@ -1,7 +1,5 @@
 """Fixtures for the page with its own agent, built with each version of `ai`, on several kinds of screens."""
 
-import fcntl
-import os
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -18,11 +16,11 @@ from stream_protocol.serving.http._web_app import PAGE
 from stream_protocol.wire import AiSdkVersion
 from tests.chromium import Screen, browser, opened_tab, shots
 from tests.demo_page import field
-from tests.frontends.builds import build_demo_page
+from tests.frontends.builds import page_v6
 from tests.pages.scenes import SUGGESTIONS, Scenes
 from tests.served import served
 
-__all__ = ["browser", "shots"]
+__all__ = ["browser", "page_v6", "shots"]
 
 PATH: Final = "/some/where"
 """Path below which the page is mounted. No request of the page may leave it."""
@@ -38,20 +36,6 @@ class Open(Protocol):
 def ai_sdk(request: pytest.FixtureRequest) -> AiSdkVersion:
     version: AiSdkVersion = request.param
     return version
-
-
-@pytest.fixture(scope="session")
-def page_v6(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder of the page with `ai` 6, built once for all workers, by the first worker that needs it."""
-    mine = tmp_path_factory.getbasetemp()
-    shared = mine.parent if "PYTEST_XDIST_WORKER" in os.environ else mine
-    with (shared / "page-v6.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        built = shared / "page-v6" / "page"
-        if not built.is_dir():
-            built.parent.mkdir()
-            build_demo_page(built.parent, packages="ai-v6/react")
-    return built
 
 
 def with_page(app: Starlette, page: Path) -> Starlette:
