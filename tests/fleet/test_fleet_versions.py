@@ -49,8 +49,7 @@ def test_versions_are_chosen_at_either_worker_and_the_chat_continues_from_them(d
     chat, key = uuid4().hex, uuid4().hex
     deployment.tool_log.open(key)
     steps = [
-        ({**step, "text": step["text"].replace("KEY", key)} if "text" in step else step, texts)
-        for step, texts in STEPS
+        ({**step, "text": step["text"].replace("KEY", key)} if "text" in step else step, texts) for step, texts in STEPS
     ]
     with served(Proxy(deployment.ports).app) as url:
         asked = {"ai": deployment.ai_sdk, "url": url, "id": chat, "body": {}, "steps": [step for step, _ in steps]}
