@@ -12,7 +12,7 @@ from starlette.routing import Mount
 
 from stream_protocol.serving import ChatService, create_app, explain_error
 from stream_protocol.serving.http._page_files import page_files
-from stream_protocol.serving.http._web_app import PAGE
+from stream_protocol.serving.http._web_app import PAGE, WhileBusy
 from stream_protocol.wire import AiSdkVersion
 from tests.chromium import Screen, browser, opened_tab, shots
 from tests.demo_page import field
@@ -51,11 +51,13 @@ def scenes() -> Scenes:
 
 @pytest.fixture(scope="module")
 def url(scenes: Scenes, ai_sdk: AiSdkVersion, request: pytest.FixtureRequest) -> Iterator[str]:
-    """Address of the page."""
+    """Address of the page. Below it are the pages of apps that choose another effect of messages during a reply."""
     page: Path = PAGE if ai_sdk == 7 else request.getfixturevalue("page_v6")
     service = ChatService(scenes.agent(), ai_sdk=ai_sdk, on_error=explain_error)
-    app = with_page(create_app(service, suggestions=SUGGESTIONS), page)
-    with served(Starlette(routes=[Mount(PATH, app)])) as address:
+    chosen: tuple[WhileBusy, ...] = ("steer", "interrupt")
+    apps = {f"{PATH}/{each}": create_app(service, suggestions=SUGGESTIONS, while_busy=each) for each in chosen}
+    apps[PATH] = create_app(service, suggestions=SUGGESTIONS)
+    with served(Starlette(routes=[Mount(path, with_page(app, page)) for path, app in apps.items()])) as address:
         yield f"{address}{PATH}/"
         scenes.go_on()
 
