@@ -28,10 +28,11 @@ class Proxy:
         self._ports = ports
         self._turns = count()
         methods = ["GET", "POST", "PATCH", "DELETE"]
-        self.app = Starlette(routes=[Route("/{path:path}", self._serve, methods=methods)], lifespan=self._lifespan)
+        self.app = Starlette(routes=[Route("/{path:path}", self._serve, methods=methods)], lifespan=self.lifespan)
 
     @asynccontextmanager
-    async def _lifespan(self, _app: Starlette) -> AsyncIterator[None]:
+    async def lifespan(self, _app: Starlette) -> AsyncIterator[None]:
+        """Opens the connections to the workers. For an app with the proxy in one of its routes."""
         unbounded = httpx.Limits(max_connections=None, max_keepalive_connections=0)
         async with httpx.AsyncClient(timeout=None, limits=unbounded, trust_env=False) as self._client:
             yield

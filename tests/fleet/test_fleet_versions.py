@@ -52,7 +52,13 @@ def test_versions_are_chosen_at_either_worker_and_the_chat_continues_from_them(d
         ({**step, "text": step["text"].replace("KEY", key)} if "text" in step else step, texts) for step, texts in STEPS
     ]
     with served(Proxy(deployment.ports).app) as url:
-        asked = {"ai": deployment.ai_sdk, "url": url, "id": chat, "body": {}, "steps": [step for step, _ in steps]}
+        asked: dict[str, Any] = {
+            "ai": deployment.ai_sdk,
+            "url": url,
+            "id": chat,
+            "body": {},
+            "steps": [step for step, _ in steps],
+        }
         (seen,) = run_script("branch-chats.mjs", [asked])
     for (step, expected), shown in zip(steps, seen, strict=True):
         texts = ["".join(part.get("text", "") for part in message["parts"]) for message in shown["messages"]]

@@ -115,13 +115,13 @@ def chat(deployment: Fleet, browser: Browser, while_busy: str, request: pytest.F
     """A new chat before a repaired deployment."""
     deployment.mend()
     folder: Path = PAGE if deployment.ai_sdk == 7 else request.getfixturevalue("page_v6")
-    proxy = Proxy(deployment.ports).app
+    proxy = Proxy(deployment.ports)
 
     async def info(_request: Request) -> Response:
         return JSONResponse({"agent": "root", "whileBusy": while_busy})
 
-    routes: list[Any] = [Route("/page.json", info), Mount("/api", proxy), Mount("/", page_files(folder))]
-    app = Starlette(routes=routes, lifespan=lambda _: proxy.router.lifespan_context(proxy))
+    routes: list[Any] = [Route("/page.json", info), Mount("/api", proxy.app), Mount("/", page_files(folder))]
+    app = Starlette(routes=routes, lifespan=proxy.lifespan)
     with served(app) as url, ExitStack() as tabs:
         tab = tabs.enter_context(opened_tab(browser))
         tab.goto(url)

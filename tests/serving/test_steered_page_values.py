@@ -1,7 +1,7 @@
 """State that the page writes, in runs that are steered."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeAlias
 
 import httpx
@@ -15,7 +15,7 @@ from tests.serving.support import HANG, begin, chat, client, said, soon, stream
 
 pytestmark = pytest.mark.usefixtures("patient_clock")
 
-Send: TypeAlias = Callable[[SteeredApp, Any], Awaitable[int]]
+Send: TypeAlias = Callable[[SteeredApp, Any], Coroutine[Any, Any, int]]
 
 SHARED = SharedState(write={"theme": {"enum": ["light", "dark"]}})
 
@@ -121,6 +121,6 @@ async def test_a_retry_of_an_accepted_message_does_not_bring_back_older_state(se
         assert await of_page(app) == {"theme": "light"}
         app.may_end.set()
         await rest(answer)
-        assert await asyncio.wait_for(asyncio.gather(first, second), HANG) == [200, 200]
+        assert [await asyncio.wait_for(each, HANG) for each in (first, second)] == [200, 200]
     assert await sends(app, {"state": {"theme": "dark"}}) == 200
     assert await of_session(app) == "light"
