@@ -14,9 +14,9 @@ async def test_a_replay_shows_the_chosen_version_three_deep(tmp_path: Path) -> N
         await page.send(words)
     for index, words in ((4, "C"), (2, "B"), (0, "A")):
         await page.edit(page.ids()[index], words)
-    for number, index in enumerate((None, 0, 2, 4)):
-        if index is not None:
-            await page.choose(page.ids()[index], 0)
+    for number, chosen in enumerate((None, 0, 2, 4)):
+        if chosen is not None:
+            await page.choose(page.ids()[chosen], 0)
         file = tmp_path / f"{number}.jsonl"
         file.write_text("\n".join(event.model_dump_json() for event in (await page.session()).events))
         recording = load_recording(file)
