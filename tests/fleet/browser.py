@@ -7,10 +7,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
+from typing import Any, Final
+
+import pytest
 
 from stream_protocol.wire import AiSdkVersion
-from tests.conformance.fixtures import PROJECT
+from tests.conformance.fixtures import PROJECT, VERSIONS
 from tests.conformance.test_resume_against_client import without_approvals
 from tests.processes import HANG
 from tests.tools import require_node_project
@@ -22,6 +24,9 @@ LOOKS = 50
 
 PAUSE_SECONDS = 0.1
 """Seconds between two comparisons."""
+
+CLIENT_VERSIONS: Final = pytest.mark.parametrize("deployment", VERSIONS, ids=["ai@6", "ai@7"], indirect=True)
+"""Runs a test with two workers for each version of the client."""
 
 Json = dict[str, Any]
 
@@ -78,6 +83,13 @@ class Page:
 
     async def settled(self) -> Shown:
         return Shown(**await self._do("settle"))
+
+    async def at_rest(self) -> Shown:
+        """Return the settled page, which has no error and shows the stored messages."""
+        shown = await self.settled()
+        assert (shown.status, shown.error) == ("ready", None)
+        assert await self.stored_as(shown), f"{shown.messages} is not {await self.stored()}"
+        return shown
 
     async def stored(self) -> list[Json]:
         messages: list[Json] = await self._do("stored")

@@ -1,12 +1,16 @@
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from importlib.util import find_spec
+from uuid import uuid4
 
 import pytest
 
+from tests.fleet.browser import Browser, browser
 from tests.fleet.crash_scenarios import LEASE
+from tests.fleet.proxy import Proxy
 from tests.fleet.tool_log import ToolLog
 from tests.fleet.workers import Fleet, Worker, Workers, fleet
 from tests.postgres import Postgres
+from tests.served import served
 from tests.tools import missing
 
 
@@ -17,6 +21,21 @@ def deployment(
     """Two workers for clients of the version in the parameter. Tests may break anything that ``mend`` repairs."""
     with fleet(tmp_path_factory.mktemp("fleet"), postgres.new_database(), request.param) as whole:
         yield whole
+
+
+@pytest.fixture
+async def pages(deployment: Fleet) -> AsyncIterator[Browser]:
+    """Pages before a repaired deployment."""
+    deployment.mend()
+    with served(Proxy(deployment.ports).app) as url:
+        async with browser(url, deployment.ai_sdk) as opened:
+            yield opened
+
+
+@pytest.fixture
+def chat() -> str:
+    """Id of a new chat."""
+    return uuid4().hex
 
 
 @pytest.fixture(scope="module", params=["durable_agent:root_agent", "durable_agent:loop_agent", "agent:root_agent"])

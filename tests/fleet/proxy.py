@@ -27,11 +27,12 @@ class Proxy:
     def __init__(self, ports: Sequence[int]) -> None:
         self._ports = ports
         self._turns = count()
-        methods = ["GET", "POST", "DELETE"]
-        self.app = Starlette(routes=[Route("/{path:path}", self._serve, methods=methods)], lifespan=self._lifespan)
+        methods = ["GET", "POST", "PATCH", "DELETE"]
+        self.app = Starlette(routes=[Route("/{path:path}", self._serve, methods=methods)], lifespan=self.lifespan)
 
     @asynccontextmanager
-    async def _lifespan(self, _app: Starlette) -> AsyncIterator[None]:
+    async def lifespan(self, _app: Starlette) -> AsyncIterator[None]:
+        """Opens the connections to the workers. For an app with the proxy in one of its routes."""
         unbounded = httpx.Limits(max_connections=None, max_keepalive_connections=0)
         async with httpx.AsyncClient(timeout=None, limits=unbounded, trust_env=False) as self._client:
             yield
@@ -42,7 +43,7 @@ class Proxy:
         refused = Response(status_code=502)
         for port in self._choice(request.headers.get(PIN)):
             async with AsyncExitStack() as stack:
-                url = f"http://127.0.0.1:{port}{request.url.path}"
+                url = str(request.url.replace(scheme="http", netloc=f"127.0.0.1:{port}"))
                 sent = self._client.stream(request.method, url, headers=headers, content=body)
                 try:
                     answer = await stack.enter_async_context(sent)

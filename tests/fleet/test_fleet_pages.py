@@ -2,47 +2,16 @@
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator
-from uuid import uuid4
 
 import pytest
 
-from tests.conformance.fixtures import VERSIONS
 from tests.conformance.test_resume_against_client import without_approvals
-from tests.fleet.browser import Browser, Page, Shown, browser
-from tests.fleet.proxy import Proxy
+from tests.fleet.browser import CLIENT_VERSIONS, Browser, Page
 from tests.fleet.workers import Fleet
-from tests.served import served
 
-pytestmark = [
-    pytest.mark.fleet,
-    pytest.mark.node,
-    pytest.mark.parametrize("deployment", VERSIONS, ids=["ai@6", "ai@7"], indirect=True),
-]
+pytestmark = [pytest.mark.fleet, pytest.mark.node, CLIENT_VERSIONS]
 
 MASKED = "An error occurred."
-
-
-@pytest.fixture
-async def pages(deployment: Fleet) -> AsyncIterator[Browser]:
-    """A browser before a fleet that is whole."""
-    deployment.mend()
-    with served(Proxy(deployment.ports).app) as url:
-        async with browser(url, deployment.ai_sdk) as opened:
-            yield opened
-
-
-@pytest.fixture
-def chat() -> str:
-    return uuid4().hex
-
-
-async def shows_what_is_stored(page: Page) -> Shown:
-    """At rest, without an error."""
-    shown = await page.settled()
-    assert (shown.status, shown.error) == ("ready", None)
-    assert await page.stored_as(shown), f"{shown.messages} is not {await page.stored()}"
-    return shown
 
 
 async def asks_again(page: Page) -> None:
@@ -67,7 +36,7 @@ async def test_what_one_worker_says_is_read_on_at_the_other(
     for page in readers:
         await page.until(**half)
     deployment.tool_log.open(chat)
-    first_shown, *others = [await shows_what_is_stored(page) for page in readers]
+    first_shown, *others = [await page.at_rest() for page in readers]
     assert first_shown.text().endswith(f"{chat}.")
     assert [without_approvals(shown.messages) for shown in others] == [without_approvals(first_shown.messages)] * 2
     assert [tool_run.key for tool_run in deployment.tool_log.tool_runs(chat)] == ([chat] if kind == "argument" else [])
@@ -81,7 +50,7 @@ async def test_what_one_worker_asked_is_approved_at_the_other(deployment: Fleet,
     assert deployment.tool_log.tool_runs(chat) == []
     await page.turn(1)
     await page.approve("pay")
-    shown = await shows_what_is_stored(page)
+    shown = await page.at_rest()
     assert shown.text() == f"Shall I? Done {chat}."
     assert [tool_run.tool for tool_run in deployment.tool_log.tool_runs(chat)] == ["pay"]
 
@@ -111,7 +80,7 @@ async def test_what_one_worker_asks_the_page_is_answered_to_the_other(
     await page.settled()
     await page.turn(1)
     await page.answer("where", "Oslo")
-    shown = await shows_what_is_stored(page)
+    shown = await page.at_rest()
     assert (shown.text(), shown.tool("where")["output"]) == (f"Where? Done {chat}.", "Oslo")
 
 
@@ -141,7 +110,7 @@ async def test_a_redis_that_comes_back_soon_is_not_missed(deployment: Fleet, pag
     deployment.redis.kill()
     deployment.redis.start()
     deployment.tool_log.open(chat)
-    shown = await shows_what_is_stored(page)
+    shown = await page.at_rest()
     assert shown.text() == f"Done {chat}."
     assert [tool_run.key for tool_run in deployment.tool_log.tool_runs(chat)] == [chat]
     await page.turn(1)
@@ -175,7 +144,7 @@ async def test_a_chat_goes_round_the_workers_turn_by_turn(deployment: Fleet, pag
         await page.send(f"pay {chat}.{turn}")
         await page.settled()
         await page.approve("pay")
-        shown = await shows_what_is_stored(page)
+        shown = await page.at_rest()
         assert shown.text() == f"Shall I? Done {chat}.{turn}."
     assert [tool_run.key for tool_run in deployment.tool_log.tool_runs(chat)] == [f"{chat}.{turn}" for turn in range(3)]
 
@@ -219,15 +188,15 @@ async def test_a_rolling_restart_loses_no_message_and_shows_no_error(
         for page in late:
             await page.send(f"stroll {chat}.late")
         for key, page in opened.items():
-            assert (await shows_what_is_stored(page)).text().endswith(f"Home again {key}.{turns}.")
+            assert (await page.at_rest()).text().endswith(f"Home again {key}.{turns}.")
         for page in readers:
             assert (await page.settled()).status == "ready"
         for page in late:
-            assert (await shows_what_is_stored(page)).text().endswith(f"Home again {chat}.late.")
+            assert (await page.at_rest()).text().endswith(f"Home again {chat}.late.")
         assert await asyncio.to_thread(worker.ended) == -signal.SIGTERM
         for key, page in opened.items():
             await page.send(f"say {key}")
-            assert (await shows_what_is_stored(page)).text() == f"Said {key}."
+            assert (await page.at_rest()).text() == f"Said {key}."
         deployment.mend()
         turns += 1
     for key, page in opened.items():
@@ -250,4 +219,4 @@ async def test_who_reads_another_workers_run_stays_until_the_grace_is_over_and_r
     await reader.until(type="text")
     deployment.tool_log.open(chat)
     for page in (first, reader):
-        assert (await shows_what_is_stored(page)).text() == f"One two {chat}."
+        assert (await page.at_rest()).text() == f"One two {chat}."

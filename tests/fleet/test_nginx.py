@@ -7,7 +7,6 @@ import ssl
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Any
-from uuid import uuid4
 
 import httpx
 import pytest
@@ -16,7 +15,7 @@ from tests.chromium import launched, opened_tab
 from tests.deploy.files import compose
 from tests.fleet.browser import Browser, browser
 from tests.fleet.nginx import Nginx, nginx
-from tests.fleet.test_fleet_pages import asks_again, shows_what_is_stored
+from tests.fleet.test_fleet_pages import asks_again
 from tests.fleet.tool_log import ToolLog
 from tests.fleet.workers import AGENT, Fleet, Worker
 from tests.postgres import Postgres
@@ -97,11 +96,6 @@ async def pages(front: Nginx) -> AsyncIterator[Browser]:
         yield opened
 
 
-@pytest.fixture
-def chat() -> str:
-    return uuid4().hex
-
-
 @asynccontextmanager
 async def client(front: Nginx, *, http2: bool = True) -> AsyncIterator[httpx.AsyncClient]:
     trusted = ssl.create_default_context(cafile=front.certificate)
@@ -168,7 +162,7 @@ async def test_what_one_worker_says_is_read_on_after_a_reload(
         await page.until(type="text")
     deployment.tool_log.open(chat)
     for page in readers:
-        assert (await shows_what_is_stored(page)).text() == f"One two {chat}."
+        assert (await page.at_rest()).text() == f"One two {chat}."
     assert {worker for worker in front.workers() if worker} == {f"127.0.0.1:{port}" for port in deployment.ports}
 
 
@@ -193,7 +187,7 @@ async def test_a_chat_goes_round_the_workers_turn_by_turn(deployment: Fleet, pag
         await page.send(f"pay {chat}.{turn}")
         await page.settled()
         await page.approve("pay")
-        assert (await shows_what_is_stored(page)).text() == f"Shall I? Done {chat}.{turn}."
+        assert (await page.at_rest()).text() == f"Shall I? Done {chat}.{turn}."
     assert [tool_run.key for tool_run in deployment.tool_log.tool_runs(chat)] == [f"{chat}.{turn}" for turn in range(3)]
 
 
@@ -218,7 +212,7 @@ async def test_a_new_version_ends_no_chat(deployment: Fleet, pages: Browser, cha
         for page in late:
             await page.send(f"stroll {chat}.{turn}")
         for page in (*opened, *late):
-            assert (await shows_what_is_stored(page)).text().endswith(f"Home again {chat}.{turn}.")
+            assert (await page.at_rest()).text().endswith(f"Home again {chat}.{turn}.")
         assert await asyncio.to_thread(worker.ended) == -signal.SIGTERM
         deployment.mend()
 

@@ -1,45 +1,22 @@
 """The real clients steer at one worker a run of the other worker."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
-from uuid import uuid4
 
 import httpx
 import pytest
 
-from tests.conformance.fixtures import VERSIONS
 from tests.conformance.test_resume_against_client import without_approvals
-from tests.fleet.browser import Browser, Page, Shown, browser
+from tests.fleet.browser import CLIENT_VERSIONS, Browser, Shown
 from tests.fleet.guarantees import STEERING
-from tests.fleet.proxy import Proxy
 from tests.fleet.workers import Fleet
 from tests.processes import HANG
-from tests.served import served
 
-pytestmark = [
-    pytest.mark.fleet,
-    pytest.mark.node,
-    pytest.mark.parametrize("deployment", VERSIONS, ids=["ai@6", "ai@7"], indirect=True),
-]
+pytestmark = [pytest.mark.fleet, pytest.mark.node, CLIENT_VERSIONS]
 
 PAUSE = 0.1
 
 FILE = {"type": "file", "mediaType": "image/png", "filename": "seen.png", "url": "data:image/png;base64,aGk="}
-
-
-@pytest.fixture
-async def pages(deployment: Fleet) -> AsyncIterator[Browser]:
-    """A browser before a fleet that is whole."""
-    deployment.mend()
-    with served(Proxy(deployment.ports).app) as url:
-        async with browser(url, deployment.ai_sdk) as opened:
-            yield opened
-
-
-@pytest.fixture
-def chat() -> str:
-    return uuid4().hex
 
 
 async def steer(deployment: Fleet, chat: str, text: str, number: int = 1, *, worker: int = 1, **more: Any) -> Any:
@@ -55,14 +32,6 @@ async def delivered(*args: Any, **more: Any) -> None:
     assert (response.status_code, response.json()["type"]) == (200, "delivered")
 
 
-async def at_rest(page: Page) -> Shown:
-    """Return the page when it shows what is stored."""
-    shown = await page.settled()
-    assert (shown.status, shown.error) == ("ready", None)
-    assert await page.stored_as(shown), f"{shown.messages} is not {await page.stored()}"
-    return shown
-
-
 async def next_turn(pages: Browser, chat: str, text: str) -> Shown:
     """Return a reloaded page, as soon as the turn that began by itself has this reply."""
     async with asyncio.timeout(HANG):
@@ -70,7 +39,7 @@ async def next_turn(pages: Browser, chat: str, text: str) -> Shown:
             page = await pages.reloaded(chat, worker=1)
             shown = await page.settled()
             if shown.messages and shown.messages[-1]["role"] == "assistant" and shown.text() == text:
-                return await at_rest(page)
+                return await page.at_rest()
             await asyncio.sleep(PAUSE)
 
 
@@ -101,7 +70,7 @@ async def test_messages_during_a_tool_are_read_after_it_in_each_tab(
     await delivered(deployment, chat, f"say one {chat}")
     await delivered(deployment, chat, f"say two {chat}", 2, worker=0, files=[FILE])
     deployment.tool_log.open(chat)
-    shown = [await at_rest(page) for page in (first, second)]
+    shown = [await page.at_rest() for page in (first, second)]
     assert outline(shown[0]) == [
         "I dig. ", "tool-dig", f"say one {chat}", f"say two {chat}", f"Said two {chat}."
     ]  # fmt: skip
@@ -109,6 +78,19 @@ async def test_messages_during_a_tool_are_read_after_it_in_each_tab(
     (_, file), *_ = [part["data"]["parts"] for part in shown[0].messages[-1]["parts"] if part["type"] == STEERING][1:]
     assert (file["type"], file["filename"]) == ("file", "seen.png")
     await (await pages.page(chat, worker=1, stored=True)).send(f"say again {chat}")
+
+
+async def test_a_message_during_a_text_is_read_after_the_tool_that_follows(
+    deployment: Fleet, pages: Browser, chat: str
+) -> None:
+    first = await pages.page(chat, worker=0)
+    await first.send(f"later {chat}")
+    await first.until(type="text")
+    second = await pages.reloaded(chat, worker=1)
+    await delivered(deployment, chat, f"say {chat}")
+    deployment.tool_log.open(chat)
+    shown = [await page.at_rest() for page in (first, second)]
+    assert [outline(each) for each in shown] == [["Soon. ", "tool-note", f"say {chat}", f"Said {chat}."]] * 2
 
 
 async def test_a_message_during_the_last_text_begins_the_next_turn(
@@ -134,7 +116,7 @@ async def test_a_message_before_or_during_the_second_model_call_is_read_once(
     await delivered(deployment, chat, f"say between {chat}")
     deployment.tool_log.open(chat)
     is_in_reply = STEERING in str((await page.settled()).messages)
-    shown = await (at_rest(page) if is_in_reply else next_turn(pages, chat, f"Said between {chat}."))
+    shown = await (page.at_rest() if is_in_reply else next_turn(pages, chat, f"Said between {chat}."))
     assert str(shown.messages).count(f"'say between {chat}'") == 1
 
 
@@ -148,10 +130,10 @@ async def test_after_the_run_and_during_an_approval_nothing_is_taken_in(
     assert waiting.json() == {"type": "not-delivered", "id": f"{chat}-s1", "reason": "waiting-for-tool-results"}
     await page.turn(1)
     await page.approve("pay")
-    assert (await at_rest(page)).text() == f"Shall I? Done {chat}."
+    assert (await page.at_rest()).text() == f"Shall I? Done {chat}."
     ended = await steer(deployment, chat, f"say {chat}", worker=0)
     assert ended.json() == {"type": "not-delivered", "id": f"{chat}-s1", "reason": "finished"}
-    assert (await at_rest(await pages.page(chat, worker=0, stored=True))).text() == f"Shall I? Done {chat}."
+    assert (await (await pages.page(chat, worker=0, stored=True)).at_rest()).text() == f"Shall I? Done {chat}."
 
 
 async def test_a_stop_and_a_message_at_once_lose_nothing(deployment: Fleet, pages: Browser, chat: str) -> None:
@@ -180,15 +162,18 @@ async def test_a_message_whose_worker_dies_stays_in_the_chat_and_is_read(
     await delivered(deployment, chat, f"say {chat}")
     deployment.workers[0].kill()
     await page.settled()
-    again = await pages.reloaded(chat, worker=1)
+    await (await pages.reloaded(chat, worker=1)).settled()  # the other worker knows the end of the run
+    again = await pages.page(chat, worker=1, stored=True)
+    assert users(await again.settled()) == [f"dig {chat}", f"say {chat}"]
     await delivered(deployment, chat, f"say {chat}")
-    assert users(await again.settled()).count(f"say {chat}") == 1
     deployment.tool_log.open(chat)
     await again.send(f"dig again {chat}")
     deployment.tool_log.open(f"again {chat}")
-    shown = await at_rest(again)
-    assert str(shown.messages).count(f"'say {chat}'") == 1
-    assert f"say {chat}" in outline(shown)
+    reply = outline(await again.settled())
+    assert reply.count(f"say {chat}") == 1
+    shown = await (await pages.page(chat, worker=1, stored=True)).at_rest()
+    assert outline(shown) == reply
+    assert users(shown) == [f"dig {chat}", f"dig again {chat}"]
 
 
 async def test_an_id_is_delivered_once_and_its_text_does_not_change(
@@ -201,7 +186,7 @@ async def test_an_id_is_delivered_once_and_its_text_does_not_change(
         await delivered(deployment, chat, f"say {chat}", worker=worker)
         assert (await steer(deployment, chat, f"say other {chat}", worker=worker)).status_code == 409
     deployment.tool_log.open(chat)
-    assert outline(await at_rest(page)).count(f"say {chat}") == 1
+    assert outline(await page.at_rest()).count(f"say {chat}") == 1
     for worker in (0, 1):
         await delivered(deployment, chat, f"say {chat}", worker=worker)
         assert (await steer(deployment, chat, f"say other {chat}", worker=worker)).status_code == 409

@@ -1,5 +1,6 @@
 """Builds the examples with their own commands, and serves them: with their ``ai`` package, or with another version."""
 
+import fcntl
 import json
 import os
 import shutil
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 import httpx
+import pytest
 
 from stream_protocol.wire import AiSdkVersion
 from tests.ports import free_port
@@ -71,6 +73,20 @@ def build_demo_page(folder: Path, *, packages: str) -> Path:
     project = _copy(ROOT / "server" / "page", folder / "source", packages)
     built = folder / "page"
     _run([npm, "run", "build", "--", "--outDir", str(built)], cwd=project)
+    return built
+
+
+@pytest.fixture(scope="session")
+def page_v6(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of the page with `ai` 6, built once for all workers, by the first worker that needs it."""
+    mine = tmp_path_factory.getbasetemp()
+    shared = mine.parent if "PYTEST_XDIST_WORKER" in os.environ else mine
+    with (shared / "page-v6.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        built = shared / "page-v6" / "page"
+        if not built.is_dir():
+            built.parent.mkdir()
+            build_demo_page(built.parent, packages="ai-v6/react")
     return built
 
 

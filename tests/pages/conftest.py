@@ -1,7 +1,5 @@
 """Fixtures for the page with its own agent, built with each version of `ai`, on several kinds of screens."""
 
-import fcntl
-import os
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -14,15 +12,15 @@ from starlette.routing import Mount
 
 from stream_protocol.serving import ChatService, create_app, explain_error
 from stream_protocol.serving.http._page_files import page_files
-from stream_protocol.serving.http._web_app import PAGE
+from stream_protocol.serving.http._web_app import PAGE, WhileBusy
 from stream_protocol.wire import AiSdkVersion
 from tests.chromium import Screen, browser, opened_tab, shots
 from tests.demo_page import field
-from tests.frontends.builds import build_demo_page
+from tests.frontends.builds import page_v6
 from tests.pages.scenes import SUGGESTIONS, Scenes
 from tests.served import served
 
-__all__ = ["browser", "shots"]
+__all__ = ["browser", "page_v6", "shots"]
 
 PATH: Final = "/some/where"
 """Path below which the page is mounted. No request of the page may leave it."""
@@ -40,20 +38,6 @@ def ai_sdk(request: pytest.FixtureRequest) -> AiSdkVersion:
     return version
 
 
-@pytest.fixture(scope="session")
-def page_v6(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder of the page with `ai` 6, built once for all workers, by the first worker that needs it."""
-    mine = tmp_path_factory.getbasetemp()
-    shared = mine.parent if "PYTEST_XDIST_WORKER" in os.environ else mine
-    with (shared / "page-v6.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        built = shared / "page-v6" / "page"
-        if not built.is_dir():
-            built.parent.mkdir()
-            build_demo_page(built.parent, packages="ai-v6/react")
-    return built
-
-
 def with_page(app: Starlette, page: Path) -> Starlette:
     """Return the app with the files of this page instead of the committed page."""
     app.routes[-1] = Mount("/", page_files(page))
@@ -67,11 +51,13 @@ def scenes() -> Scenes:
 
 @pytest.fixture(scope="module")
 def url(scenes: Scenes, ai_sdk: AiSdkVersion, request: pytest.FixtureRequest) -> Iterator[str]:
-    """Address of the page."""
+    """Address of the page. Below it are the pages of apps that choose another effect of messages during a reply."""
     page: Path = PAGE if ai_sdk == 7 else request.getfixturevalue("page_v6")
     service = ChatService(scenes.agent(), ai_sdk=ai_sdk, on_error=explain_error)
-    app = with_page(create_app(service, suggestions=SUGGESTIONS), page)
-    with served(Starlette(routes=[Mount(PATH, app)])) as address:
+    chosen: tuple[WhileBusy, ...] = ("steer", "interrupt")
+    apps = {f"{PATH}/{each}": create_app(service, suggestions=SUGGESTIONS, while_busy=each) for each in chosen}
+    apps[PATH] = create_app(service, suggestions=SUGGESTIONS)
+    with served(Starlette(routes=[Mount(path, with_page(app, page)) for path, app in apps.items()])) as address:
         yield f"{address}{PATH}/"
         scenes.go_on()
 

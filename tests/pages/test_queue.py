@@ -1,12 +1,12 @@
 """Messages that are sent while an answer is being written: the page queues them, or gives them to the agent."""
 
-import json
 from typing import Final
 
 import pytest
 from playwright.sync_api import APIResponse, FilePayload, Locator, Page, Route, expect
 
 from tests.demo_page import STREAMING_TEXT, answers, expect_status, field, press, say, texts
+from tests.pages.conftest import Open
 from tests.pages.scenes import BEGINNING, END, Scenes
 
 pytestmark = [pytest.mark.pages, pytest.mark.browser, pytest.mark.node]
@@ -20,17 +20,9 @@ def queued(page: Page) -> Locator:
 
 
 @pytest.fixture
-def steering_page(page: Page) -> Page:
-    """The page of an app with ``while_busy="steer"``."""
-
-    def steer(route: Route) -> None:
-        told = route.fetch().json()
-        route.fulfill(body=json.dumps({**told, "whileBusy": "steer"}), content_type="application/json")
-
-    page.route("**/page.json", steer)
-    page.reload()
-    expect(field(page)).to_be_visible()
-    return page
+def steering_page(open_page: Open) -> Page:
+    """Page of an app with ``while_busy="steer"``."""
+    return open_page("steer/")
 
 
 def begin_story(page: Page) -> None:
@@ -148,6 +140,15 @@ def test_a_queued_message_waits_until_an_approval_is_given(page: Page) -> None:
     expect(page.get_by_role("button", name="Approve")).to_be_visible()
     say(page, "never mind")
     expect(texts(page)).to_have_text(["You said: never mind"])  # the agent was not busy: it is a message as ever
+
+
+def test_a_message_in_mid_answer_interrupts_it_if_the_app_chooses_so(open_page: Open) -> None:
+    page = open_page("interrupt/")
+    begin_story(page)
+    say(page, "now")
+    expect(texts(page)).to_have_text([BEGINNING, "You said: now"])
+    expect(queued(page)).to_have_count(0)
+    expect(page.get_by_role("article")).to_have_count(4)
 
 
 def test_the_agent_takes_in_a_message_during_a_tool(steering_page: Page, scenes: Scenes) -> None:

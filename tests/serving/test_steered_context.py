@@ -16,6 +16,7 @@ from stream_protocol.serving import AuditRecord, PageContext, SharedState
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from tests.serving.steering import SteeredApp, rest
 from tests.serving.support import HANG, begin, chat, client, said, soon, stream
+from tests.serving.test_page_context import nested
 
 pytestmark = pytest.mark.usefixtures("patient_clock")
 
@@ -137,7 +138,20 @@ async def test_a_late_message_begins_its_turn_with_its_context() -> None:
 
 @pytest.mark.parametrize(
     ("values", "status"),
-    [({"context": {"path": 1}}, 422), ({"context": {"path": "/" * 20_000}}, 413), ({"state": {"role": "admin"}}, 422)],
+    [
+        ({"context": {"path": 1}}, 422),
+        ({"context": []}, 422),
+        ({"context": {"path": "/" * 20_000}}, 413),
+        ({"context": {"path": "/", "more": nested(40)}}, 422),
+        ({"state": {"role": "admin"}}, 422),
+        ({"state": {"theme": "blue"}}, 422),
+        ({"state": {"theme": None}}, 422),
+        ({"state": {"user:theme": "dark"}}, 422),
+        ({"state": {"_adk_ui_stream:title": "dark"}}, 422),
+        ({"state": {"theme": "x" * 70_000}}, 413),
+        ({"state": {"theme": nested(40)}}, 422),
+        ({"state": []}, 422),
+    ],
 )
 async def test_wrong_values_are_refused_and_nothing_is_stored(values: Any, status: int) -> None:
     records: list[AuditRecord] = []

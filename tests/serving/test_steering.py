@@ -10,10 +10,7 @@ from google.adk.plugins import BasePlugin
 from google.adk.tools import AgentTool
 from google.genai import types as genai
 
-from stream_protocol import StreamProtocolError
 from stream_protocol.recording import ChatRecorder, load_recording, replay
-from stream_protocol.serving import ChatService
-from stream_protocol.serving.base import ServiceLimits
 from stream_protocol.testing import Call, Wait
 from tests.serving.steering import ReadLlm, SteeredApp, folded, rest
 from tests.serving.support import (
@@ -24,7 +21,6 @@ from tests.serving.support import (
     chunks,
     client,
     only,
-    post,
     said,
     soon,
     stream,
@@ -306,69 +302,6 @@ async def test_a_steered_run_is_replayed_from_its_recording(tmp_path: Any) -> No
     assert chunks(b"".join(replay(load_recording(file))).decode()) == response
 
 
-@pytest.mark.parametrize(
-    ("body", "status"),
-    [
-        ({"parts": PARTS}, 422),
-        ({"id": "", "parts": PARTS}, 422),
-        ({"id": "s1", "parts": []}, 422),
-        ({"id": "s1", "role": "assistant", "parts": PARTS}, 422),
-        ({"id": "s1", "role": "system", "parts": PARTS}, 422),
-        ({"id": "s1", "parts": [{"type": "file", "mediaType": "a/b", "url": "file:///etc/passwd"}]}, 422),
-        ([], 400),
-        ({"id": "u1", "parts": PARTS}, 409),
-    ],
-)
-async def test_a_message_that_is_no_new_message_of_the_user_is_refused(body: Any, status: int) -> None:
-    app = SteeredApp(Call("dig", {}), "Dug two.")
-    async with begin(app.app, chat(said("Dig two."))) as answer:
-        await answer.status()
-        await soon(app.digging)
-        async with client(app.app) as http:
-            refused = await http.post("/api/chat/c1/steer", json=body)
-        assert refused.status_code == status
-        assert refused.json()["error"]
-        app.may_end.set()
-        assert only(await rest(answer), "data-adk-steering") == []
-
-
-async def test_nobody_steers_a_chat_that_is_not_the_users() -> None:
-    app = SteeredApp("Hello.")
-    async with client(app.app) as http:
-        refused = await http.post("/api/chat/unknown/steer", json=said("hi", "s1"))
-    assert refused.status_code == 404
-
-
-async def test_so_many_messages_wait_for_a_run() -> None:
-    app = SteeredApp(Call("dig", {}), "Dug.")
-    async with begin(app.app, chat(said("Dig."))) as answer:
-        await answer.status()
-        await soon(app.digging)
-        for number in range(16):
-            assert (await app.steer("More.", f"s{number}"))["type"] == "delivered"
-        async with client(app.app) as http:
-            refused = await http.post("/api/chat/c1/steer", json=said("More.", "s16"))
-        assert refused.status_code == 429
-        app.may_end.set()
-        assert len(only(await rest(answer), "data-adk-steering")) == 16
-
-
-async def test_a_request_to_steer_counts_as_a_request() -> None:
-    app = SteeredApp("Hello.", limits=ServiceLimits(max_requests_per_minute=2))
-    async with client(app.app) as http:
-        answers = [await http.post("/api/chat/c1/steer", json=said("hi", "s1")) for _ in range(3)]
-    assert [answer.status_code for answer in answers] == [404, 404, 429]
-
-
-async def test_a_history_of_the_client_is_not_steered() -> None:
-    app = SteeredApp("Hello.", history="client")
-    async with client(app.app) as http:
-        refused = await http.post("/api/chat/c1/steer", json=said("hi", "s1"))
-    assert refused.status_code == 409
-    with pytest.raises(StreamProtocolError, match="history"):
-        ChatService(app.agent, history="client", on_busy="steer")
-
-
 class TestOnBusy:
     """A stock client posts a new message while a run goes on, with ``on_busy="steer"``."""
 
@@ -409,30 +342,6 @@ class TestOnBusy:
             app.may_end.set()
             edited = await stream(app.app, chat(said("Dig three.", "u1"), messageId="u1", trigger="submit-message"))
             assert text(edited) == "Dug three."
-
-
-async def test_another_text_under_the_id_of_a_steering_message_is_refused_and_not_lost() -> None:
-    """The client keeps its new text, and can send it as a new message."""
-    app = SteeredApp(Call("dig", {}), "Dug one.", on_busy="steer")
-    async with begin(app.app, chat(said("Dig two."))) as answer:
-        await answer.status()
-        await soon(app.digging)
-        assert await app.steer("Stop at one.") == DELIVERED
-        assert await other_text(app) == [409, 409, 409]
-        app.may_end.set()
-        await rest(answer)
-    assert await other_text(app) == [409, 409, 409]
-    assert len(app.model.read) == 2
-    assert await app.steer("Stop at one.") == DELIVERED
-
-
-async def other_text(app: SteeredApp) -> list[int]:
-    """Send another text under the id ``s1``: as a steering message, a message, and an edit. Return the statuses."""
-    other = said("Stop at ten.", "s1")
-    async with client(app.app) as http:
-        steered = await http.post("/api/chat/c1/steer", json=other)
-    answers = [await post(app.app, chat(said("Dig two."), other, **more)) for more in ({}, {"messageId": "s1"})]
-    return [steered.status_code, *(answer.status_code for answer in answers)]
 
 
 async def test_a_message_before_an_approval_closes_it_as_a_new_message_does() -> None:

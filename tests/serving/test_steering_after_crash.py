@@ -11,8 +11,8 @@ from stream_protocol.serving.base._tasks import cancel_and_wait
 from stream_protocol.serving.base._times import ServiceTimes
 from stream_protocol.testing import Call, Wait
 from tests.serving.keeping_engine import KeepingEngine, StoredRuns
-from tests.serving.steering import SteeredApp
-from tests.serving.support import HANG, begin, chat, only, said, soon, stream, text
+from tests.serving.steering import SteeredApp, folded, rest
+from tests.serving.support import HANG, begin, chat, client, only, said, soon, stream, text
 
 pytestmark = pytest.mark.usefixtures("patient_clock")
 
@@ -106,3 +106,62 @@ async def test_a_recovered_run_takes_in_again_what_was_taken_in_and_stores_it_on
     history = await second.history()
     assert len(only(history[1]["parts"], "data-adk-steering")) == 1
     assert await second.steer("Stop at one.") == DELIVERED
+
+
+async def left_unread(stores: Stores, *turns: Any) -> SteeredApp:
+    """The next worker, without an engine, of a chat with two steering messages that no model call has read."""
+    first = stores.worker(Call("dig", {}), "Never.", engine=False)
+    async with begin(first.app, chat(said("Dig."))) as answer:
+        await answer.status()
+        await soon(first.digging)
+        for number, text_ in enumerate(("Stop at one.", "Or at two."), 1):
+            assert (await first.steer(text_, f"s{number}"))["type"] == "delivered"
+    return stores.worker(*turns, engine=False)
+
+
+def edit(message_id: str, words: str, *before: Any) -> dict[str, Any]:
+    return chat(*before, said(words, message_id), messageId=message_id, trigger="submit-message")
+
+
+async def test_an_unread_message_is_edited_and_the_one_after_it_is_not_lost(stores: Stores) -> None:
+    worker = await left_unread(stores, "Three.", "On.")
+    assert [message["id"] for message in await worker.history()][-2:] == ["s1", "s2"]
+    response = await stream(worker.app, edit("s1", "Stop at three.", said("Dig.")))
+    assert text(response) == "Three."
+    assert worker.model.read[0][-2:] == ["Stop at three.", "Or at two."]
+    assert [part["id"] for part in only(response, "data-adk-steering")] == ["s2"]
+    *_, user, reply = await worker.history()
+    assert (user["id"], user["parts"]) == ("s1", said("Stop at three.")["parts"])
+    assert reply == folded(response)
+    assert text(await stream(worker.app, chat(said("And?", "u2")))) == "On."
+    assert "Stop at one." not in worker.model.read[1]
+
+
+async def test_of_two_unread_messages_the_newer_is_edited_and_the_older_read(stores: Stores) -> None:
+    worker = await left_unread(stores, "Three.")
+    assert text(await stream(worker.app, edit("s2", "Stop at three.", said("Dig."), said("Stop at one.", "s1"))))
+    assert worker.model.read[0][-2:] == ["Stop at three.", "Stop at one."]
+    assert "Or at two." not in worker.model.read[0]
+
+
+async def test_another_reply_to_an_unread_message_reads_it_once(stores: Stores) -> None:
+    worker = await left_unread(stores, "Both.")
+    await stream(
+        worker.app,
+        chat(said("Dig."), said("Stop at one.", "s1"), said("Or at two.", "s2"), trigger="regenerate-message"),
+    )
+    assert sorted(worker.model.read[0][-2:]) == ["Or at two.", "Stop at one."]
+    assert worker.model.read[0].count("Or at two.") == 1
+
+
+async def test_a_message_that_a_run_has_read_is_not_edited(stores: Stores) -> None:
+    worker = stores.worker(Call("dig", {}), "Dug one.", engine=False)
+    async with begin(worker.app, chat(said("Dig."))) as answer:
+        await answer.status()
+        await soon(worker.digging)
+        assert await worker.steer("Stop at one.") == DELIVERED
+        worker.may_end.set()
+        await rest(answer)
+    await worker.service.runs.free()
+    async with client(worker.app) as http:
+        assert (await http.post("/api/chat", json=edit("s1", "Stop at ten.", said("Dig.")))).status_code == 409

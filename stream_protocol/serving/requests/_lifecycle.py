@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from stream_protocol.serving.base import ENGINE, RUN_LOG, RunSlot, busy_refusal, run_off_loop, unreachable_refusal
 from stream_protocol.serving.chats import chat_key
-from stream_protocol.serving.requests._page_values import checked_request, page_context, store_state
-from stream_protocol.serving.requests._steering import can_steer, refuse_if_full
+from stream_protocol.serving.requests._page_values import checked_request
+from stream_protocol.serving.requests._steering import can_steer, deliver
 from stream_protocol.serving.requests._stored_response import stored_response
 from stream_protocol.serving.runs import Claim, Incoming, deferred_response, refusal_as_events
 from stream_protocol.serving.telemetry import interrupts
@@ -257,20 +257,15 @@ class RequestLifecycle:
 
     async def _steer(self) -> RequestState:
         await self._waiting.take()
-        runs, message = self._service.runs, self._request.target
+        runs = self._service.runs
         run = await runs.open_run(self._chat)
         if run is None or run.run_id != self._other.run_id:
             return WAITING
         if not self._is_delivered:
-            context = page_context(self._service, self._request)
-            receipt = await self._service.store.with_timeout(runs.steer(self._chat, run, message, context))
-            refuse_if_full(receipt)
-            if receipt != "delivered":
+            if await deliver(self._service, self._chat, run, self._request, self._planned) != "delivered":
                 return WAITING
             self._is_delivered = True
-            if isinstance(self._planned.request_plan, NewUserTurn):  # else the state of the first request is stored
-                await store_state(self._service, self._chat, self._request)
-        reply = await runs.wait_until_taken_in(self._chat, run, message["id"], self._patience)
+        reply = await runs.wait_until_taken_in(self._chat, run, self._request.target["id"], self._patience)
         if reply is None:
             return STEERING
         reader = await runs.read(self._chat, run.run_id) if reply == "taken-in" else None

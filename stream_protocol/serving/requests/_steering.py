@@ -15,7 +15,9 @@ from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:
     from stream_protocol.serving.base import RunOverrides
+    from stream_protocol.serving.chats import ChatKey
     from stream_protocol.serving.requests._context import ServiceContext
+    from stream_protocol.serving.run_logs import RunInfo
     from stream_protocol.serving.runs import Planned, Reply
     from stream_protocol.session import RequestPlan
     from stream_protocol.wire import ChatRequest
@@ -45,11 +47,20 @@ def can_steer(request_plan: RequestPlan) -> bool:
     return isinstance(request_plan, NewUserTurn) and request_plan.rewind_before is None and not request_plan.answers
 
 
-def refuse_if_full(reply: Reply) -> None:
-    """Raises ``ChatRequestError`` (429) if the run has replied that too many messages wait."""
+async def deliver(service: ServiceContext, key: ChatKey, run: RunInfo, request: ChatRequest, planned: Planned) -> Reply:
+    """Sends the request's message and state to a run. Raises ``ChatRequestError`` (429) if too many messages wait.
+
+    The state is stored first, so that the model call that reads the message has it. A retry of an accepted message does
+    not store the state again, because the agent or the page may have changed it since.
+    """
+    message = request.target
+    if planned.transcript is None or message["id"] not in planned.transcript.accepted:
+        await store_state(service, key, request)
+    reply = await service.store.with_timeout(service.runs.steer(key, run, message, page_context(service, request)))
     if reply == "full":
         text = "Too many of your messages wait for the answer. Try again in a moment."
         raise ChatRequestError(text, status=429, retry_after=2, reason="steering_messages")
+    return reply
 
 
 async def steer(
@@ -63,7 +74,6 @@ async def steer(
     delivered: SteeringOutcome = {"type": "delivered", "id": message["id"]}
     planned = await _plan(service, request, user_id, overrides)
     if isinstance(planned.request_plan, NothingToRun) or _waits(planned, message["id"]):
-        await store_state(service, key, request)  # an earlier attempt may have failed here
         return delivered
     if not can_steer(planned.request_plan):
         raise ChatRequestError("This message is stored already. Send it as an edit.", status=409)
@@ -71,9 +81,7 @@ async def steer(
     if run is None and planned.session is not None and await service.executor.wait_until_recovered(key):
         run = await service.runs.open_run(key)
     if run is not None:
-        await store_state(service, key, request)  # first, so that the model call that reads the message has the state
-        reply = await service.store.with_timeout(service.runs.steer(key, run, message, page_context(service, request)))
-        refuse_if_full(reply)
+        reply = await deliver(service, key, run, request, planned)
         if reply == "delivered":
             return delivered
         planned = await _plan(service, request, user_id, overrides)  # the run may have read an equal message
