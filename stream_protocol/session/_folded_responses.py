@@ -196,15 +196,21 @@ class _PageTurn:
         self._late_events.append(late)
 
     def close_open_calls(self) -> None:
-        """Close unanswered calls with an error, because the user has sent a newer message."""
+        """Close unanswered calls with an error, because the user has sent a newer message.
+
+        ``callProviderMetadata`` has ``{"adk": {"unanswered": True}}``, so that a client can tell them from failures.
+        """
         parts = filter(is_tool_part, self._message["parts"] if self._message is not None else ())
-        closing: list[AnyChunk] = [
-            {"type": "tool-output-error", "toolCallId": part["toolCallId"], "errorText": UNANSWERED}
-            for part in parts
-            if part["state"] in _WAITING
-        ]
-        if closing:
-            self._fold((), closing)
+        waiting = [part for part in parts if part["state"] in _WAITING]
+        if waiting:
+            errors: list[AnyChunk] = [
+                {"type": "tool-output-error", "toolCallId": part["toolCallId"], "errorText": UNANSWERED}
+                for part in waiting
+            ]
+            self._fold((), errors)
+        for part in waiting:
+            provider = part.get("callProviderMetadata", {})
+            part["callProviderMetadata"] = {**provider, "adk": {**provider.get("adk", {}), "unanswered": True}}
 
     def _fold(self, events: Sequence[Event], chunks: Iterable[AnyChunk]) -> None:
         self._message = fold_response(chunks, _apply_approvals(self._message, events), self._settings)
