@@ -200,17 +200,17 @@ class _PageTurn:
 
         ``callProviderMetadata`` has ``{"adk": {"unanswered": True}}``, so that a client can tell them from failures.
         """
-        parts = filter(is_tool_part, self._message["parts"] if self._message is not None else ())
-        waiting = [part for part in parts if part["state"] in _WAITING]
-        if waiting:
-            errors: list[AnyChunk] = [
-                {"type": "tool-output-error", "toolCallId": part["toolCallId"], "errorText": UNANSWERED}
-                for part in waiting
-            ]
-            self._fold((), errors)
-        for part in waiting:
-            provider = part.get("callProviderMetadata", {})
-            part["callProviderMetadata"] = {**provider, "adk": {**provider.get("adk", {}), "unanswered": True}}
+        if self._message is None:
+            return
+        calls = filter(is_tool_part, self._message["parts"])
+        waiting = [part["toolCallId"] for part in calls if part["state"] in _WAITING]
+        if not waiting:
+            return
+        self._fold((), [{"type": "tool-output-error", "toolCallId": id_, "errorText": UNANSWERED} for id_ in waiting])
+        for part in filter(is_tool_part, self._message["parts"]):
+            if part["toolCallId"] in waiting:
+                provider = part.get("callProviderMetadata", {})
+                part["callProviderMetadata"] = {**provider, "adk": {**provider.get("adk", {}), "unanswered": True}}
 
     def _fold(self, events: Sequence[Event], chunks: Iterable[AnyChunk]) -> None:
         self._message = fold_response(chunks, _apply_approvals(self._message, events), self._settings)
