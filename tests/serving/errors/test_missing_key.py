@@ -56,7 +56,7 @@ async def test_a_developer_behind_a_proxy_on_the_same_machine_reads_it_too() -> 
         {"forwarded": "for=127.0.0.1"},
         {"x_user": "ada"},
     ],
-    ids=lambda value: "-".join(value),
+    ids="-".join,
 )
 async def test_everybody_else_reads_no_cause(request_: dict[str, str]) -> None:
     assert await error_of(ChatService(agent()), **request_) == MASKED
