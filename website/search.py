@@ -23,7 +23,7 @@ NOT_SEARCHED: Final = (
 )
 """Prefixes of page names that are not searched."""
 
-WEIGHTS: Final = {"reference/": 0.3, "coming-from/": 0.5, "events.md": 0.5}
+WEIGHTS: Final = {"reference/": 0.3, "coming-from/": 0.5, "events.md": 0.5, "errors.md": 2, "frontends.md": 2}
 """Prefix of page names -> factor of their scores. Without the factors, short entries would come before the guides."""
 
 WORKER: Final = "assets/javascripts/workers/search.*.min.js"

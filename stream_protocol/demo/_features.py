@@ -114,8 +114,12 @@ def read_files(question: Question) -> list[Step]:
         return [
             "There is no file yet. Paste one, drop it on the page, or choose one with the paper clip; then ask again."
         ]
-    seen = "".join(f"- a file of type `{file.mime_type}`, {len(file.data or b''):,} bytes\n" for file in question.files)
-    return [f"I got your attachments:\n\n{seen}"]
+    sizes = (f"- `{file.mime_type}`, {_size(len(file.data or b''))}" for file in question.files)
+    return ["\n".join(["You attached:", "", *sizes])]
+
+
+def _size(size: int) -> str:
+    return f"{size} bytes" if size < 1000 else f"{size / 1000:,.1f} kB"
 
 
 def time_zone(question: Question) -> list[Step]:

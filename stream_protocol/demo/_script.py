@@ -167,9 +167,10 @@ def long_story(_: Question) -> list[Step]:
 
 def small_talk(question: Question) -> list[Step]:
     """Reply to a message that matches no scene."""
-    files = features.read_files(question) if question.files else []
+    if question.files:
+        return [*features.read_files(question), "\n\nThe demo is a script, so it cannot say more about them."]
     excuse = "I answer from a script, because the server has no `GOOGLE_API_KEY`, and the script has no line for that."
-    return [*files, f"{excuse} Try *Plan a weekend in Lisbon*: it shows nearly everything."]
+    return [f"{excuse} Try *Plan a weekend in Lisbon*: it shows nearly everything."]
 
 
 SCENES: Final[tuple[tuple[str, Scene], ...]] = (

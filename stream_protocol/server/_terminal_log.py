@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Final, Literal
 
 from stream_protocol.server._json_lines import OURS, JsonLines, is_ours
-from stream_protocol.serving.errors import exception_text, explain_error, one_line
+from stream_protocol.serving.errors import exception_text, explain_error, is_new, one_line
 from stream_protocol.serving.telemetry import ChatIdFilter
 from stream_protocol.wire import check_choice, check_flag, check_texts, printable
 
@@ -16,18 +16,6 @@ logger = logging.getLogger(__name__)
 
 LINE_LIMIT: Final = 600
 """The most characters of a line in the terminal."""
-
-_REPEATING: Final = frozenset(
-    {
-        "google_adk.google.adk.workflow._node_runner",
-        "google_adk.google.adk.runners",
-        "google_adk.google.adk.telemetry._metrics",
-        "google_adk.google.adk.tools.mcp_tool.mcp_session_manager",
-        "google_adk.google.adk.tools.mcp_tool.session_context",
-    }
-)
-"""ADK loggers that repeat a failure, up to three times with a traceback. The failure is also logged elsewhere, in one
-sentence."""
 
 
 def log_to_terminal(
@@ -55,7 +43,7 @@ def log_to_terminal(
         return
     handler = logging.StreamHandler()
     if log_format == "json":
-        handler.addFilter(_is_new)
+        handler.addFilter(is_new)
         handler.addFilter(ChatIdFilter())
         handler.setFormatter(JsonLines(whole))
         logging.captureWarnings(True)  # noqa: FBT003 - logging's signature; otherwise Python prints warnings as text
@@ -67,7 +55,7 @@ def log_to_terminal(
         logging.getLogger("stream_protocol").setLevel(logging.DEBUG)
     else:
         handler.setFormatter(_OneLine())
-        handler.addFilter(_is_new)
+        handler.addFilter(is_new)
     root.addHandler(handler)
 
 
@@ -96,23 +84,6 @@ def _ids(record: logging.LogRecord) -> list[str]:
     """
     named = record.args if is_ours(record) and isinstance(record.args, tuple) else ()
     return [arg for arg in named if isinstance(arg, str)]
-
-
-def _is_new(record: logging.LogRecord) -> bool:
-    """Return False for a record that repeats an error logged elsewhere."""
-    if record.name == "asyncio" and record.exc_info:  # google-genai closes a client that it failed to create
-        return not _is_raised_in(record.exc_info[1], "google.genai")
-    repeats = record.name in _REPEATING and (record.exc_info or record.levelno < logging.ERROR)
-    return not repeats or "is being retried" in record.getMessage()
-
-
-def _is_raised_in(error: BaseException | None, package: str) -> bool:
-    trace = error.__traceback__ if error is not None else None
-    module = ""
-    while trace is not None:
-        module = trace.tb_frame.f_globals.get("__name__", "")
-        trace = trace.tb_next
-    return module.startswith(package)
 
 
 def log_lost_errors() -> None:

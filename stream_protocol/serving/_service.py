@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from stream_protocol.serving.base import NO_OVERRIDES, ByteShare, InProgress, RunOverrides
 from stream_protocol.serving.chats import PAGE_SIZE, ChatChanges, ChatListPage, ListedChat, chat_key
+from stream_protocol.serving.errors import quiet_unconfigured_log
 from stream_protocol.serving.requests import (
     ChatReads,
     RequestLifecycle,
@@ -46,6 +47,7 @@ class ChatService:
 
     def __init__(self, target: Target, **options: Unpack[ServiceOptions]) -> None:
         self._context = context = assemble(target, *checked_options(options))
+        quiet_unconfigured_log()
         self.runner = context.runner
         self._reads = ChatReads(context)
         self.in_progress = InProgress()

@@ -243,15 +243,21 @@ class _PageTurn:
         self._late_events.append(late)
 
     def close_open_calls(self) -> None:
-        """Close unanswered calls with an error, because the user has sent a newer message."""
-        parts = filter(is_tool_part, self._message["parts"] if self._message is not None else ())
-        closing: list[AnyChunk] = [
-            {"type": "tool-output-error", "toolCallId": part["toolCallId"], "errorText": UNANSWERED}
-            for part in parts
-            if part["state"] in _WAITING
-        ]
-        if closing:
-            self._fold((), closing)
+        """Close unanswered calls with an error, because the user has sent a newer message.
+
+        ``callProviderMetadata`` has ``{"adk": {"unanswered": True}}``, so that a client can tell them from failures.
+        """
+        if self._message is None:
+            return
+        calls = filter(is_tool_part, self._message["parts"])
+        waiting = [part["toolCallId"] for part in calls if part["state"] in _WAITING]
+        if not waiting:
+            return
+        self._fold((), [{"type": "tool-output-error", "toolCallId": id_, "errorText": UNANSWERED} for id_ in waiting])
+        for part in filter(is_tool_part, self._message["parts"]):
+            if part["toolCallId"] in waiting:
+                provider = part.get("callProviderMetadata", {})
+                part["callProviderMetadata"] = {**provider, "adk": {**provider.get("adk", {}), "unanswered": True}}
 
     def _fold(self, response: Sequence[EventFacts], chunks: Iterable[AnyChunk]) -> None:
         self._message = fold_response(chunks, _apply_approvals(self._message, response), self._settings)

@@ -39,6 +39,7 @@ from stream_protocol.stream._options import (
     ConverterOptions,
     Settings,
     hide_task_agents,
+    masked_error_text,
     options_from_json,
     options_to_json,
 )

@@ -120,7 +120,8 @@ class ConverterOptions(TypedDict, total=False):
     """
 
 
-def _mask(error: BaseException) -> str:
+def masked_error_text(error: BaseException) -> str:
+    """Returns the default text of an error. Only a ``RunLimitError`` has a text of its own."""
     return str(error) if isinstance(error, RunLimitError) else DEFAULT_ERROR_TEXT
 
 
@@ -140,7 +141,7 @@ DEFAULTS: Final[ConverterOptions] = {
     "tool_schemas": {},
     "artifact_url": None,
     "transform": None,
-    "on_error": _mask,
+    "on_error": masked_error_text,
     "message_metadata": _unchanged,
 }
 

@@ -140,7 +140,7 @@ def test_an_attached_file_reaches_the_agent(page: Page) -> None:
     page.get_by_label("Files", exact=True).set_input_files(note)
     expect(page.get_by_text("note.txt")).to_be_visible()
     say(page, "Look at this")
-    expect(answers(page)).to_contain_text("a file of type text/plain, 5 bytes")
+    expect(answers(page)).to_contain_text("text/plain, 5 bytes")
 
 
 def test_a_failed_request_shows_a_banner_and_retry_sends_it_again(page: Page) -> None:

@@ -160,8 +160,10 @@ async def test_a_scene_without_a_city_asks_for_one(words: str) -> None:
 async def test_other_messages_get_an_answer_and_attachments_are_named() -> None:
     image = types.Part.from_bytes(data=b"abc", mime_type="image/png")
     answer = told(await Chat().send(types.Part(text="What is this?"), image))
-    assert "`image/png`, 3 bytes" in answer
-    assert SUGGESTIONS[0]["prompt"] in answer
+    paragraphs = answer.split("\n\n")
+    assert paragraphs[:2] == ["You attached:", "- `image/png`, 3 bytes"]
+    assert all(len(paragraph) < 80 for paragraph in paragraphs)
+    assert SUGGESTIONS[0]["prompt"] in told(await Chat().say("Anything else?"))
 
 
 async def test_a_form_is_asked_for_with_a_schema_and_its_answer_is_read() -> None:

@@ -171,7 +171,7 @@ class TestPages:
         tab.goto(PAGE)
         tab.get_by_role("textbox").fill("Hi")
         tab.get_by_role("textbox").press("Enter")
-        alert = tab.get_by_role("alert").filter(has_text="Failed to fetch")
+        alert = tab.get_by_role("alert").filter(has_text="No connection to the server.")
         expect(alert).to_be_visible()
         tab.get_by_role("button", name="Retry").click()
         expect(tab.get_by_text("You said: Hi")).to_be_visible()

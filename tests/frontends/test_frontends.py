@@ -372,6 +372,9 @@ class TestNextjs(NextApp):
         chat.say("hello")
         expect(chat.answer).to_contain_text("You said: hello")
         expect(chat.tool("pay")).to_contain_text("not answered")
+        chat.expect_status("ready")
+        chat.tab.reload()
+        expect(chat.tool("pay")).to_contain_text("not answered")
 
     def test_what_a_tool_asks_goes_to_it_with_the_approval(self, chat: ChatPage) -> None:
         chat.say("seat")

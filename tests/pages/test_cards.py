@@ -302,6 +302,23 @@ def test_what_later_messages_passed_over_is_neither_running_nor_waiting(page: Pa
         expect(card.get_by_role("button").first).to_have_accessible_name(re.compile("not answered$"))  # and no time
 
 
+def test_a_call_without_an_answer_is_no_failure_after_a_reload_either(page: Page) -> None:
+    for words, name in (("form", INPUT), ("pay", "pay")):
+        say(page, words)
+        expect(page.locator(f'[data-tool="{name}"]').get_by_role("form")).to_be_visible()
+        say(page, "hello")
+        expect(page.locator(f'[data-tool="{name}"]').get_by_role("form")).to_have_count(0)
+    expect_status(page, "ready")
+    for _ in ("live", "stored"):
+        for name in (INPUT, "pay"):
+            summary = page.locator(f'[data-tool="{name}"]').get_by_role("button").first
+            expect(summary).to_have_accessible_name(re.compile("not answered$"))
+            expect(summary).to_have_attribute("aria-expanded", "false")
+            unfolded(page.locator(f'[data-tool="{name}"]'))
+        expect(page.get_by_text("went on without")).to_have_count(0)
+        page.reload()
+
+
 def test_a_payload_that_is_not_flat_is_edited_as_json(page: Page) -> None:
     say(page, "nested")
     box = page.get_by_label("Payload")

@@ -1,6 +1,7 @@
 """The page without some of its scripts, and the page that cannot be drawn."""
 
 import json
+import re
 from typing import Final
 
 import pytest
@@ -95,3 +96,20 @@ def test_a_page_that_cannot_be_drawn_says_so_and_is_reloaded(page: Page, expecte
     page.unroute("**/page.json")
     press(page, "Reload")
     expect(field(page)).to_be_visible()
+
+
+def test_a_chat_that_cannot_be_loaded_says_so_in_a_sentence_and_is_asked_for_again(
+    page: Page, expected_errors: list[str]
+) -> None:
+    expected_errors.append("Failed to load resource")
+    say(page, "hello")
+    expect(texts(page)).to_have_text(["You said: hello"])
+    history = re.compile("/api/chat/[^/]+$")
+    page.route(history, lambda route: route.abort("connectionrefused"))
+    page.reload()
+    problem = page.get_by_role("alert").filter(has_text="Couldn't reach the server.")
+    expect(problem).to_be_visible()
+    expect(page.get_by_text("Failed to fetch")).to_have_count(0)
+    page.unroute(history)
+    press(page, "Retry")
+    expect(texts(page)).to_have_text(["You said: hello"])

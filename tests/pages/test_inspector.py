@@ -581,8 +581,9 @@ def test_found_words_are_marked_also_where_no_text_of_the_row_shows_them(page: P
     page.keyboard.type("AVAILABLE")
     marks = panel(page).locator("mark")
     expect(marks.first).to_have_text("available")
-    search.fill("invocationId")
-    expect(marks.first).to_have_text("invocationid")
+    search.fill("invocationid")
+    expect(marks.first).to_have_text("invocationId")
+    expect_in_view(marks.first)
     rows(page).nth(1).get_by_role("button").first.click()
     expect(panel(page).get_by_role("region", name="JSON of the entry")).to_be_visible()
     search.fill("no such words")
@@ -590,6 +591,22 @@ def test_found_words_are_marked_also_where_no_text_of_the_row_shows_them(page: P
     page.keyboard.press("Escape")
     expect(search).to_have_value("")
     expect(marks).to_have_count(0)
+
+
+def expect_in_view(mark: Locator) -> None:
+    """Fails if the row cuts the marked words off."""
+    right = mark.evaluate("mark => mark.getBoundingClientRect().right")
+    assert right <= mark.evaluate("mark => mark.closest('.truncate, .line-clamp-2').getBoundingClientRect().right")
+
+
+@whatever_client
+def test_a_hit_at_the_end_of_a_long_text_is_in_view(page: Page) -> None:
+    say(page, "the weather in many words, of which a row shows only the beginning, and then the needle")
+    finished(page)
+    panel(page).get_by_role("searchbox").fill("NEEDLE")
+    marks = panel(page).locator("[data-turn] mark")
+    expect(marks).to_have_text(["needle"])
+    expect_in_view(marks.first)
 
 
 @whatever_client

@@ -156,3 +156,11 @@ def test_tables_and_quotations_are_written_from_the_right_where_the_text_is(page
     assert page.locator("blockquote").evaluate(edges) == ["0px", "4px"]
     aligned = page.locator("th").evaluate_all("cells => cells.map(cell => getComputedStyle(cell).textAlign)")
     assert aligned == ["start", "right"]
+
+
+def test_a_task_below_a_task_is_indented(page: Page) -> None:
+    write(page, "- [ ] outer\n  - [x] inner")
+    boxes = page.get_by_role("checkbox")
+    expect(boxes).to_have_count(2)
+    outer, inner = (box.evaluate("box => box.getBoundingClientRect().left") for box in boxes.all())
+    assert inner > outer

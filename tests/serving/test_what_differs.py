@@ -66,6 +66,7 @@ async def test_a_question_that_messages_passed_over_is_closed_in_history_alone()
     (stored,) = [part for part in (await page.stored())[1]["parts"] if part["type"] == "tool-pay"]
     assert (shown["state"], stored["state"]) == ("approval-requested", "output-error")
     assert stored["errorText"] == "The user went on without an answer."
+    assert stored["callProviderMetadata"]["adk"] == {"author": "root", "unanswered": True}  # no failure, to a page
     assert "approval" not in stored
     page.messages = await page.stored()
     await page.send("bye")

@@ -1,6 +1,7 @@
 """The code of the pages runs unchanged, in this process: on each Python and each ADK. ``tests/frontends``
 runs it as a reader does: behind a server of its own, and with the page in a browser."""
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,7 @@ async def test_the_router_answers() -> None:
 
 
 async def test_a_user_is_whoever_the_app_says() -> None:
-    scope = run(block("docs/authentication.md", "chat_router("))
+    scope = run(block("docs/authentication.md", "TOKENS"))
     scope["root_agent"].model = scripted_agent().model
     async with httpx.AsyncClient(transport=httpx.ASGITransport(scope["app"]), base_url="http://app") as client:
         refused = await client.post("/api/chat", json=BODY)
@@ -66,6 +67,50 @@ async def test_a_user_is_whoever_the_app_says() -> None:
         listed = await client.get("/api/chats", headers=headers)
     assert (refused.status_code, answered_.status_code) == (401, 200)
     assert [chat["id"] for chat in listed.json()["chats"]] == ["c1"]
+
+
+async def test_a_bearer_token_says_who_the_user_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = "0123456789abcdef0123456789abcdef"
+    monkeypatch.setenv("JWT_SECRET", secret)
+    scope = run(block("docs/authentication.md", "jwt.decode("))
+    scope["root_agent"].model = scripted_agent().model
+    claims = {"sub": "ada", "aud": "chat", "exp": time.time() + 60}
+
+    def token(key: str = secret, algorithm: str = "HS256", **other: Any) -> str:
+        encoded: str = scope["jwt"].encode({**claims, **other}, key if algorithm != "none" else None, algorithm)
+        return encoded
+
+    without_end = scope["jwt"].encode({"sub": "ada", "aud": "chat"}, secret, "HS256")
+    refused = ["", "Basic YTpi", "Bearer", "Bearer x.y.z", f"Bearer {without_end}"]
+    forged = [token("x" * 32), token(algorithm="none"), token(exp=1), token(aud="mail"), token(sub="")]
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(scope["app"]), base_url="http://app") as client:
+        for header in [*refused, *(f"Bearer {each}" for each in forged)]:
+            response = await client.post("/api/chat", json=BODY, headers={"authorization": header})
+            assert response.status_code == 401, header
+        headers = {"authorization": f"bearer {token()}"}
+        assert (await client.post("/api/chat", json=BODY, headers=headers)).status_code == 200
+        listed = await client.get("/api/chats", headers=headers)
+        others = await client.get("/api/chats", headers={"authorization": f"Bearer {token(sub='bob')}"})
+    assert [chat["id"] for chat in listed.json()["chats"]] == ["c1"]
+    assert others.json()["chats"] == []
+
+
+async def test_a_session_cookie_says_who_the_user_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SESSION_SECRET", "secret")
+    monkeypatch.setenv("ADA_PASSWORD", "correct")
+    scope = run(block("docs/authentication.md", "SessionMiddleware,"))
+    scope["root_agent"].model = scripted_agent().model
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(scope["app"]), base_url="https://app") as client:
+        assert (await client.get("/api/chats")).status_code == 401
+        assert (await client.post("/login", json={"name": "ada", "password": "wrong"})).status_code == 401
+        assert (await client.get("/api/chats", headers={"cookie": "session=forged"})).status_code == 401
+        signed_in = await client.post("/login", json={"name": "ada", "password": "correct"})
+        assert signed_in.status_code == 204
+        assert {"secure", "httponly", "samesite=lax"} <= set(signed_in.headers["set-cookie"].split("; "))
+        assert (await client.post("/api/chat", json=BODY)).status_code == 200
+        assert [chat["id"] for chat in (await client.get("/api/chats")).json()["chats"]] == ["c1"]
+        assert (await client.post("/logout")).status_code == 204
+        assert (await client.get("/api/chats")).status_code == 401
 
 
 @pytest.mark.parametrize(

@@ -144,6 +144,14 @@ FOUND: Final = {
     "deny an approval with a reason": "Approvals",
     "How do I deploy?": "Deploy",
     "the inspector": "The Inspector",
+    "jwt": "Authentication",
+    "bearer": "Authentication",
+    "login": "Authentication",
+    "sign in": "Authentication",
+    "cookie": "Authentication",
+    "nextjs": "Frontends",
+    "next.js": "Frontends",
+    "error": "Troubleshooting",
     "an install": "Install",
 }
 """A search -> the title of the page that is found first."""

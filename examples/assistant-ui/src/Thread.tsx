@@ -26,7 +26,7 @@ export function Thread({ error, onRetry }: { error: Error | undefined; onRetry: 
         <ThreadPrimitive.Messages components={{ UserMessage, UserEditComposer, AssistantMessage }} />
         {error && (
           <div className="problem" role="alert">
-            <p>{error.message}</p>
+            <p>{error instanceof TypeError ? "No connection to the server." : error.message}</p>
             <button type="button" onClick={onRetry}>
               Retry
             </button>

@@ -44,7 +44,7 @@ export function Chat({ id, messages: stored }: { id: string; messages: ChatMessa
           ))}
           {error && (
             <div className="problem" role="alert">
-              <p>{error.message}</p>
+              <p>{error instanceof TypeError ? "No connection to the server." : error.message}</p>
               <button type="button" onClick={() => void regenerate()}>
                 Retry
               </button>

@@ -15,7 +15,7 @@ from google.adk.sessions.state import State
 from google.adk.workflow import BaseNode
 
 from stream_protocol.session import storable_state
-from stream_protocol.wire import check_instance, check_mapping, check_text
+from stream_protocol.wire import check_flag, check_instance, check_mapping, check_text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +39,9 @@ class RunOverrides:
     artifact_base: str | None = None
     """URL of the chat endpoint in the browser, for links to artifacts: see ``FilePolicy``. The routes set it from the
     request. ``None`` sends files as bytes."""
+    names_missing_key: bool = False
+    """If a model has no API key, the error text names the variable to set, unless the service has ``on_error``. The
+    routes set it for a developer: a request from this machine to an app without ``identify``."""
 
     def __post_init__(self) -> None:
         check_mapping("state_delta", self.state_delta)
@@ -46,6 +49,7 @@ class RunOverrides:
         check_instance("run_config", self.run_config, RunConfig, "a RunConfig of ADK", or_none=True)
         check_instance("agent", self.agent, BaseNode, "an agent", or_none=True)
         check_text("artifact_base", self.artifact_base, or_none=True)
+        check_flag("names_missing_key", self.names_missing_key)
         storable_state(self.state_delta)
 
     def state(self) -> dict[str, Any]:

@@ -1,9 +1,21 @@
-"""Writes an error to the log in one line, with the traceback at debug level."""
+"""Writes an error to the log in one line, with the traceback at debug level. Finds records that repeat the error."""
 
 import logging
 from typing import Final
 
 from stream_protocol.serving.errors._sentences import explain_error
+
+_REPEATING: Final = frozenset(
+    {
+        "google_adk.google.adk.workflow._node_runner",
+        "google_adk.google.adk.runners",
+        "google_adk.google.adk.telemetry._metrics",
+        "google_adk.google.adk.tools.mcp_tool.mcp_session_manager",
+        "google_adk.google.adk.tools.mcp_tool.session_context",
+    }
+)
+"""ADK loggers that repeat a failure, up to three times with a traceback. The failure is also logged elsewhere, in one
+sentence."""
 
 OMITTED: Final = "…"
 """Replaces text that may quote a chat."""
@@ -28,3 +40,30 @@ def log_error(logger: logging.Logger, error: BaseException) -> None:
     sentence = Quoting(explain_error(error), explain_error(error, quoting=False))
     logger.error("%s", sentence, extra={"error": error})
     logger.debug("The traceback:", exc_info=error)
+
+
+def is_new(record: logging.LogRecord) -> bool:
+    """Returns False for a record of a library that repeats an error which ``log_error`` writes in one sentence."""
+    if record.name == "asyncio" and record.exc_info:  # google-genai closes a client that it failed to create
+        return not _is_raised_in(record.exc_info[1], "google.genai")
+    repeats = record.name in _REPEATING and (record.exc_info or record.levelno < logging.ERROR)
+    return not repeats or "is being retried" in record.getMessage()
+
+
+def _is_raised_in(error: BaseException | None, package: str) -> bool:
+    trace = error.__traceback__ if error is not None else None
+    module = ""
+    while trace is not None:
+        module = trace.tb_frame.f_globals.get("__name__", "")
+        trace = trace.tb_next
+    return module.startswith(package)
+
+
+def quiet_unconfigured_log() -> None:
+    """Drops repeated errors from the output of a process that configures no logging, such as ``uvicorn main:app``.
+
+    Python prints the records of such a process on stderr with ``logging.lastResort``. A handler of the app still gets
+    all records.
+    """
+    if logging.lastResort is not None:
+        logging.lastResort.addFilter(is_new)

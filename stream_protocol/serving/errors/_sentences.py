@@ -100,6 +100,16 @@ def explain_error(error: BaseException, *, quoting: bool = True) -> str:
     return f"{_description(error, quoting=quoting)}."
 
 
+def explain_missing_key(error: BaseException) -> str | None:
+    """Returns the sentence for a model without an API key or credentials, and ``None`` for other errors.
+
+    The sentence names the model and what to set. It quotes nothing.
+    """
+    origin = find_origin(error)
+    model = origin if isinstance(origin, BaseLlm) else None
+    return _explain_missing_key(error, model) if model is not None or _is_of_provider(error) else None
+
+
 def _key_problem(error: BaseException, *, quoting: bool) -> str | None:
     """Return a sentence about a tool's result that has a key other than a string; ``None`` for other errors.
 
@@ -137,19 +147,14 @@ def _explain_event(error: AgentRunError, *, quoting: bool) -> str:
 
 def _explain_model(error: BaseException, model: BaseLlm | None, *, quoting: bool) -> str | None:
     """Return the sentence for an exception of a model's client; ``None`` if its kind is unknown."""
+    if (missing := _explain_missing_key(error, model)) is not None:
+        return missing
     name = _model_name(error, model)
     names = _class_names(error)
     text = exception_text(error)
     response = read_response(error)
-    if "DefaultCredentialsError" in names:
-        return (
-            f"No Google Cloud credentials for {name}: run `gcloud auth application-default login`, or set "
-            "GOOGLE_API_KEY without GOOGLE_GENAI_USE_VERTEXAI."
-        )
     if "RefreshError" in names:
         return f"Google Cloud refused the credentials for {name}: run `gcloud auth application-default login`."
-    if _NO_KEY.search(text):
-        return f"No API key for {name}: set {_key_variable(error, model)} in the environment of this server."
     if "ContextWindowExceededError" in names or _TOO_LONG.search(text):
         return CONVERSATION_TOO_LONG.format(name)
     if names & _TIMEOUTS:
@@ -170,6 +175,18 @@ def _explain_model(error: BaseException, model: BaseLlm | None, *, quoting: bool
         if response is None
         else _explain_response(response, name, _key_variable(error, model), names, quoting=quoting)
     )
+
+
+def _explain_missing_key(error: BaseException, model: BaseLlm | None) -> str | None:
+    name = _model_name(error, model)
+    if "DefaultCredentialsError" in _class_names(error):
+        return (
+            f"No Google Cloud credentials for {name}: run `gcloud auth application-default login`, or set "
+            "GOOGLE_API_KEY without GOOGLE_GENAI_USE_VERTEXAI."
+        )
+    if _NO_KEY.search(exception_text(error)):
+        return f"No API key for {name}: set {_key_variable(error, model)} in the environment of this server."
+    return None
 
 
 def _explain_response(response: ProviderResponse, name: str, key: str, names: frozenset[str], *, quoting: bool) -> str:

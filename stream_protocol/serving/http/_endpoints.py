@@ -16,7 +16,7 @@ from stream_protocol.serving._service import ChatService
 from stream_protocol.serving.base import NO_OVERRIDES, RunOverrides
 from stream_protocol.serving.chats import MAX_PAGE_SIZE, PAGE_SIZE, parse_changes, parse_object
 from stream_protocol.serving.http._artifact_response import artifact_base, artifact_response
-from stream_protocol.serving.http._hooks import SharedUserWarning, prepare_run, require_user
+from stream_protocol.serving.http._hooks import SharedUserWarning, is_developer, prepare_run, require_user
 from stream_protocol.serving.http._plain_text_errors import json_errors, plain_text_errors
 from stream_protocol.serving.http._request_body import (
     MAX_BODY_BYTES,
@@ -141,6 +141,8 @@ class ChatEndpoints:
             prepared = await prepare_run(overrides, request, chat_request)
             if prepared.artifact_base is None:
                 prepared = replace(prepared, artifact_base=artifact_base(request, artifact_path))
+            if is_developer(request, user_id):
+                prepared = replace(prepared, names_missing_key=True)
             return self._stream(await self._service.respond(chat_request, user_id=user_id, overrides=prepared), user_id)
 
     @_errors_as_text

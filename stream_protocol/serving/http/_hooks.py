@@ -128,3 +128,24 @@ def _is_remote(host: str) -> bool:
     except ValueError:
         return False
     return not is_loopback_address(host)
+
+
+def is_developer(request: Request, user_id: str) -> bool:
+    """Return True for a request from this machine to an app without ``identify``.
+
+    The client's address, each address that a proxy has forwarded, and each host name must be loopback. A proxy that
+    changes ``Host`` and forwards no address cannot be recognized.
+    """
+    if user_id != LOCAL_USER or request.client is None or "forwarded" in request.headers:
+        return False
+    addresses = [request.client.host, *_listed(request, "x-forwarded-for"), *_listed(request, "x-real-ip")]
+    names = [name.rpartition(":")[0] or name for name in _listed(request, "host", "x-forwarded-host")]
+    return all(map(is_loopback_address, addresses)) and all(
+        name == "localhost" or is_loopback_address(name.strip("[]")) for name in names
+    )
+
+
+def _listed(request: Request, *headers: str) -> list[str]:
+    """Return the values in these headers, which are separated by commas."""
+    lines = [line for header in headers for line in request.headers.getlist(header)]
+    return [value.strip() for line in lines for value in line.split(",")]

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from stream_protocol.serving.adk_runner import runner_for, task_agent_tools
 from stream_protocol.serving.base import TurnRecorders, run_off_loop
 from stream_protocol.serving.chats import PageWrites, create_session, repair_session, rewind_session
+from stream_protocol.serving.errors import explain_missing_key
 from stream_protocol.serving.runs._job import Job
 from stream_protocol.session import CONTEXT_KEY, STATE_KEY, NewUserTurn, events_before_message
-from stream_protocol.stream import ConverterOptions, hide_task_agents
+from stream_protocol.stream import ConverterOptions, hide_task_agents, masked_error_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -131,6 +132,8 @@ class Planner:
     ) -> Job:
         """Creates the job of a plan, which ``runner`` executes in ``session``. ``accept``: see ``Job.on_stored``."""
         options = self.options_for(request.id, overrides.artifact_base)
+        if overrides.names_missing_key:
+            options.setdefault("on_error", _name_missing_key)
         if runner.agent is not self._runner.agent:
             options = hide_task_agents(task_agent_tools(runner.agent), options)
         turns = (
@@ -150,3 +153,7 @@ class Planner:
             context=request.body.get(CONTEXT_KEY) if self._context is not None else None,
             page_writes=self._page_writes(session),
         )
+
+
+def _name_missing_key(error: BaseException) -> str:
+    return explain_missing_key(error) or masked_error_text(error)

@@ -5,7 +5,7 @@ import type { ChatMessage, Draft, StoredChat } from "./message-types";
 
 /** What the server has stored of the chat; `undefined` if it has no such chat. Throws if it can't be asked. */
 export async function loadChat(api: string, id: string): Promise<StoredChat | undefined> {
-  const response = await fetch(chatPath(api, id));
+  const response = await ask(chatPath(api, id));
   if (response.status === 404) return undefined;
   if (!response.ok) throw await refusal(response);
   return response.json();
@@ -13,7 +13,7 @@ export async function loadChat(api: string, id: string): Promise<StoredChat | un
 
 /** Shows this version of a message, from which the chat goes on. */
 export async function chooseVersion(api: string, id: string, version: string): Promise<StoredChat> {
-  const response = await fetch(`${chatPath(api, id)}/branch`, {
+  const response = await ask(`${chatPath(api, id)}/branch`, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ version }),
@@ -100,9 +100,7 @@ export function chatTransport(api: string, approvalPayloads: Record<string, unkn
     api: `${api}/chat`,
     prepareSendMessagesRequest: (sent) => ({ body: requestBody(sent, approvalPayloads) }),
     fetch: async (input, init) => {
-      const response = await fetch(input, init).catch((error: unknown) => {
-        throw inWords(error, UNREACHABLE);
-      });
+      const response = await ask(input, init);
       if (init?.method === "GET" && AWAY.includes(response.status)) throw new TypeError(UNREACHABLE);
       if (!response.ok) throw await refusal(response);
       if (init?.method === "POST") onAccepted();
@@ -110,6 +108,13 @@ export function chatTransport(api: string, approvalPayloads: Record<string, unkn
       onBegin();
       return new Response(readable(response.body), response);
     },
+  });
+}
+
+/** `fetch`, with our words for a server that can't be reached. */
+async function ask(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
+  return fetch(input, init).catch((error: unknown) => {
+    throw inWords(error, UNREACHABLE);
   });
 }
 

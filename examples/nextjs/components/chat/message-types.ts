@@ -109,6 +109,11 @@ export function callsInside(parts: ChatPart[]): Set<string> {
   return inside.length === 0 ? new Set() : new Set([...calls, ...callsInside(inside)]);
 }
 
+/** Return true for a stored call that the user did not answer before a later message. */
+export function isUnanswered(part: ToolUIPart | DynamicToolUIPart): boolean {
+  return part.state === "output-error" && part.callProviderMetadata?.["adk"]?.["unanswered"] === true;
+}
+
 /** What is typed and attached, before it is sent. */
 export type Draft = { text: string; files: FileUIPart[] };
 

@@ -1,7 +1,7 @@
 import { type DynamicToolUIPart, getToolName, type ToolUIPart } from "ai";
 import { Wrench } from "lucide-react";
 import { useState } from "react";
-import { callsInside, type Confirmation, nestedMessageOf, type Progress as Reported } from "../chat/message-types";
+import { callsInside, type Confirmation, isUnanswered, nestedMessageOf, type Progress as Reported } from "../chat/message-types";
 import { Collapsible } from "../ui/collapsible";
 import { useSeconds } from "../ui/use-seconds";
 import { Answer, type OnOutput } from "./Answer";
@@ -87,7 +87,7 @@ export function ToolCard({ part, name, confirmation, reason, progress, denial, g
           {!asks && !(waits && (isQuestion(part) || getToolName(part) === CREDENTIAL)) && <Input part={part} />}
           {part.state === "output-available" && <Result part={part} {...answers} />}
           {part.state === "output-denied" && denial !== undefined && <Output value={denial} />}
-          {part.state === "output-error" && (
+          {part.state === "output-error" && !isUnanswered(part) && (
             <p role="alert" dir="auto" className="whitespace-pre-wrap text-destructive wrap-anywhere">
               {part.errorText}
             </p>
@@ -134,6 +134,7 @@ export function asksUser(part: ToolPart, { answerable, passed, asked }: Answers)
 export function showsItself(part: ToolPart, answers: Answers): boolean {
   if (part.state === "input-streaming") return part.input !== undefined;
   if (part.state === "output-available" && part.preliminary) return true;
+  if (isUnanswered(part)) return false;
   if (["approval-responded", "output-error", "output-denied"].includes(part.state)) return true;
   return asksUser(part, answers);
 }

@@ -1,6 +1,6 @@
 import { Ban, CircleAlert, CircleCheck, Hand, Loader, PencilLine } from "lucide-react";
 import type { ComponentType } from "react";
-import { nestedMessageOf } from "../chat/message-types";
+import { isUnanswered, nestedMessageOf } from "../chat/message-types";
 import { Badge, type Tone } from "../ui/badge";
 import type { ToolPart } from "./ToolCard";
 
@@ -18,6 +18,9 @@ const LOOKS: Record<ToolPart["state"], Look> = {
 
 /** An agent that ran as a tool and did not come to its end. */
 const STOPPED: Look = { label: "stopped", tone: "quiet", Icon: Ban };
+
+/** A call that the user did not answer before a later message. */
+const UNANSWERED: Look = { label: "not answered", tone: "quiet", Icon: Ban };
 
 type ToolStateProps = {
   part: ToolPart;
@@ -52,7 +55,7 @@ function Time({ seconds, running }: { seconds: number; running: boolean }) {
 }
 
 function look(part: ToolPart, waiting: ToolStateProps["waiting"], passed: boolean): Look {
-  if (passed && OPEN.includes(part.state)) return { label: "not answered", tone: "quiet", Icon: Ban };
+  if ((passed && OPEN.includes(part.state)) || isUnanswered(part)) return UNANSWERED;
   if (waiting === "credential") return { label: "sign-in required", tone: "waiting", Icon: Hand };
   if (waiting === "user") return { label: "needs your input", tone: "waiting", Icon: Hand };
   if (part.state === "approval-responded" && !part.approval.approved) return LOOKS["output-denied"];

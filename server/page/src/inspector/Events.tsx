@@ -6,7 +6,7 @@ import { askedBy, authorOf, detailOf, type Entry, inBytes, inSeconds, kindOf, ty
 import { Filter } from "./Filter";
 import type { Finding } from "./inspector-api";
 import { moveInList } from "./list-keys";
-import { Marked, Searched } from "./Marked";
+import { Excerpt, Marked, Searched } from "./Marked";
 import { chunkCounts, COLOURS, countFamilies, familyOfChunk, familyOfEvent, type Family, filtered, hitIn, isRun, type Item, type Run, whyNothing, withRuns } from "./runs";
 import { Shown } from "./Shown";
 import { TurnTiming } from "./TurnTiming";
@@ -189,6 +189,7 @@ function RunRow({ run, ...props }: { run: Run } & RowProps) {
   const sent = run.rows.flatMap(({ chunks }) => chunks);
   const marks = useContext(Marks);
   const marked = sent.flatMap(({ number = 0 }) => marks.get(number) ?? []);
+  const searched = useContext(Searched) !== "";
   return (
     <>
       <li className={`border-b ${edgeOf(marked)}`} data-run>
@@ -206,6 +207,11 @@ function RunRow({ run, ...props }: { run: Run } & RowProps) {
               <span className="wrap-anywhere">
                 <Marked text={run.kind} />, {run.rows.length} fragments{last !== undefined && first !== undefined && ` in ${inSeconds(last - first)}`}
               </span>
+              {searched && (
+                <span className="truncate text-muted-foreground" dir="auto">
+                  <Excerpt text={entries.map(({ event }) => (event ? wordsOf(event) : "")).join("")} />
+                </span>
+              )}
               <span className="truncate text-[0.6875rem] text-muted-foreground">
                 <Marked text={run.author} />
               </span>
@@ -259,7 +265,7 @@ function EventRow({ row, turn, chosen, onChoose }: EventRowProps) {
           <RowButton side="event" pressed={entry === chosen} onClick={() => onChoose(entry)}>
             <span className="shrink-0 font-medium">Turn</span>
             <span className="min-w-0 flex-1 truncate text-muted-foreground" dir="auto">
-              <Marked text={askedBy(entry.turn)} />
+              <Excerpt text={askedBy(entry.turn)} />
             </span>
           </RowButton>
         </div>
@@ -277,14 +283,14 @@ function EventRow({ row, turn, chosen, onChoose }: EventRowProps) {
               <Marked text={kindOf(entry.event, call)} />
             </span>
             <span className="truncate text-muted-foreground" dir="auto">
-              <Marked text={wordsOf(entry.event)} />
+              <Excerpt text={wordsOf(entry.event)} />
             </span>
             <span className="truncate text-[0.6875rem] text-muted-foreground">
               <Marked text={authorOf(entry.event)} />
             </span>
             {hit && (
-              <span className="truncate font-mono text-[0.6875rem] text-muted-foreground" dir="ltr">
-                <Marked text={hit} />
+              <span className="line-clamp-2 font-mono text-[0.6875rem] wrap-anywhere text-muted-foreground" dir="ltr">
+                <Excerpt text={hit} />
               </span>
             )}
           </span>
@@ -309,7 +315,7 @@ function EventRow({ row, turn, chosen, onChoose }: EventRowProps) {
                   <Marked text={chunk.chunk?.type ?? "not JSON"} />
                 </span>
                 <span className="max-w-full truncate text-muted-foreground" dir="auto">
-                  <Marked text={(chunk.chunk ? detailOf(chunk.chunk) : chunk.text) ?? ""} />
+                  <Excerpt text={(chunk.chunk ? detailOf(chunk.chunk) : chunk.text) ?? ""} />
                 </span>
               </span>
               <Figures entry={{ bytes: chunk.bytes ?? 0 }} />

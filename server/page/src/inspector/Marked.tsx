@@ -1,7 +1,13 @@
 import { createContext, useContext } from "react";
+import { excerptOf } from "./entries";
 
 /** The words that are searched for. */
 export const Searched = createContext("");
+
+/** The beginning of a long text; while something is searched for, its part around the first hit. */
+export function Excerpt({ text }: { text: string }) {
+  return <Marked text={excerptOf(text, useContext(Searched))} />;
+}
 
 /** A text in which the searched words are marked. */
 export function Marked({ text }: { text: string }) {

@@ -146,10 +146,20 @@ function kindOfPart(part: AdkPart, partial: boolean, call: string): string {
 /** The most characters of words in a row. */
 const EXCERPT = 80;
 
-/** The beginning of what is said in an event. */
+/** So many characters are shown before a hit, which stands at the beginning of a narrow row. */
+const BEFORE_HIT = 8;
+
+/** The beginning of a text, or its part around the first hit. */
+export function excerptOf(text: string, words: string): string {
+  const at = words === "" ? -1 : text.toLowerCase().indexOf(words.toLowerCase());
+  if (at <= BEFORE_HIT) return text.slice(0, EXCERPT);
+  return `…${text.slice(at - BEFORE_HIT, at - BEFORE_HIT + EXCERPT)}`;
+}
+
+/** What is said in an event. */
 export function wordsOf(event: AdkEvent): string {
   const { content } = nestedEvent(event) ?? event;
-  return content?.parts?.find(({ text }) => text)?.text?.slice(0, EXCERPT) ?? "";
+  return content?.parts?.find(({ text }) => text)?.text ?? "";
 }
 
 /** What a chunk is about: its words, its tool, or the message of a tool's progress. */
@@ -157,7 +167,7 @@ export function detailOf({ delta, inputTextDelta, toolName, errorText, prelimina
   if (preliminary === true) return "preliminary";
   const { message } = (data ?? {}) as { message?: unknown };
   const detail = [delta, inputTextDelta, toolName, errorText, message].find((value) => typeof value === "string");
-  return typeof detail === "string" ? detail.slice(0, EXCERPT) : "";
+  return typeof detail === "string" ? detail : "";
 }
 
 /** What the user said or did, by which the turn began. */

@@ -84,15 +84,9 @@ export function filtered(rows: Row[], families: Set<Family>, words: string): Row
   return kept.filter((row, index) => !row.entry.turn || (kept[index + 1] !== undefined && !kept[index + 1]?.entry.turn));
 }
 
-/** So many characters of a row's JSON are shown on each side of a hit. */
-const AROUND = 24;
-
-/** The place in a row's JSON where the words are. */
+/** The JSON of a row, if it holds the words. */
 export function hitIn(row: Row, words: string): string {
-  const text = textOf(row);
-  const at = text.indexOf(words.toLowerCase());
-  if (words === "" || at < 0) return "";
-  return `…${text.slice(Math.max(0, at - AROUND), at + words.length + AROUND)}…`;
+  return words !== "" && textOf(row).includes(words.toLowerCase()) ? jsonOf(row) : "";
 }
 
 const TEXTS = new WeakMap<Row, string>();
@@ -100,10 +94,13 @@ const TEXTS = new WeakMap<Row, string>();
 function textOf(row: Row): string {
   const known = TEXTS.get(row);
   if (known !== undefined) return known;
-  const entries = [row.entry, ...row.chunks].map(({ event, chunk, text, end }) => JSON.stringify(event ?? chunk ?? text ?? end ?? ""));
-  const text = entries.join("\n").toLowerCase();
+  const text = jsonOf(row).toLowerCase();
   TEXTS.set(row, text);
   return text;
+}
+
+function jsonOf({ entry, chunks }: Row): string {
+  return [entry, ...chunks].map(({ event, chunk, text, end }) => JSON.stringify(event ?? chunk ?? text ?? end ?? "")).join("\n");
 }
 
 /** Fragments that follow each other, as one line. */
