@@ -19,8 +19,8 @@ HEAD: Final = """\
 # Backends compared
 
 Results of [`adk-ui-stream check --url`](check-backend.md) for other backends of `useChat`. Each server runs the same
-small agent, follows the package's own documentation, and gets the same prompts. {clients}
-[The report](../bench/reports/backends.md) has the versions, the servers and the result of each check.
+small agent, follows the package's own documentation, and gets the same prompts.
+{clients} [The report](../bench/reports/backends.md) has the versions, the servers and the result of each check.
 """
 
 REPORT_HEAD: Final = """\
@@ -126,7 +126,12 @@ def _setups(results: Results) -> Iterator[str]:
 
 
 def _grid(results: Results) -> Iterator[str]:
-    yield from ("## The grid", "", "[The list of checks](../../docs/check-backend.md#checks) has the rule of each check.", "")
+    yield from (
+        "## The grid",
+        "",
+        "[The list of checks](../../docs/check-backend.md#checks) has the rule of each check.",
+        "",
+    )
     for profile in PROFILES:
         yield from (f"### {profile}", "", *_head("Check"))
         columns = [checks_of(results, backend) for backend in BACKENDS]
@@ -147,6 +152,10 @@ def _broken(results: Results) -> Iterator[str]:
             if check["chunk"] is not None:
                 yield f"  The chunk: `{json.dumps(check['chunk'])}`."
             yield f"  Source of the rule: {check['source']}."
+            for note in backend.notes:
+                name, _, text = note.partition(": ")
+                if name == f"`{check['name']}`":
+                    yield f"  Note: {text}"
         yield from [""] if broken else []
 
 
