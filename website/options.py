@@ -31,6 +31,9 @@ from website.paths import DOCS, ROOT
 
 PAGE: Final = ROOT / DOCS / "options.md"
 
+_DEFAULT_IN_TEXT: Final = re.compile(r"(?<=[.>])( ?)(?:True|False|Empty) by default\.(?: |$)")
+"""Sentence of a docstring that the column of defaults repeats."""
+
 Option = tuple[str, str, str]
 """Name, default and text of an option, in Markdown."""
 
@@ -73,8 +76,8 @@ READ_MORE: Final[Mapping[str, str]] = {
 HEAD: Final = """\
 # Options
 
-All options of the Python API, generated from the docstrings. Sizes are in bytes and times in seconds unless stated
-otherwise. The command line has [its own options](cli.md).
+All options of the Python API. Sizes are in bytes and times in seconds, unless another unit is given. The command line
+has [its own options](cli.md).
 
 | You configure | Section |
 |---|---|
@@ -143,6 +146,7 @@ def _markdown(text: str) -> str:
     """Return the text as one line for a cell of a table."""
     paragraphs = [" ".join(paragraph.split()) for paragraph in text.strip().split("\n\n")]
     line = "<br><br>".join(paragraphs).replace("``", "`").replace("|", "\\|").replace(" -> ", " → ")
+    line = _DEFAULT_IN_TEXT.sub(r"\1", line).strip().removesuffix("<br><br>")
     return line[0].upper() + line[1:]
 
 

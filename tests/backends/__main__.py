@@ -1,4 +1,4 @@
-"""Checks other backends of ``useChat``, and writes docs/backends.md and its report: ``python -m tests.backends [NAME …]``.
+"""Checks other backends of ``useChat`` and writes docs/backends.md and a report: ``python -m tests.backends [NAME …]``.
 
 Each package is installed in its newest version from PyPI or npm, into its own environment in ``.venv-backends``. With
 names as arguments, the other backends keep their last results.
