@@ -190,7 +190,7 @@ class ServeOptions:
         beside_replay=True,
         default=None,
         callback=lambda context, option, value: {True: "verbose", None: "normal", False: "quiet"}[value],
-        help="--verbose prints the tracebacks of errors, not only their causes. --quiet prints no line for each run.",
+        help="Print the tracebacks of errors, or no line for each run.",
     )
     recordings: str | None = _option(
         "--replay",

@@ -21,28 +21,27 @@ page. `serve -h` prints only the common options.
 
 | Exit code | |
 |---|---|
-| 0 | no error; also if the reader of its output has closed the pipe, as `head` does |
+| 0 | no error |
 | 1 | `check` found an error, the file of `types --check` is outdated, or all turns of `record` failed |
-| 2 | bad usage, or a target or a file that cannot be used: one line on stderr has the reason, stdout is empty |
+| 2 | bad usage, or a target or a file that cannot be used; stderr has the reason |
 | 130 | Ctrl-C; a server ends its streams and exits with 0 |
 
-Colours are for terminals. `NO_COLOR=1` turns them off. `FORCE_COLOR=1` turns them on, also in a pipe.
-Work that takes longer than a second shows its progress on stderr, if that is a terminal.
+`NO_COLOR=1` turns colours off. `FORCE_COLOR=1` turns them on, also in a pipe.
 
-The shell completes commands, options and paths, in bash with this line in `~/.bashrc`:
+To complete commands, options and paths in bash, add this line to `~/.bashrc`:
 
 ```sh
 eval "$(_ADK_UI_STREAM_COMPLETE=bash_source adk-ui-stream)"
 ```
 
-in zsh with `zsh_source` instead, and in fish with
-`_ADK_UI_STREAM_COMPLETE=fish_source adk-ui-stream | source` in `~/.config/fish/completions/adk-ui-stream.fish`.
+In zsh, use `zsh_source`. In fish, add `_ADK_UI_STREAM_COMPLETE=fish_source adk-ui-stream | source` to
+`~/.config/fish/completions/adk-ui-stream.fish`.
 """
 
 
 IN_FILE: Final = """\
-Options that are rarely set are not on the command line. `serve` reads them from the `pyproject.toml` of the folder that
-it is started in; `init` writes one with all of them. A key that is not in the table below is refused.
+`serve` reads further options from the `pyproject.toml` of the current folder, and refuses unknown keys. `init` writes
+a file with all of them.
 
 ```toml
 [tool.adk-ui-stream.serve]
@@ -50,6 +49,10 @@ max-runs = 100
 log-whole = ["my_package"]
 ```
 """
+
+
+_HELP: Final = ("-h", "--help")
+"""Beginnings of options that every command has. The page begins with them."""
 
 
 def reference() -> str:
@@ -76,10 +79,13 @@ def _section(name: str) -> str:
 
 def _options(command: DocumentedCommand, context: click.Context) -> Iterator[str]:
     for heading, records in command.options_by_section(context).items():
-        yield f"| {heading} | |"
-        yield "|---|---|"
-        yield from (f"| `{_cell(option)}` | {_linked(_plain(_cell(meaning)))} |" for option, meaning in records)
-        yield ""
+        rows = [
+            f"| `{_cell(option)}` | {_linked(_plain(_cell(meaning)))} |"
+            for option, meaning in records
+            if not option.startswith(_HELP)
+        ]
+        if rows:
+            yield from (f"| {heading} | |", "|---|---|", *rows, "")
 
 
 def _in_file(command: DocumentedCommand, context: click.Context) -> Iterator[str]:
