@@ -34,6 +34,9 @@ PAGE: Final = ROOT / DOCS / "options.md"
 _DEFAULT_IN_TEXT: Final = re.compile(r"(?<=[.>])( ?)(?:True|False|Empty) by default\.(?: |$)")
 """Sentence of a docstring that the column of defaults repeats."""
 
+_AS_IN: Final = re.compile(r"As in `(\w+)`\.")
+"""Text of an option that another section has. The page names such options below the table."""
+
 Option = tuple[str, str, str]
 """Name, default and text of an option, in Markdown."""
 
@@ -116,11 +119,19 @@ def options_of(owner: type | Callable[..., Any]) -> list[Option]:
 
 def _section(owner: type | Callable[..., Any], above: str) -> str:
     lines = [above, ""] if above else []
-    lines += ["| Option | Default | |", "|---|---|---|"]
+    shared: dict[str, list[str]] = {}
+    rows = []
     for name, default, text in options_of(owner):
-        more = f" See {READ_MORE[name]}." if name in READ_MORE else ""
-        lines.append(f"| `{name}` | {default} | {text}{more} |")
-    return "\n".join([*lines, ""])
+        if elsewhere := _AS_IN.fullmatch(text):
+            shared.setdefault(elsewhere[1], []).append(f"`{name}`")
+        else:
+            more = f" See {READ_MORE[name]}." if name in READ_MORE else ""
+            rows.append(f"| `{name}` | {default} | {text}{more} |")
+    if rows:
+        lines += ["| Option | Default | |", "|---|---|---|", *rows, ""]
+    for other, names in shared.items():
+        lines += [f"{', '.join(names)}: as in `{other}`.", ""]
+    return "\n".join(lines)
 
 
 def _documented_attributes(owner: Any) -> Iterator[tuple[str, str]]:
