@@ -61,8 +61,8 @@ class ServerLimits:
     connections: int = 1000
     """Maximum number of open connections.
 
-    It is lower if the process may open fewer files. A further connection replaces the one that has been idle for
-    longest. If none is idle, the further connection gets 503.
+    It is lower if the process may open fewer files. A further connection replaces the longest idle one. If none is
+    idle, it gets 503.
     """
     head_seconds: float = 20.0
     """Time in which a client must send all headers of a request.

@@ -61,16 +61,15 @@ class ConverterOptions(TypedDict, total=False):
     ADK's control tools (``transfer_to_agent``, ``set_model_response``, ``exit_loop``, ``finish_task``) are always
     hidden. If a hidden tool requests an approval, the request and its call are sent.
 
-    With ``nested_agents="flat"``, ``ChatService`` also hides calls that delegate to a task-mode agent. If you use the
-    converter alone, name these tools here: ``stream_protocol.serving.task_agent_tools(agent)`` returns their names.
+    With ``nested_agents="flat"``, ``ChatService`` also hides calls of task-mode agents. For the converter alone,
+    ``stream_protocol.serving.task_agent_tools(agent)`` returns their names.
     """
     nested_agents: NestedAgents | Mapping[str, NestedAgents]
     """Display of an agent that is called as a tool: in its call (``"nested"``, the default), as parts of the message
     (``"flat"``), or not at all (``"hidden"``). A mapping from a tool's name to a value sets the option for some tools.
 
     The output of a nested call is a message: ``{"id", "role": "assistant", "parts", "metadata"}``. Preliminary outputs
-    contain the message so far. ``metadata.result`` of the final output contains the tool's result, as the model reads
-    it.
+    have the message so far. ``metadata.result`` of the final output is the tool's result.
     """
     dynamic_tools: ToolSelection
     """Tools whose calls are sent as ``dynamic-tool`` parts.
@@ -103,13 +102,13 @@ class ConverterOptions(TypedDict, total=False):
     on_error: Callable[[BaseException], str]
     """Function that takes an error, and returns the text that the client gets.
 
-    The default text is "An error occurred.". Only a ``RunLimitError`` has a text of its own. For development, use
-    ``explain_error`` of ``stream_protocol.serving``. A failure that an ADK event reports is an ``AgentRunError`` with a
-    ``code``. The call of a tool that raises always has the text "The tool failed.".
+    The default text is "An error occurred.", except for a ``RunLimitError``. For development, use ``explain_error`` of
+    ``stream_protocol.serving``. A failure that an ADK event reports is an ``AgentRunError`` with a ``code``. The call
+    of a tool that raises always has the text "The tool failed.".
     """
     message_metadata: Callable[[dict[str, Any]], dict[str, Any] | None]
     """Function that takes the metadata of the message (``usage``, ``modelId``), and returns the metadata to send in
-    ``finish``. By default, the metadata is sent unchanged.
+    ``finish``.
     """
 
 

@@ -94,17 +94,17 @@ class ServiceLimits:
     max_response_bytes: int | None = MAX_RESPONSE_BYTES
     """Memory for stored content that is being sent: histories, artifacts, and stored responses that are sent again.
 
-    A response that does not fit is refused (503). So is a response above half of the memory for one user (429). A
-    response of up to 64 KiB is never refused. A response above the limit waits until no other response is open.
+    A response that does not fit is refused (503). One user may use half of this memory (429). A response of up to 64
+    KiB is never refused. A response above the limit waits until no other response is open.
     """
     max_chunks: int | None = MAX_CHUNKS
     """Chunks of one response.
 
-    A run with more chunks is stopped after the current event, and its response ends in an error.
+    A longer response ends in an error.
     """
 
     run_timeout: float | None = RUN_TIMEOUT
-    """Duration of a run. A longer run is stopped, and its response ends in an error."""
+    """Duration of a run. The response of a longer run ends in an error."""
     disconnect_grace: float | None = None
     """Time for which a run continues if no client reads its response.
 

@@ -52,10 +52,10 @@ class RouteOptions(TypedDict, total=False):
     A larger body is refused (413).
     """
     max_bytes_in_flight: int
-    """Memory for the bodies of all requests that the server is reading, parsing or preparing.
+    """Memory for the bodies of all requests in work.
 
-    A body that does not fit is refused (503). So is a body above half of the memory for one user (429). A body of up to
-    64 KiB is never refused.
+    A body that does not fit is refused (503). One user may use half of this memory (429). A body of up to 64 KiB is
+    never refused.
     """
     keep_alive: float | None
     """Silent seconds after which a stream sends a comment, because proxies cut silent connections. ``None``: no

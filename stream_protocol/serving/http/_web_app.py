@@ -82,9 +82,8 @@ def create_app(
     ``suggestions``: first messages that the page offers, as texts or as ``{"title": …, "group": …, "prompt": …}``.
     With ``"attach": True``, the page asks for a file before it sends the message.
     Without suggestions, the page lists the agent's tools.
-    ``while_busy``: effect of a message that the user sends during a response. ``"queue"`` (default): the page sends it
-    after the response. ``"steer"``: the agent reads the message during the current run. ``"interrupt"``: the run stops,
-    and the agent replies to the message.
+    ``while_busy``: effect of a message that the user sends during a response. ``"queue"``: the page sends it after the
+    response. ``"steer"``: the agent reads it during the run. ``"interrupt"``: the run stops, and the agent replies.
 
     Raises ``StreamProtocolError`` for a wrong value.
 

@@ -117,7 +117,7 @@ class ServiceOptions(ConverterOptions, total=False):
     on_finish: OnFinish | None
     """Function called after each run, with the messages of the chat: see ``OnFinish``."""
     on_audit: OnAudit | None
-    """Function that gets a record of each approval, denial, user's answer to a call, sign-in, stop and deletion.
+    """Function that gets a record of each user's decision, such as an approval or a stop.
 
     It also gets refused actions: see ``AuditRecord``. The logger ``stream_protocol.audit`` gets the same records.
     """
