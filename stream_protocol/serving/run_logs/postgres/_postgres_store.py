@@ -269,7 +269,8 @@ class PostgresRunLog(SharedRunLog):
     pooler that keeps the connection of a session. PgBouncer in transaction mode does not work, because no ``NOTIFY``
     arrives through it. PostgreSQL must have version 12 or later.
     ``prefix``: beginning of the names of all tables and channels. Each deployment in a shared database needs its own.
-    Up to 24 lower-case ASCII letters, digits and ``_``. ``lease``, ``expiry`` and ``bounds``: as in ``RedisRunLog``.
+    Up to 24 lower-case ASCII letters, digits and ``_``.
+    ``lease``, ``expiry`` and ``bounds``: as in ``RedisRunLog``.
 
     The tables are created when they are first needed. No run starts while PostgreSQL cannot be reached. Runs that have
     started survive an outage of less than a third of a lease. Raises ``StreamProtocolError`` for times that are not
