@@ -50,7 +50,7 @@ make setup
 .venv/bin/python -m tests.backends
 ```
 
-The script installs the newest version of each package into `.venv-backends`, checks each server, and writes this page.
+The script installs the newest version of each package into `.venv-backends`, and checks each server.
 It needs PyPI, the npm registry, Node 20.19 or later, and Python 3.12 or later. To check only one backend, name it:
 `python -m tests.backends ai-node`.
 """
@@ -73,7 +73,8 @@ def page(results: Results) -> str:
 def report(results: Results) -> str:
     """Return the report: the servers, and the result of each check."""
     head = REPORT_HEAD.format(clients=_clients(results))
-    return _joined(head, "\n".join(_setups(results)), "\n".join(_grid(results)))
+    broken = "\n".join(_broken(results, in_report=True))
+    return _joined(head, "\n".join(_setups(results)), "\n".join(_grid(results)), broken)
 
 
 def date(results: Results) -> str:
@@ -141,7 +142,7 @@ def _grid(results: Results) -> Iterator[str]:
         yield ""
 
 
-def _broken(results: Results) -> Iterator[str]:
+def _broken(results: Results, *, in_report: bool = False) -> Iterator[str]:
     yield from ("## What is broken", "")
     for backend in BACKENDS:
         broken = [each for each in checks_of(results, backend).values() if each["outcome"] == "broken"]
@@ -149,9 +150,10 @@ def _broken(results: Results) -> Iterator[str]:
         yield ""
         for check in broken:
             yield f"- **{check['name']}**: {_plain(check['reason'])}"
-            if check["chunk"] is not None:
+            if in_report and check["chunk"] is not None:
                 yield f"  The chunk: `{json.dumps(check['chunk'])}`."
-            yield f"  Source of the rule: {check['source']}."
+            if in_report:
+                yield f"  Source of the rule: {check['source']}."
             for note in backend.notes:
                 name, _, text = note.partition(": ")
                 if name == f"`{check['name']}`":
