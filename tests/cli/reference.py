@@ -16,8 +16,8 @@ from tests.processes import ROOT
 BEGINNING: Final = """\
 # The command line
 
-`adk-ui-stream COMMAND`, or `python -m stream_protocol COMMAND`. `--help` after a command prints the text of this
-page. `serve -h` prints only the common options.
+`adk-ui-stream COMMAND`, or `python -m stream_protocol COMMAND`. `--help` after a command prints its options with
+examples. `serve -h` prints only the common options.
 
 | Exit code | |
 |---|---|
@@ -51,6 +51,17 @@ log-whole = ["my_package"]
 """
 
 
+EXAMPLES: Final = {
+    "check": "[check a stream](check.md), [check a backend](check-backend.md)",
+    "demo": "[quick start](quick-start.md#1-chat-with-an-agent)",
+    "init": "[quick start](quick-start.md#1-chat-with-an-agent)",
+    "record": "[recordings](recording.md)",
+    "replay": "[recordings](recording.md#replay)",
+    "serve": "[operations](operations.md#commands)",
+    "types": "[types](types.md)",
+}
+"""Command -> pages with examples."""
+
 _HELP: Final = ("-h", "--help")
 """Beginnings of options that every command has. The page begins with them."""
 
@@ -71,9 +82,8 @@ def _section(name: str) -> str:
     command = documented(name)
     context = click.Context(command, info_name=f"adk-ui-stream {name}", **command.context_settings)
     usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
-    examples = "\n".join(f"# {meaning}\n{line}" for meaning, line in command.examples.items())
     lines = [f"## {name}", "", f"`{usage}`", "", _linked(inspect.cleandoc(command.help or "")), ""]
-    lines += [f"```sh\n{examples}\n```", "", *_options(command, context), *_in_file(command, context)]
+    lines += [f"Examples: {EXAMPLES[name]}.", "", *_options(command, context), *_in_file(command, context)]
     return "\n".join(lines)
 
 
