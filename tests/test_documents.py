@@ -186,7 +186,6 @@ def test_every_example_sends_what_a_request_is_about_and_not_the_whole_chat() ->
 def test_the_services_for_many_workers_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
     install_my_package(monkeypatch, LlmAgent(name="assistant"))
     codes = (
-        block("docs/durable.md", 'RedisRunLog("redis://localhost:6379/0"),\n)'),
         block("docs/durable.md", "DbosEngine("),
         block("docs/redis.md", "RedisRunLog("),
         block("docs/postgresql.md", "PostgresRunLog("),
