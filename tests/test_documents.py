@@ -25,7 +25,6 @@ _INSTALL: Final = (
 )
 _EXAMPLE: Final = "`npm ci` is `make setup-frontends`; tests/frontends builds the example, starts it, and drives it"
 _CHECK: Final = "tests/cli/test_check_backend.py runs such commands against servers"
-_HELP: Final = "generated; tests/cli/test_reference.py runs the examples of each command"
 _FRAGMENT: Final = "lines of a component; tests/frontends drives the examples, which have them"
 _PROJECT: Final = "tests/cli/test_init_command.py and tests/release run it in a project that `init` has made"
 
@@ -51,13 +50,6 @@ NOT_RUN: Final[Mapping[Place, str]] = {
     ("docs/check-backend.md", "report.json"): _CHECK,
     ("docs/client-tools.md", "onToolCall"): _FRAGMENT,
     ("docs/steering.md", "/steer"): _FRAGMENT,
-    ("docs/cli.md", "adk-ui-stream check"): _HELP,
-    ("docs/cli.md", "adk-ui-stream demo"): _HELP,
-    ("docs/cli.md", "adk-ui-stream init"): _HELP,
-    ("docs/cli.md", "adk-ui-stream record"): _HELP,
-    ("docs/cli.md", "adk-ui-stream replay"): _HELP,
-    ("docs/cli.md", "adk-ui-stream serve"): _HELP,
-    ("docs/cli.md", "adk-ui-stream types"): _HELP,
     ("docs/deploy/cloud-run.md", "gcloud run"): "Google's own; tests/deploy holds the file to what `serve` takes",
     (
         "docs/deploy/index.md",
@@ -195,7 +187,6 @@ def test_every_example_sends_what_a_request_is_about_and_not_the_whole_chat() ->
 def test_the_services_for_many_workers_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
     install_my_package(monkeypatch, LlmAgent(name="assistant"))
     codes = (
-        block("docs/durable.md", 'RedisRunLog("redis://localhost:6379/0"),\n)'),
         block("docs/durable.md", "DbosEngine("),
         block("docs/redis.md", "RedisRunLog("),
         block("docs/postgresql.md", "PostgresRunLog("),

@@ -153,8 +153,8 @@ NOT_OLDEST = {"dbos"}
 """It wants a newer SQLAlchemy than all else."""
 
 
-def test_the_page_on_compatibility_explains_each_dependency() -> None:
-    page = (ROOT / "docs/compatibility.md").read_text(encoding="utf-8")
+def test_the_page_on_dependencies_explains_each_one() -> None:
+    page = (ROOT / "docs/decisions/dependencies.md").read_text(encoding="utf-8")
     assert [each.name for each in runtime_ranges() if f"`{each.name}`" not in page] == []
 
 

@@ -1,25 +1,16 @@
 """Writes docs/events.md, the chunks of each kind of ADK event: ``python -m website.events``.
 
-Each row links to a recording. Its last column has the converter's chunks for the recording.
+Each row links to a recording.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Final
 
 from tests.conformance.fixtures import load_fixture
 from website.paths import DOCS, ROOT
 
 PAGE: Final = ROOT / DOCS / "events.md"
-FRAME: Final = frozenset({"start", "start-step", "finish-step", "finish"})
-"""Chunks that are in every stream: the page mentions them once."""
-WHOLE_PART: Final = re.compile(
-    r"`(text|reasoning|tool-input)-start`, (?:`\1-delta`(?: \N{MULTIPLICATION SIGN} \d+)?, )?"
-    r"`\1-(?:end|available)`(?! )"
-)
-"""The chunks of a whole part, which the page lists as `text-*`, `reasoning-*` or `tool-input-*`."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +32,7 @@ ROWS: Final = (
     Row(
         "text, streamed",
         "A text part for each continuous text of an author (agent, branch, node): `text-start`, `text-delta`, "
-        "`text-end`. `providerMetadata.adk` names the author. The complete event at the end repeats the streamed text, "
-        "so it adds no text",
+        "`text-end`. `providerMetadata.adk` names the author. The complete event adds no text",
         "text aggregate_longer aggregate_reordered redacted code_executor no_parts",
     ),
     Row("text, complete", "A text part with one `text-delta`", "text_none"),
@@ -191,10 +181,9 @@ ROWS: Final = (
 HEAD: Final = """\
 # Events
 
-Each row shows a kind of ADK event, its chunks, and a recording. The last column lists the chunks of each turn of the
-recording. `text-*` means `text-start`, the deltas and `text-end`, and `tool-input-*` means `tool-input-start`, the
-deltas and `tool-input-available`. The column omits `start`, `start-step`, `finish-step`, `finish` and `[DONE]`, which
-every response has.
+Each row shows a kind of ADK event, its chunks, and a recording with such an event. A remote agent (`RemoteA2aAgent`)
+has the same chunks as a local agent. Its data parts become `data-adk-data`, and a failed task becomes an error. A
+message [cannot show some events exactly](decisions/what-a-message-cannot-show.md).
 
 To see a recording in the built-in chat, download it and run:
 
@@ -204,12 +193,9 @@ adk-ui-stream serve --replay parallel_agents.jsonl
 
 To see each event beside its chunks, run `adk-ui-stream demo`, and drop the file on [the Inspector](inspector.md).
 
-A remote agent (`RemoteA2aAgent`) has the same chunks as a local agent. Its data parts become `data-adk-data`, and a
-failed task becomes an error. A message [cannot show some events exactly](decisions/what-a-message-cannot-show.md).
-
 <div class="chunks" markdown>
 
-| ADK | AI SDK | Recording, and its chunks |
+| ADK | AI SDK | Recording |
 |---|---|---|
 """
 
@@ -227,15 +213,7 @@ def page() -> str:
 
 def _line(row: Row) -> str:
     recording = f"[{row.shown}](../frontend-fixtures/fixtures/{row.shown})"
-    shown = "<br>then ".join(_shown(types) for types in turns(row.shown))
-    return f"| {row.event} | {row.becomes} | {recording}:<br>{shown} |\n"
-
-
-def _shown(types: list[str]) -> str:
-    runs = [[*same] for _, same in groupby(name for name in types if name not in FRAME)]
-    times = [f" \N{MULTIPLICATION SIGN} {len(run)}" if len(run) > 1 else "" for run in runs]
-    chunks = ", ".join(f"`{run[0]}`{many}" for run, many in zip(runs, times, strict=True)) or "nothing else"
-    return WHOLE_PART.sub(r"`\1-*`", chunks)
+    return f"| {row.event} | {row.becomes} | {recording} |\n"
 
 
 if __name__ == "__main__":

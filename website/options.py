@@ -31,6 +31,12 @@ from website.paths import DOCS, ROOT
 
 PAGE: Final = ROOT / DOCS / "options.md"
 
+_DEFAULT_IN_TEXT: Final = re.compile(r"(?<=[.>])( ?)(?:True|False|Empty) by default\.(?: |$)")
+"""Sentence of a docstring that the column of defaults repeats."""
+
+_AS_IN: Final = re.compile(r"As in `(\w+)`\.")
+"""Text of an option that another section has. The page names such options below the table."""
+
 Option = tuple[str, str, str]
 """Name, default and text of an option, in Markdown."""
 
@@ -73,8 +79,8 @@ READ_MORE: Final[Mapping[str, str]] = {
 HEAD: Final = """\
 # Options
 
-All options of the Python API, generated from the docstrings. Sizes are in bytes and times in seconds unless stated
-otherwise. The command line has [its own options](cli.md).
+All options of the Python API. Sizes are in bytes and times in seconds, unless another unit is given. The command line
+has [its own options](cli.md).
 
 | You configure | Section |
 |---|---|
@@ -113,11 +119,19 @@ def options_of(owner: type | Callable[..., Any]) -> list[Option]:
 
 def _section(owner: type | Callable[..., Any], above: str) -> str:
     lines = [above, ""] if above else []
-    lines += ["| Option | Default | |", "|---|---|---|"]
+    shared: dict[str, list[str]] = {}
+    rows = []
     for name, default, text in options_of(owner):
-        more = f" See {READ_MORE[name]}." if name in READ_MORE else ""
-        lines.append(f"| `{name}` | {default} | {text}{more} |")
-    return "\n".join([*lines, ""])
+        if elsewhere := _AS_IN.fullmatch(text):
+            shared.setdefault(elsewhere[1], []).append(f"`{name}`")
+        else:
+            more = f" See {READ_MORE[name]}." if name in READ_MORE else ""
+            rows.append(f"| `{name}` | {default} | {text}{more} |")
+    if rows:
+        lines += ["| Option | Default | |", "|---|---|---|", *rows, ""]
+    for other, names in shared.items():
+        lines += [f"{', '.join(names)}: as in `{other}`.", ""]
+    return "\n".join(lines)
 
 
 def _documented_attributes(owner: Any) -> Iterator[tuple[str, str]]:
@@ -143,6 +157,7 @@ def _markdown(text: str) -> str:
     """Return the text as one line for a cell of a table."""
     paragraphs = [" ".join(paragraph.split()) for paragraph in text.strip().split("\n\n")]
     line = "<br><br>".join(paragraphs).replace("``", "`").replace("|", "\\|").replace(" -> ", " → ")
+    line = _DEFAULT_IN_TEXT.sub(r"\1", line).strip().removesuffix("<br><br>")
     return line[0].upper() + line[1:]
 
 

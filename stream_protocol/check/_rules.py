@@ -40,17 +40,17 @@ class Rule(StrEnum):
         return rule
 
     # framing
-    EMPTY_DATA = "empty-data", Severity.ERROR, "An event with empty data is fatal, because empty data is not JSON."
+    EMPTY_DATA = "empty-data", Severity.ERROR, "An event with empty data is fatal."
     INVALID_JSON = "invalid-json", Severity.ERROR, "An event that is not JSON is fatal."
     NOT_A_NUMBER = (
         "not-a-number",
         Severity.ERROR,
-        "NaN and Infinity are fatal. Python writes them, but they are not JSON.",
+        "NaN and Infinity, which Python writes, are fatal.",
     )
     FORBIDDEN_KEY = (
         "forbidden-key",
         Severity.ERROR,
-        "`__proto__` anywhere, or `prototype` in a `constructor`, is fatal: the client's parser refuses it.",
+        "`__proto__` anywhere, or `prototype` in a `constructor`, is fatal.",
     )
     MISSING_BLANK_LINE = (
         "missing-blank-line",
@@ -74,8 +74,8 @@ class Rule(StrEnum):
         "A missing required key is fatal. Some required keys may be `null`.",
     )
     NULL_KEY = "null-key", Severity.ERROR, "`null` is fatal for a key that must have a value or be absent."
-    WRONG_VALUE = "wrong-value", Severity.ERROR, "A value that the schema of its key does not allow is fatal."
-    FINISH_REASON = "finish-reason", Severity.ERROR, "A finish reason that the client does not list is fatal."
+    WRONG_VALUE = "wrong-value", Severity.ERROR, "A value that its schema does not allow is fatal."
+    FINISH_REASON = "finish-reason", Severity.ERROR, "An unknown finish reason is fatal."
     UNKNOWN_KEY = (
         "unknown-key",
         Severity.WARNING,
@@ -110,7 +110,7 @@ class Rule(StrEnum):
     ID_REUSED = (
         "id-reused",
         Severity.ERROR,
-        "If a text or reasoning starts while another with the same id is open, the first one never ends.",
+        "If two open texts or reasonings have the same id, the first one never ends.",
     )
     OPEN_AT_FINISH_STEP = (
         "open-at-finish-step",
@@ -120,12 +120,12 @@ class Rule(StrEnum):
     TEXT_LEFT_OPEN = (
         "text-left-open",
         Severity.ERROR,
-        "If a text or reasoning is not ended, the page shows it as streaming for ever.",
+        "A text or reasoning without an end is shown as streaming for ever.",
     )
     INPUT_INCOMPLETE = (
         "input-incomplete",
         Severity.ERROR,
-        "If the input of a call starts and never completes, the page shows an incomplete input for ever.",
+        "An input that never completes is shown as incomplete for ever.",
     )
     CALL_WITHOUT_END = (
         "call-without-end",
@@ -135,7 +135,7 @@ class Rule(StrEnum):
     OPEN_ON_FAILURE = (
         "open-on-failure",
         Severity.WARNING,
-        "If a text or a call is open when the response fails or breaks off, it stays open on the page.",
+        "A text or a call that is open at a failure stays open on the page.",
     )
     PRELIMINARY_LEFT = (
         "preliminary-left",
@@ -160,7 +160,7 @@ class Rule(StrEnum):
     STEP_WHILE_PENDING = (
         "step-while-pending",
         Severity.ERROR,
-        "The client answers only calls of the last step. So it never sends an approval of an earlier step.",
+        "The client never sends an approval of an earlier step.",
     )
     AUTO_SEND_LOOP = (
         "auto-send-loop",
@@ -198,7 +198,7 @@ class Rule(StrEnum):
     DONE_MISSING = (
         "done-missing",
         Severity.WARNING,
-        "The stream does not end in `[DONE]`. `useChat` does not need `[DONE]`, but other readers wait for it.",
+        "`useChat` does not need `[DONE]` at the end, but other readers wait for it.",
     )
 
 

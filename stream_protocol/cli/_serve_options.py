@@ -90,7 +90,7 @@ class ServeOptions:
         beside_replay=True,
         metavar="NAME",
         multiple=True,
-        help="Accepted Host header besides localhost: chat.example, or .chat.example with all subdomains; repeatable.  "
+        help="Accepted Host header besides localhost, such as chat.example or .chat.example; repeatable.  "
         "[default: none on a loopback --host, else any]",
     )
     origins: tuple[str, ...] = _option(
@@ -131,8 +131,7 @@ class ServeOptions:
         common=True,
         section="While you work on the agent",
         is_flag=True,
-        help="Reload the agent when one of its files changes. Chats in memory are lost. While the agent cannot "
-        "be loaded, requests get 503 with the reason.",
+        help="Reload the agent when one of its files changes. Chats in memory are lost.",
     )
     session_service_uri: str | None = _option(
         common=True,
@@ -150,8 +149,8 @@ class ServeOptions:
         section="Several workers",
         metavar="N",
         default=1,
-        help="Number of processes that serve the address; a dead process is replaced. More than one needs --run-log "
-        "and --session-service-uri.",
+        help="Number of processes; a dead process is replaced. More than one needs --run-log and "
+        "--session-service-uri.",
         **_COUNT,
     )
     run_log_url: str | None = _option(
@@ -190,7 +189,7 @@ class ServeOptions:
         beside_replay=True,
         default=None,
         callback=lambda context, option, value: {True: "verbose", None: "normal", False: "quiet"}[value],
-        help="--verbose prints the tracebacks of errors, not only their causes. --quiet prints no line for each run.",
+        help="Print the tracebacks of errors, or no line for each run.",
     )
     recordings: str | None = _option(
         "--replay",
@@ -214,8 +213,7 @@ class ServeOptions:
     audit_file: str | None = _in_file(
         name="audit",
         type=FILE,
-        help="File that gets a line for each approval, denial, user's answer, sign-in, stop and deletion: see "
-        "'Security' in the docs.",
+        help="File that gets a line for each decision of a user, such as an approval: see 'Security' in the docs.",
     )
     disconnect_grace: float | None = _in_file(
         type=Seconds(),
@@ -226,29 +224,27 @@ class ServeOptions:
         type=click.Choice(["append", "rewind"]),
         default="append",
         show_default=True,
-        help="If the client sends fewer messages than are stored: append the new message, or rewind the chat first.",
+        help="If a client sends fewer messages than are stored: append the new message, or rewind first.",
     )
     on_busy: Literal["interrupt", "steer", "reject"] = _in_file(
         type=click.Choice(["interrupt", "steer", "reject"]),
         default="interrupt",
         show_default=True,
-        help="Effect of a new message while a run of its chat is active: interrupt the run, steer it, or reject the "
-        "message.",
+        help="Effect of a new message while a run of its chat is active: interrupt, steer or reject.",
     )
     while_busy: Literal["queue", "steer", "interrupt"] = _in_file(
         type=click.Choice(["queue", "steer", "interrupt"]),
         default="queue",
         show_default=True,
-        help="Effect of a message that the user sends on the chat page during a response: queue it, steer the run, or "
-        "interrupt the run.",
+        help="Effect of a message on the chat page during a response: queue, steer or interrupt.",
     )
     context: str | None = _in_file(
         type=AttributeName(),
-        help="PageContext of your app, as module:attr: the type of the context that a frontend sends.",
+        help="PageContext of your app, as module:attr.",
     )
     shared_state: str | None = _in_file(
         type=AttributeName(),
-        help="SharedState of your app, as module:attr: the keys of the session state that a frontend reads and writes.",
+        help="SharedState of your app, as module:attr.",
     )
     idempotent_tools: tuple[str, ...] = _in_file(
         multiple=True, help="With --durable: tools that may run again if the worker died while they ran."
@@ -275,8 +271,8 @@ class ServeOptions:
         default=1200, help="Maximum requests per minute of one user, except stops; further requests get 429.", **_COUNT
     )
     run_log_prefix: str | None = _in_file(
-        help="With --run-log: prefix of all names in that store. Deployments that share a Redis or a database need "
-        "different prefixes.  [default: adk-ui-stream, in PostgreSQL adk_ui_stream]"
+        help="With --run-log: prefix of all names in that store, for deployments that share it.  "
+        "[default: adk-ui-stream, in PostgreSQL adk_ui_stream]"
     )
     show_errors: bool = _in_file(
         default=False,

@@ -68,9 +68,8 @@ def check(
     """Check whether each FILE is a valid stream for v6 and v7 clients. FILE is an SSE capture, chunks on lines, or ADK
     events in any form that `replay` reads.
 
-    Or check a running server with --url. The command then sends the requests that clients send: see 'Check a backend'
-    in the docs. Each check of a server sends about a hundred requests, and model calls cost money.
-    Afterwards the command deletes its chats, if the server has a route for that. Ctrl+C prints the results so far.
+    Or check a running server with --url: see 'Check a backend' in the docs. The command sends about a hundred requests,
+    and model calls cost money.
     """
     if url is None and not files:
         raise click.UsageError("Nothing to check: pass FILE or --url.")

@@ -27,8 +27,7 @@ _EXAMPLES: Final = {
 def demo(**command_line: Any) -> None:
     """Serve a demo agent (a travel guide) with a page that suggests one prompt per feature, and the Inspector.
 
-    The demo needs no key. With GOOGLE_API_KEY, Gemini replies. Without this key, a script replies. Chats are stored in
-    memory.
+    With GOOGLE_API_KEY, Gemini replies. Without this key, a script replies. Chats are stored in memory.
 
     `uvx adk-ui-stream demo` runs it without installing anything.
     """

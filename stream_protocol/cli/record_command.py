@@ -72,8 +72,7 @@ def record(
 ) -> None:
     """Talk with TARGET (as in `serve`), print the conversation and record it, for `replay` and tests.
 
-    The agent really runs, so model calls cost money. Failed turns are recorded, too. The exit code is 1 if all turns
-    failed.
+    The agent really runs, so model calls cost money. Failed turns are recorded, too.
     """
     colored = color_choice() or (color_choice() is None and sys.stdout.isatty())
     with data_on_stdout() as print_data:

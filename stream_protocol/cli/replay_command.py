@@ -78,9 +78,7 @@ def replay(
 ) -> None:
     """Convert recorded ADK events in FILE, and print the conversation or the stream, turn by turn.
 
-    FILE can have many forms. The content of FILE decides which form it is. Events: JSONL, a response of /run or
-    /run_sse, traces of agents-cli, or a recording of adk-ui-stream. Sessions: JSON, YAML, or a store of
-    SqliteSessionService or DatabaseSessionService. Tests: an evalset, or a conformance test.
+    FILE is a recording of adk-ui-stream, or another file with events or sessions: see 'Recordings' in the docs.
     """
     from stream_protocol.recording import INSTANT, RecordingError
     from stream_protocol.recording.read import rereadable

@@ -61,14 +61,14 @@ class ServerLimits:
     connections: int = 1000
     """Maximum number of open connections.
 
-    If the process may open fewer files, the maximum is lower. For a further connection, the server closes the
-    connection that has been idle for the longest time. If no connection is idle, the further connection gets 503.
+    It is lower if the process may open fewer files. A further connection replaces the longest idle one. If none is
+    idle, it gets 503.
     """
     head_seconds: float = 20.0
     """Time in which a client must send all headers of a request.
 
-    It starts at the connection, or after the last response. A slower client gets 408. If a connection stays open after
-    a response and is idle, uvicorn closes it after 5 s.
+    It starts at the connection, or after the last response. A slower client gets 408. uvicorn closes an idle connection
+    5 s after a response.
     """
     body_seconds: float = 20.0
     """After this time, a client that sends a body more slowly than ``body_bytes_per_second`` gets 408.

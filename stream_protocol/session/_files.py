@@ -127,9 +127,8 @@ class FilePolicy:
     artifact_links: bool = True
     """Send links to the agent's files that are saved as artifacts. If False, send their bytes.
 
-    A link needs the chat endpoint's URL, which ``chat_router`` takes from each request. A request with an
-    ``Authorization`` header gets bytes, because browsers do not send this header for a link. With ``history="client"``
-    or ``"text"`` there are no links."""
+    A request with an ``Authorization`` header always gets bytes, because browsers do not send this header for a link.
+    With ``history="client"`` or ``"text"`` there are no links."""
     artifact_base: str | None = None
     """URL of the chat endpoint in the browser, such as ``/chat``, with or without its origin.
 

@@ -42,81 +42,73 @@ class ConverterOptions(TypedDict, total=False):
     """Version of the client's ``ai`` package:
 
     6 (default), 7, or a full version such as ``"7.0.120"``. A v7 client also accepts a stream for 6. A v6 client fails
-    on some chunks of 7. 7 means 7.0.32. If the server should also send chunks and keys of later versions, set a full
-    version.
+    on some chunks of 7. 7 means 7.0.32. A full version also allows the chunks and keys of later versions.
     """
     send_reasoning: bool
     """Send the model's thoughts as ``reasoning-*``. True by default. Gemini sends thoughts only if the agent asks for
     them."""
     send_sources: bool
-    """Send sources as ``source-*``, citations, and Google's search suggestions. True by default, because Google's terms
-    for Grounding with Google Search require the suggestions."""
+    """Send sources as ``source-*``, citations, and Google's search suggestions. True by default. Google's terms require
+    the suggestions."""
     send_state: bool | Collection[str]
     """Send changes of the session state as ``data-adk-state``.
 
-    ``True`` sends all changes. A list of keys sends only the changes of these keys. False by default.
+    A list of keys sends only the changes of these keys. False by default.
     """
     hidden_tools: ToolSelection
     """Tools whose calls are not sent.
 
     ADK's control tools (``transfer_to_agent``, ``set_model_response``, ``exit_loop``, ``finish_task``) are always
-    hidden. By default, no other tool is hidden. If a hidden tool requests an approval, the request and its call are
-    sent.
+    hidden. If a hidden tool requests an approval, the request and its call are sent.
 
-    With ``nested_agents="flat"``, calls that delegate to a task-mode agent are hidden: ``ChatService`` hides them in
-    streams, and they are also hidden in histories and in recordings. If you use the converter alone, name the tools of
-    these calls here. ``stream_protocol.serving.task_agent_tools(agent)`` returns their names. If you do not name a
-    tool, its calls are sent with the preliminary output ``{"agent": NAME}``.
+    With ``nested_agents="flat"``, ``ChatService`` also hides calls of task-mode agents. For the converter alone,
+    ``stream_protocol.serving.task_agent_tools(agent)`` returns their names.
     """
     nested_agents: NestedAgents | Mapping[str, NestedAgents]
     """Display of an agent that is called as a tool: in its call (``"nested"``, the default), as parts of the message
-    (``"flat"``), or not at all (``"hidden"``). To set the option for some tools, pass a mapping from the tool's name to
-    the value. All other tools are nested.
+    (``"flat"``), or not at all (``"hidden"``). A mapping from a tool's name to a value sets the option for some tools.
 
     The output of a nested call is a message: ``{"id", "role": "assistant", "parts", "metadata"}``. Preliminary outputs
-    contain the message so far. ``metadata.result`` of the final output contains the tool's result, as the model reads
-    it.
+    have the message so far. ``metadata.result`` of the final output is the tool's result.
     """
     dynamic_tools: ToolSelection
     """Tools whose calls are sent as ``dynamic-tool`` parts.
 
-    Use this option for tools that the frontend does not know, such as the tools of an MCP server. No tools by default,
-    because typed clients expect static parts (``tool-NAME``).
+    Use it for tools that the frontend does not know, such as those of an MCP server. Other calls are static parts
+    (``tool-NAME``).
     """
     tool_titles: Mapping[str, str]
-    """Tool name -> its displayed title. Empty by default. With a ``ChatService``, a tool without an entry has the title
-    of ``for_users`` or of its MCP server."""
+    """Tool name -> its displayed title. Empty by default. With a ``ChatService``, other tools have the title of
+    ``for_users`` or of their MCP server."""
     tool_schemas: Mapping[str, Any]
     """Tool name -> JSON schema of its parameters.
 
-    Empty by default. The converter uses the schemas only if the first fragments of a streamed call have no name. It
-    then finds the one tool whose parameters fit.
+    Empty by default. If the first fragments of a streamed call have no name, the converter looks for the one tool whose
+    parameters fit.
     """
     artifact_url: ArtifactUrl | None
     """Function that takes the name and the version of an artifact, and returns its URL for browsers.
 
-    The chat routes set this option. If it is set, a file that is saved as an artifact is sent as the URL instead of
-    Base64, and ``data-adk-artifact`` has a ``url``. With this option, a streamed file and everything after it are sent
-    only after the complete event has arrived, because only this event shows whether the file was saved, and as which
-    artifact.
+    The chat routes set this option. A file that is saved as an artifact is then sent as a URL instead of Base64, and
+    ``data-adk-artifact`` has a ``url``. A streamed file and everything after it wait for the complete event, which
+    names the artifact.
     """
     transform: Transform | None
     """Function that gets each chunk before it is sent.
 
-    It returns the chunk, several chunks, or ``None`` to drop the chunk. This option slows down the ``*_sse`` functions,
-    because they must then build each chunk as a dictionary.
+    It returns the chunk, several chunks, or ``None`` to drop the chunk. The ``*_sse`` functions are slower with this
+    option.
     """
     on_error: Callable[[BaseException], str]
     """Function that takes an error, and returns the text that the client gets.
 
-    The default text is "An error occurred.", because texts of providers and tools can contain keys, URLs and prompts.
-    By default, only a ``RunLimitError`` has a text of its own. For development, use ``explain_error`` of
-    ``stream_protocol.serving``. If an ADK event reports a failure, the function gets an ``AgentRunError`` with the
-    ``code`` of the failure. If a tool raises, its call always has the text "The tool failed.".
+    The default text is "An error occurred.", except for a ``RunLimitError``. For development, use ``explain_error`` of
+    ``stream_protocol.serving``. A failure that an ADK event reports is an ``AgentRunError`` with a ``code``. The call
+    of a tool that raises always has the text "The tool failed.".
     """
     message_metadata: Callable[[dict[str, Any]], dict[str, Any] | None]
     """Function that takes the metadata of the message (``usage``, ``modelId``), and returns the metadata to send in
-    ``finish``. By default, the metadata is sent unchanged.
+    ``finish``.
     """
 
 

@@ -9,7 +9,7 @@ from stream_protocol.backend_check import PROFILES, Settings, read_settings
 from stream_protocol.backend_check._run import CHECKS
 from stream_protocol.backend_check._settings import PROMPTS
 from tests.backends.backends import BACKENDS, Backend
-from tests.backends.page import PAGE, checks_of, load_results, page
+from tests.backends.page import PAGE, REPORT, checks_of, load_results, page, report
 from tests.documents import block
 from tests.processes import ROOT
 from tests.tools import require_node_project
@@ -53,6 +53,7 @@ def test_the_file_of_prompts_is_one(tmp_path: Path) -> None:
 
 def test_the_comparison_is_made_of_the_last_results() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(load_results()), "`python -m tests.backends` writes the page"
+    assert REPORT.read_text(encoding="utf-8") == report(load_results()), "`python -m tests.backends` writes the report"
 
 
 @pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend: backend.key)

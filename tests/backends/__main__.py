@@ -1,4 +1,4 @@
-"""Checks other backends of ``useChat``, and writes docs/backends.md: ``python -m tests.backends [NAME …]``.
+"""Checks other backends of ``useChat`` and writes docs/backends.md and a report: ``python -m tests.backends [NAME …]``.
 
 Each package is installed in its newest version from PyPI or npm, into its own environment in ``.venv-backends``. With
 names as arguments, the other backends keep their last results.
@@ -20,7 +20,7 @@ import click
 import httpx
 
 from tests.backends.backends import BACKENDS, SERVERS, Backend
-from tests.backends.page import PAGE, RESULTS, load_results, page
+from tests.backends.page import PAGE, REPORT, RESULTS, load_results, page, report
 from tests.ports import free_port
 
 ROOT: Final = Path(__file__).parents[2]
@@ -42,6 +42,7 @@ def main(names: list[str]) -> None:
             click.echo(results[backend.key]["report"]["badge"]["message"])
             RESULTS.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     PAGE.write_text(page(results), encoding="utf-8")
+    REPORT.write_text(report(results), encoding="utf-8")
 
 
 def checked(backend: Backend) -> dict[str, Any]:

@@ -32,7 +32,7 @@ BACKENDS: Final = (
         packages=("adk-ui-stream", "google-adk"),
         server="own.py",
         setup="`create_app(agent)` with its defaults, in one process, with chats in memory",
-        guide="[Add it to your app](mount.md)",
+        guide="[Add it to your app](../../docs/mount.md)",
     ),
     Backend(
         key="pydantic-ai",

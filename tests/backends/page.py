@@ -1,4 +1,4 @@
-"""Writes docs/backends.md from the results of the last run."""
+"""Writes docs/backends.md and bench/reports/backends.md from the results of the last run."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -8,8 +8,10 @@ from typing import Any, Final
 from tests.backends.backends import BACKENDS, SERVERS, Backend
 
 RESULTS: Final = Path(__file__).parent / "results.json"
-PAGE: Final = Path(__file__).parents[2] / "docs" / "backends.md"
-LINKS: Final = "../tests/backends"
+ROOT: Final = Path(__file__).parents[2]
+PAGE: Final = ROOT / "docs" / "backends.md"
+REPORT: Final = ROOT / "bench" / "reports" / "backends.md"
+LINKS: Final = "../../tests/backends"
 SIGNS: Final = {"holds": "✓", "broken": "**✗**", "not offered": "-"}
 PROFILES: Final = ("stream", "chat", "tools", "durable")
 
@@ -17,7 +19,14 @@ HEAD: Final = """\
 # Backends compared
 
 Results of [`adk-ui-stream check --url`](check-backend.md) for other backends of `useChat`. Each server runs the same
-small agent, follows the package's own documentation, and gets the same prompts. [A script](#repeat-it) wrote this page.
+small agent, follows the package's own documentation, and gets the same prompts.
+{clients} [The report](../bench/reports/backends.md) has the versions, the servers and the result of each check.
+"""
+
+REPORT_HEAD: Final = """\
+# The servers and checks of the comparison
+
+The details of [Backends compared](../../docs/backends.md). `python -m tests.backends` writes both pages.
 
 ✓ holds · ✗ is broken · - is not offered. {clients}
 """
@@ -25,12 +34,12 @@ small agent, follows the package's own documentation, and gets the same prompts.
 FAIRNESS: Final = """\
 ## How to read it
 
-- **We wrote the checks.** Their sources are the AI SDK's client and documentation, and RFC 9110. Two checks of
-  `durable` have another source: [promises of this profile](check-backend.md#profiles).
-- **"Not offered" is not a fault.** The other packages are libraries. They stream a reply, and your app adds routes
-  for resume and stop. The server of the last column has these routes, as in the AI SDK's guide.
+- **We wrote the checks.** Their [sources](check-backend.md#profiles) are the AI SDK's client and documentation, RFC
+  9110, and two promises of our own.
+- **A low count is not always a fault.** The other packages are libraries. Your app adds routes for resume and stop. The
+  server of the last column has these routes, as in the AI SDK's guide.
 - **A short test server may cause a broken check.** An app can catch more errors than these servers.
-- **The results are a snapshot** of the versions below. Please report an unfair setup.
+- **The results are a snapshot.** Please report an unfair setup.
 """
 
 REPEAT: Final = """\
@@ -41,9 +50,9 @@ make setup
 .venv/bin/python -m tests.backends
 ```
 
-The script installs each package in its newest version into `.venv-backends`, starts its [server](#the-servers), runs
-the check with [prompts.toml](../tests/backends/prompts.toml), and writes this page. It needs PyPI, the npm registry,
-Node 20.19 or later, and Python 3.12 or later. To try one backend only, name it: `python -m tests.backends ai-node`.
+The script installs the newest version of each package into `.venv-backends`, and checks each server.
+It needs PyPI, the npm registry, Node 20.19 or later, and Python 3.12 or later. To check only one backend, name it:
+`python -m tests.backends ai-node`.
 """
 
 Results = Mapping[str, Mapping[str, Any]]
@@ -57,16 +66,15 @@ def load_results() -> Results:
 
 def page(results: Results) -> str:
     """Return the page."""
-    sections = [
-        HEAD.format(clients=f"The check ran on {date(results)}, for clients with `ai` 6 and 7."),
-        "\n".join(_counts(results)),
-        FAIRNESS,
-        "\n".join(_setups(results)),
-        "\n".join(_grid(results)),
-        "\n".join(_broken(results)),
-        REPEAT,
-    ]
-    return "\n".join(f"{section.rstrip()}\n" for section in sections)
+    head = HEAD.format(clients=_clients(results))
+    return _joined(head, "\n".join(_counts(results)), FAIRNESS, "\n".join(_broken(results)), REPEAT)
+
+
+def report(results: Results) -> str:
+    """Return the report: the servers, and the result of each check."""
+    head = REPORT_HEAD.format(clients=_clients(results))
+    broken = "\n".join(_broken(results, in_report=True))
+    return _joined(head, "\n".join(_setups(results)), "\n".join(_grid(results)), broken)
 
 
 def date(results: Results) -> str:
@@ -77,6 +85,14 @@ def date(results: Results) -> str:
 def checks_of(results: Results, backend: Backend) -> dict[str, Mapping[str, Any]]:
     """Return name of a check -> result, for one backend."""
     return {check["name"]: check for check in results[backend.key]["report"]["checks"]}
+
+
+def _clients(results: Results) -> str:
+    return f"The check ran on {date(results)}, for clients with `ai` 6 and 7."
+
+
+def _joined(*sections: str) -> str:
+    return "\n".join(f"{section.rstrip()}\n" for section in sections)
 
 
 def _row(*cells: str) -> str:
@@ -111,7 +127,12 @@ def _setups(results: Results) -> Iterator[str]:
 
 
 def _grid(results: Results) -> Iterator[str]:
-    yield from ("## The grid", "", "[The list of checks](check-backend.md#checks) has the rule of each check.", "")
+    yield from (
+        "## The grid",
+        "",
+        "[The list of checks](../../docs/check-backend.md#checks) has the rule of each check.",
+        "",
+    )
     for profile in PROFILES:
         yield from (f"### {profile}", "", *_head("Check"))
         columns = [checks_of(results, backend) for backend in BACKENDS]
@@ -121,7 +142,7 @@ def _grid(results: Results) -> Iterator[str]:
         yield ""
 
 
-def _broken(results: Results) -> Iterator[str]:
+def _broken(results: Results, *, in_report: bool = False) -> Iterator[str]:
     yield from ("## What is broken", "")
     for backend in BACKENDS:
         broken = [each for each in checks_of(results, backend).values() if each["outcome"] == "broken"]
@@ -129,9 +150,14 @@ def _broken(results: Results) -> Iterator[str]:
         yield ""
         for check in broken:
             yield f"- **{check['name']}**: {_plain(check['reason'])}"
-            if check["chunk"] is not None:
+            if in_report and check["chunk"] is not None:
                 yield f"  The chunk: `{json.dumps(check['chunk'])}`."
-            yield f"  Source of the rule: {check['source']}."
+            if in_report:
+                yield f"  Source of the rule: {check['source']}."
+            for note in backend.notes:
+                name, _, text = note.partition(": ")
+                if name == f"`{check['name']}`":
+                    yield f"  Note: {text}"
         yield from [""] if broken else []
 
 

@@ -16,33 +16,32 @@ from tests.processes import ROOT
 BEGINNING: Final = """\
 # The command line
 
-`adk-ui-stream COMMAND`, or `python -m stream_protocol COMMAND`. `--help` after a command prints the text of this
-page. `serve -h` prints only the common options.
+`adk-ui-stream COMMAND`, or `python -m stream_protocol COMMAND`. `--help` after a command prints its options with
+examples. `serve -h` prints only the common options.
 
 | Exit code | |
 |---|---|
-| 0 | no error; also if the reader of its output has closed the pipe, as `head` does |
+| 0 | no error |
 | 1 | `check` found an error, the file of `types --check` is outdated, or all turns of `record` failed |
-| 2 | bad usage, or a target or a file that cannot be used: one line on stderr has the reason, stdout is empty |
+| 2 | bad usage, or a target or a file that cannot be used; stderr has the reason |
 | 130 | Ctrl-C; a server ends its streams and exits with 0 |
 
-Colours are for terminals. `NO_COLOR=1` turns them off. `FORCE_COLOR=1` turns them on, also in a pipe.
-Work that takes longer than a second shows its progress on stderr, if that is a terminal.
+`NO_COLOR=1` turns colours off. `FORCE_COLOR=1` turns them on, also in a pipe.
 
-The shell completes commands, options and paths, in bash with this line in `~/.bashrc`:
+To complete commands, options and paths in bash, add this line to `~/.bashrc`:
 
 ```sh
 eval "$(_ADK_UI_STREAM_COMPLETE=bash_source adk-ui-stream)"
 ```
 
-in zsh with `zsh_source` instead, and in fish with
-`_ADK_UI_STREAM_COMPLETE=fish_source adk-ui-stream | source` in `~/.config/fish/completions/adk-ui-stream.fish`.
+In zsh, use `zsh_source`. In fish, add `_ADK_UI_STREAM_COMPLETE=fish_source adk-ui-stream | source` to
+`~/.config/fish/completions/adk-ui-stream.fish`.
 """
 
 
 IN_FILE: Final = """\
-Options that are rarely set are not on the command line. `serve` reads them from the `pyproject.toml` of the folder that
-it is started in; `init` writes one with all of them. A key that is not in the table below is refused.
+`serve` reads further options from the `pyproject.toml` of the current folder, and refuses unknown keys. `init` writes
+a file with all of them.
 
 ```toml
 [tool.adk-ui-stream.serve]
@@ -50,6 +49,21 @@ max-runs = 100
 log-whole = ["my_package"]
 ```
 """
+
+
+EXAMPLES: Final = {
+    "check": "[check a stream](check.md), [check a backend](check-backend.md)",
+    "demo": "[quick start](quick-start.md#1-chat-with-an-agent)",
+    "init": "[quick start](quick-start.md#1-chat-with-an-agent)",
+    "record": "[recordings](recording.md)",
+    "replay": "[recordings](recording.md#replay)",
+    "serve": "[operations](operations.md#commands)",
+    "types": "[types](types.md)",
+}
+"""Command -> pages with examples."""
+
+_HELP: Final = ("-h", "--help")
+"""Beginnings of options that every command has. The page begins with them."""
 
 
 def reference() -> str:
@@ -68,18 +82,20 @@ def _section(name: str) -> str:
     command = documented(name)
     context = click.Context(command, info_name=f"adk-ui-stream {name}", **command.context_settings)
     usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
-    examples = "\n".join(f"# {meaning}\n{line}" for meaning, line in command.examples.items())
     lines = [f"## {name}", "", f"`{usage}`", "", _linked(inspect.cleandoc(command.help or "")), ""]
-    lines += [f"```sh\n{examples}\n```", "", *_options(command, context), *_in_file(command, context)]
+    lines += [f"Examples: {EXAMPLES[name]}.", "", *_options(command, context), *_in_file(command, context)]
     return "\n".join(lines)
 
 
 def _options(command: DocumentedCommand, context: click.Context) -> Iterator[str]:
     for heading, records in command.options_by_section(context).items():
-        yield f"| {heading} | |"
-        yield "|---|---|"
-        yield from (f"| `{_cell(option)}` | {_linked(_plain(_cell(meaning)))} |" for option, meaning in records)
-        yield ""
+        rows = [
+            f"| `{_cell(option)}` | {_linked(_plain(_cell(meaning)))} |"
+            for option, meaning in records
+            if not option.startswith(_HELP)
+        ]
+        if rows:
+            yield from (f"| {heading} | |", "|---|---|", *rows, "")
 
 
 def _in_file(command: DocumentedCommand, context: click.Context) -> Iterator[str]:

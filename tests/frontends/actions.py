@@ -1,4 +1,4 @@
-"""Users' actions in a chat: the rows of the matrix in docs/frontends.md."""
+"""Users' actions in a chat: the tested actions in docs/frontends.md."""
 
 from typing import Final, Literal, TypeAlias, get_args
 

@@ -1,7 +1,7 @@
-"""Prints the table of docs/frontends.md, made from the tests: ``python -m tests.frontends.matrix``."""
+"""Prints the tested actions of docs/frontends.md, made from the tests: ``python -m tests.frontends.matrix``."""
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -60,19 +60,26 @@ def _of_the_template() -> Iterator[Cell]:
 
 
 def table() -> str:
-    """Return the matrix and its footnotes, in Markdown."""
+    """Return the actions that are tested everywhere, a table of the others, and its footnotes, in Markdown."""
     known = sorted(cells(), key=lambda cell: cell.ai)
+    partly = {cell.action for cell in known if not cell.tests}
+    names = [*COLUMNS.values()]
+    everywhere = [f"- {action}" for action in ACTIONS if action not in partly]
+    first = f"{', '.join(names[:-1])} and {names[-1]} pass the tests of these actions:"
+    return "\n".join([first, "", *everywhere, *_partly(known, partly)])
+
+
+def _partly(known: Sequence[Cell], actions: Collection[Action]) -> Iterator[str]:
+    if not actions:
+        return
     reasons = list(dict.fromkeys(cell.reason for cell in known if cell.reason))
-    lines = [_row(["", *COLUMNS.values()]), _row(["---"] * (1 + len(COLUMNS)))]
+    yield from ("", _row(["", *COLUMNS.values()]), _row(["---"] * (1 + len(COLUMNS))))
     for action in ACTIONS:
-        of_action = [cell for cell in known if cell.action == action]
-        lines.append(
-            _row(
-                [action, *(_shown([cell for cell in of_action if cell.frontend == name], reasons) for name in COLUMNS)]
-            )
-        )
-    footnotes = [f"{number}. {reason}." for number, reason in enumerate(reasons, 1)]
-    return "\n".join([*lines, *(["", *footnotes] if footnotes else [])])
+        if action in actions:
+            of_action = [cell for cell in known if cell.action == action]
+            shown = (_shown([cell for cell in of_action if cell.frontend == name], reasons) for name in COLUMNS)
+            yield _row([action, *shown])
+    yield from ("", *(f"{number}. {reason}." for number, reason in enumerate(reasons, 1)))
 
 
 def _shown(versions: Sequence[Cell], reasons: Sequence[str]) -> str:

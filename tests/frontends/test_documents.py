@@ -412,8 +412,9 @@ class TestCommands:
 
 
 def shown(file: str, mark: str) -> list[list[str]]:
-    """The arguments of each line of a block of ``adk-ui-stream`` commands."""
-    commands = [shlex.split(line, comments=True) for line in block(file, mark).splitlines()]
+    """The arguments of each command of a block of ``adk-ui-stream`` commands."""
+    lines = block(file, mark).replace("\\\n", "").splitlines()
+    commands = [shlex.split(line, comments=True) for line in lines]
     assert {command[0] for command in commands} == {"adk-ui-stream"}
     return [command[1:] for command in commands]
 

@@ -1,7 +1,7 @@
 """Drives every example in a browser against the server. After each step, the page, the stored messages and the model's
 request must agree.
 
-``matrix.py`` makes the table in docs/frontends.md from these tests.
+``matrix.py`` makes the list in docs/frontends.md from these tests.
 """
 
 import re

@@ -49,7 +49,7 @@ FOUND = (
     3015708,
     3100291,
 )
-"""Schedules that have found faults, of ours or of the simulation: see `docs/reliability.md`."""
+"""Schedules that have found faults, of ours or of the simulation: see `docs/decisions/simulation.md`."""
 
 FEW = range(6, 12)
 
@@ -102,7 +102,7 @@ def test_a_failing_schedule_shrinks_to_what_matters() -> None:
 
 
 def test_the_page_has_the_table_of_the_broken_code() -> None:
-    page = (Path(__file__).parents[2] / "docs/reliability.md").read_text()
+    page = (Path(__file__).parents[2] / "docs/decisions/simulation.md").read_text()
     assert page.partition("<!-- mutants -->\n")[2].partition("\n<!-- /mutants -->")[0] == table()
 
 

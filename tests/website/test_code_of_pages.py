@@ -9,6 +9,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 from google.adk.agents import LlmAgent
+from google.adk.tools import AgentTool
 from starlette.applications import Starlette
 
 from stream_protocol.serving import ChatService, chat_router
@@ -275,8 +276,10 @@ async def test_the_card_of_an_agent_shows_its_work() -> None:
 
 @pytest.mark.filterwarnings("ignore:The `plugins` argument is deprecated:DeprecationWarning")  # of ADK's AgentTool
 async def test_a_route_of_ones_own_shows_the_work_of_an_agent() -> None:
-    scope = run(block("docs/sub-agents.md", "run_events("))
-    scope["weather"].model = ScriptedLlm(turns=["18 degrees."])
+    code = block("docs/converter.md", "stream_sse(events)").replace("runner.run_async(", "run_events(runner, ")
+    scope = run(f"from stream_protocol.serving import run_events\n{code}")
+    weather = LlmAgent(name="weather", model=ScriptedLlm(turns=["18 degrees."]))
+    scope["root_agent"].tools = [AgentTool(weather)]
     scope["root_agent"].model = ScriptedLlm(turns=[Call("weather", {"request": "Oslo?"}), "Nice."])
     answer = await posted(scope["app"], BODY)
     message = only(answer, "tool-output-available")[-1]["output"]

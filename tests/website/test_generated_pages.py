@@ -34,7 +34,7 @@ def test_a_row_names_only_chunks_that_its_recording_has(row: Row) -> None:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.shown)
-def test_who_opens_the_recording_of_a_row_gets_the_chunks_that_it_shows(row: Row, tmp_path: Path) -> None:
+def test_the_recording_of_a_row_has_the_chunks_of_its_fixture(row: Row, tmp_path: Path) -> None:
     (file := tmp_path / "recording.jsonl").write_text(recording(row.shown), encoding="utf-8")
     stream = b"".join(replay(load_recording(file), **load_fixture(row.shown).options)).decode()
     shown = [name for names in events.turns(row.shown) for name in names]

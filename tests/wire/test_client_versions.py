@@ -106,12 +106,11 @@ def test_a_key_that_a_client_only_ignores_is_not_known(ai_sdk: AiSdkOption, know
 
 
 def test_the_page_has_the_table() -> None:
-    lines = [
-        f"| {what} | {since.get(6) or 'never'} | {since.get(7)} |"
-        for what, since in (
-            *((f"`{kind}`", since) for kind, since in CHUNK_VERSIONS.items()),
-            *((f"`{key}` of `{kind}`", since) for (kind, key), since in KEY_VERSIONS.items()),
-        )
-    ]
+    kinds = [("", kind, since) for kind, since in CHUNK_VERSIONS.items()]
+    keys = [(f"`{key}` of ", kind, since) for (kind, key), since in KEY_VERSIONS.items()]
+    rows: dict[tuple[str, str], list[str]] = {}
+    for key, kind, since in (*kinds, *keys):
+        rows.setdefault((key, f"{since.get(6) or 'never'} | {since.get(7)}"), []).append(f"`{kind}`")
+    lines = [f"| {key}{', '.join(chunks)} | {since} |" for (key, since), chunks in rows.items()]
     page = (ROOT / "docs" / "compatibility.md").read_text(encoding="utf-8")
     assert "\n".join(["| Chunk, or key of a chunk | v6 since | v7 since |", "|---|---|---|", *lines]) in page

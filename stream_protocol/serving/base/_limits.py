@@ -83,46 +83,42 @@ class ServiceLimits:
     max_waiting_per_user: int | None = MAX_WAITING_PER_USER
     """Requests of one user that wait for the end of a run.
 
-    A further request is refused (429). At most ``max_runs`` requests of all users together wait. A further request is
-    refused (503).
+    A further request is refused (429). All users together may have ``max_runs`` such requests. Further ones get 503.
     """
     max_requests_per_minute: int | None = MAX_REQUESTS_PER_MINUTE
     """Requests of one user in a minute, except stops.
 
-    The user may send all of them at once. Further requests are refused (429). The allowance is refilled evenly over a
-    minute. Requests from pages of other sites have a separate allowance.
+    Further requests are refused (429). The user may send all of them at once, and the allowance is refilled evenly.
+    Requests from other sites have a separate allowance.
     """
     max_response_bytes: int | None = MAX_RESPONSE_BYTES
     """Memory for stored content that is being sent: histories, artifacts, and stored responses that are sent again.
 
-    A response that does not fit is refused with 503. If a response would give its user more than half of this memory,
-    it is refused with 429. A response of up to 64 KiB is never refused. If a response is larger than this limit, it
-    waits until no other response is open.
+    A response that does not fit is refused (503). One user may use half of this memory (429). A response of up to 64
+    KiB is never refused. A response above the limit waits until no other response is open.
     """
     max_chunks: int | None = MAX_CHUNKS
     """Chunks of one response.
 
-    A run with more chunks is stopped after the current event, and its response ends in an error.
+    A longer response ends in an error.
     """
 
     run_timeout: float | None = RUN_TIMEOUT
-    """Duration of a run. A longer run is stopped, and its response ends in an error."""
+    """Duration of a run. The response of a longer run ends in an error."""
     disconnect_grace: float | None = None
     """Time for which a run continues if no client reads its response.
 
-    0 stops the run when the client leaves. ``None``, the default: the run continues to its end, so a reload loses
-    nothing.
+    0 stops the run when the client leaves. ``None``, the default: the run continues to its end.
     """
     stop_timeout: float = STOP_TIMEOUT
-    """Time for which a request waits for a run of its chat: until a stopped run has ended, or until an ended run
-    is stored.
+    """Time for which a request waits until the earlier run of its chat has ended and is stored.
 
-    After this time the request is refused (503, with ``Retry-After``).
+    Then the request is refused (503, with ``Retry-After``).
     """
     hook_timeout: float | None = HOOK_TIMEOUT
     """Time for ``on_finish``, and for each access to the session store outside a run.
 
-    After this time the call is cancelled and logged, and the chat is free.
+    Then the call is cancelled and logged, and the chat is free.
     """
 
     def __post_init__(self) -> None:

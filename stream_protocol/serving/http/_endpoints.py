@@ -88,9 +88,8 @@ class ChatEndpoints:
 
     ``max_body_bytes``, ``max_bytes_in_flight`` and ``keep_alive``: as in ``chat_router``.
     ``allow_origins``: origins of other sites that may change data, such as ``https://app.example``, or ``*`` for all.
-    If a request from another origin would change data, it is refused (403). Requests with ``GET`` and ``HEAD`` change
-    nothing. In FastAPI and Starlette, name the origins
-    in the app's ``CORSMiddleware`` instead, which also handles preflights.
+    Others get 403. In FastAPI and Starlette, name the origins in the app's ``CORSMiddleware`` instead, which also
+    handles preflights.
 
     No method raises for a refused request: the response has a 4xx and one short plain sentence, which the page shows.
     The sentence is plain text, or ``{"error": …}`` for methods that return JSON, such as ``history`` and ``chats``. Any

@@ -41,8 +41,7 @@ class RouteOptions(TypedDict, total=False):
     identify: Identify
     """Function that takes a request, and returns the user's id, from your session or token.
 
-    By default, all chats belong to one local user. At the first request from another machine, the server logs a
-    warning. The server never reads the id from the request body.
+    By default, all chats belong to one local user, and the first request from another machine logs a warning.
     """
     prepare: Prepare | None
     """Function that returns the ``RunOverrides`` of a request: its agent, run config, state and secrets. Without it,
@@ -50,23 +49,23 @@ class RouteOptions(TypedDict, total=False):
     max_body_bytes: int
     """Largest body of a request.
 
-    A larger body is refused (413). By default, clients send the whole chat with each message, including files.
+    A larger body is refused (413).
     """
     max_bytes_in_flight: int
-    """Memory for the bodies of all requests that the server is reading, parsing or preparing.
+    """Memory for the bodies of all requests in work.
 
-    A body that does not fit is refused with 503. If a body would give its user more than half of this memory, it is
-    refused with 429. A body of up to 64 KiB is never refused.
+    A body that does not fit is refused (503). One user may use half of this memory (429). A body of up to 64 KiB is
+    never refused.
     """
     keep_alive: float | None
-    """After this number of silent seconds, the server sends a comment in a stream, because proxies cut silent
-    connections. With ``None``, the server sends no comments.
+    """Silent seconds after which a stream sends a comment, because proxies cut silent connections. ``None``: no
+    comments.
     """
     allow_origins: Sequence[str]
     """Origins of your frontends (scheme, host and port, such as ``https://app.example``), or ``*`` for all.
 
-    The routes then handle CORS, and named origins may send cookies. If a request from another site would change
-    something, it is refused (403). If the app has a ``CORSMiddleware``, name the origins there instead.
+    The routes then handle CORS, and named origins may send cookies. Other sites can change nothing (403). If the app
+    has a ``CORSMiddleware``, name the origins there instead.
     """
 
 

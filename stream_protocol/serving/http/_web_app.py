@@ -78,14 +78,12 @@ def create_app(
     ``Starlette(routes=[…, *chat.routes], lifespan=chat.router.lifespan_context)``.
 
     ``identify``, ``prepare``, ``allow_origins``: as in ``chat_router``.
-    ``page``: serve the built-in page. Other sites cannot show the page in a frame. The page loads nothing from other
-    servers.
+    ``page``: serve the built-in page, which loads nothing from other servers.
     ``suggestions``: first messages that the page offers, as texts or as ``{"title": …, "group": …, "prompt": …}``.
     With ``"attach": True``, the page asks for a file before it sends the message.
     Without suggestions, the page lists the agent's tools.
-    ``while_busy``: effect of a message that the user sends during a response. ``"queue"`` (default): the page sends it
-    after the response. ``"steer"``: the agent reads the message during the current run. ``"interrupt"``: the run stops,
-    and the agent replies to the message.
+    ``while_busy``: effect of a message that the user sends during a response. ``"queue"``: the page sends it after the
+    response. ``"steer"``: the agent reads it during the run. ``"interrupt"``: the run stops, and the agent replies.
 
     Raises ``StreamProtocolError`` for a wrong value.
 

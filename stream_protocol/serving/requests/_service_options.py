@@ -63,75 +63,70 @@ class ServiceOptions(ConverterOptions, total=False):
     session_service: BaseSessionService | None
     """Store of the sessions.
 
-    Any session service of ADK works, such as ``SqliteSessionService``, ``VertexAiSessionService`` and
-    ``DatabaseSessionService`` (extra ``postgres``). In memory by default. If you pass a ``Runner``, the service uses
-    the session service of the ``Runner``.
+    Any session service of ADK works, such as ``SqliteSessionService`` or ``DatabaseSessionService`` (extra
+    ``postgres``). In memory by default. A ``Runner`` brings its own.
     """
     history: HistoryMode
     """Source of the history that the model reads.
 
-    ``"server"`` (default): the model reads the stored session. The server uses only the last message of a request.
-    ``"client"``: the model reads the messages of the request. The server stores nothing, and refuses approvals.
-    ``"text"``: as ``"client"``, but the model reads only the texts of the messages.
+    ``"server"`` (default): the model reads the stored session, and only the last message of the request. ``"client"``:
+    the model reads the messages of the request. The server stores nothing, and refuses approvals. ``"text"``: as
+    ``"client"``, but the model reads only texts.
     """
     run_config: RunConfig | None
     """ADK's ``RunConfig``.
 
-    The default is ``default_run_config()``. It sets ``StreamingMode.SSE``, and runs plain ``def`` tools in threads,
-    because on the event loop such tools would block all chats.
+    The default, ``default_run_config()``, sets ``StreamingMode.SSE``, and runs plain ``def`` tools in threads.
     """
     run_log: RunLog | None
     """Store of running responses.
 
     By default ``MemoryRunLog()``, for one process. Several workers need ``RedisRunLog`` or ``PostgresRunLog``. The
-    service closes the run log.
+    service closes it.
     """
     limits: ServiceLimits | None
     """Limits of runs and requests: see ``ServiceLimits``.
 
-    Two limits are set elsewhere. ``RunConfig.max_llm_calls`` limits the model calls of a run (ADK's default is 500).
-    ``LogBounds.max_size`` limits the bytes of a response.
+    ``RunConfig.max_llm_calls`` limits the model calls of a run (500 by default). ``LogBounds.max_size`` limits the
+    bytes of a response.
     """
     on_busy: OnBusy
     """Effect of a new message while a run of its chat is active.
 
     ``"interrupt"`` (default): the run stops, and the agent answers the message. ``"steer"``: the run reads the message
-    before its next model call. With ``"steer"``, an edit still interrupts the run. ``"steer"`` needs
-    ``history="server"``. ``"reject"``: every request for a response is refused (409), also an edit or an answer to a
-    call. Only a retry of the run's own request is accepted.
+    before its next model call, but an edit interrupts it. ``"steer"`` needs ``history="server"``. ``"reject"``: every
+    request for a response is refused (409), except a retry of the run's own request.
     """
     truncated_history: TruncatedHistory
     """Effect of a new message from a client that sends fewer messages than are stored.
 
     ``"append"`` (default): the server appends the message. ``"rewind"``: the server first removes the later messages
-    that the client did not send. assistant-ui needs this value, because it sends fewer messages after an edit. A
-    request whose body has one ``message`` in place of the list ``messages`` removes nothing.
+    that the client did not send. assistant-ui needs ``"rewind"``. A request with one ``message`` in place of
+    ``messages`` removes nothing.
     """
     files: FilePolicy | None
-    """Limits of attached files, and the form in which the agent's files are sent: see ``FilePolicy``. By default, all
-    files that browsers can send are accepted."""
+    """Limits of attached files, and the form of the agent's files: see ``FilePolicy``. By default, all files are
+    accepted."""
     context: PageContext | None
     """Type of the ``context`` in a request.
 
-    The models of the turn read this context. With ``None``, the default, the models read no context.
+    The models of the turn read this context. ``None``, the default: no context.
     """
     shared_state: SharedState | None
     """Keys of the session state that the page may read and write. ``None``, the default: no keys."""
     on_finish: OnFinish | None
     """Function called after each run, with the messages of the chat: see ``OnFinish``."""
     on_audit: OnAudit | None
-    """Function that gets a record of each approval, denial, user's answer to a call, sign-in, stop and deletion.
+    """Function that gets a record of each user's decision, such as an approval or a stop.
 
-    It also gets a record if the server refuses such an action: see ``AuditRecord``. The logger
-    ``stream_protocol.audit`` gets the same records.
+    It also gets refused actions: see ``AuditRecord``. The logger ``stream_protocol.audit`` gets the same records.
     """
     recorder: Recorder | Sequence[Recorder] | None
-    """Recorder of the chats, or a list of recorders: see ``ChatRecorder`` of ``stream_protocol.recording``. A failing
-    recorder does not affect the others."""
+    """Recorder of the chats, such as a ``ChatRecorder``, or a list of recorders. A failing recorder does not affect the
+    others."""
     engine: Engine | None
-    """Component that lets another worker finish the run of a dead worker: a ``DbosEngine`` of
-    ``stream_protocol.durable``. The engine needs ``history="server"``, and agents of ADK's own classes. The service
-    closes the engine.
+    """A ``DbosEngine`` of ``stream_protocol.durable``: another worker then finishes the runs of a dead worker. The
+    engine needs ``history="server"``, and agents of ADK's own classes. The service closes the engine.
     """
     times: ServiceTimes
     """Waiting times that no other option sets, for tests: see ``ServiceTimes``."""

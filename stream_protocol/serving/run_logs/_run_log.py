@@ -44,15 +44,13 @@ class LogBounds:
     max_backlog: int = 16 * 2**20
     """Limit of the unread data of a reader.
 
-    A reader with more unread data is disconnected. A reader that starts late gets a larger limit if the log is large:
-    twice the size of the log at this time. An event counts as at most 64 KiB. The events that the run has added last,
-    in one step, do not count.
+    A reader with more unread data is disconnected. For a reader that starts late, the limit is at least twice the size
+    of the log at this time. An event counts as at most 64 KiB. The newest events of one step do not count.
     """
     max_readers: int = 32
     """Readers of a run in one worker.
 
-    A further reader replaces the reader with the most unread data. If several readers have the same amount, it replaces
-    the oldest of them. So a reloaded page can always read.
+    A further reader replaces the reader with the most unread data, so a reloaded page can always read.
     """
 
     def __post_init__(self) -> None:

@@ -45,7 +45,7 @@ class Visit:
     calls without the page's answer when ADK calls the model again, after another tool's output. ``sends``: when the
     page sends by itself, and what: see ``harness/chat.js``.
     ``leaving_stops``: a run ends when its page closes. ``truncated_history``, ``limits``: options of ``ChatService``.
-    ``action``: the visit's row of the matrix in docs/frontends.md.
+    ``action``: the action of the visit in docs/frontends.md.
     """
 
     name: str

@@ -268,8 +268,8 @@ class PostgresRunLog(SharedRunLog):
     ``DatabaseSessionService``, ``postgresql+asyncpg://…``, also works. It must lead to the server itself, or to a
     pooler that keeps the connection of a session. PgBouncer in transaction mode does not work, because no ``NOTIFY``
     arrives through it. PostgreSQL must have version 12 or later.
-    ``prefix``: beginning of the names of all tables and channels. Each deployment in a shared database needs its own
-    prefix, for the same reason as in ``RedisRunLog``. Up to 24 lower-case ASCII letters, digits and ``_``.
+    ``prefix``: beginning of the names of all tables and channels. Each deployment in a shared database needs its own.
+    Up to 24 lower-case ASCII letters, digits and ``_``.
     ``lease``, ``expiry`` and ``bounds``: as in ``RedisRunLog``.
 
     The tables are created when they are first needed. No run starts while PostgreSQL cannot be reached. Runs that have

@@ -231,13 +231,11 @@ class RedisRunLog(SharedRunLog):
     ``server``: a URL, or a client that the app closes. URLs: ``redis://``, ``rediss://``, ``unix://``; for a cluster
     ``redis+cluster://`` or ``rediss+cluster://``. Clients: ``Redis`` or ``RedisCluster`` of ``redis.asyncio``, created
     without ``decode_responses``. Redis must have version 6.2 or later.
-    ``prefix``: beginning of all keys and channels. Each deployment in a shared Redis needs its own prefix. If
-    deployments have the same prefix, equal ids of app, user and chat mean the same chat. Up to 64 ASCII letters,
-    digits, and ``. _ : / @ -``.
-    ``lease``: lifetime of a lease, in seconds. A worker that does not renew its leases within this time loses its
-    chats. A run that cannot renew its lease for five sixths of this time ends in an error. The value must be equal in
-    all workers.
-    ``expiry``: number of seconds for which the log of an ended run is kept, for readers on other workers.
+    ``prefix``: beginning of all keys and channels. Each deployment in a shared Redis needs its own. With the same
+    prefix, equal ids of app, user and chat mean the same chat. Up to 64 ASCII letters, digits, and ``. _ : / @ -``.
+    ``lease``: lifetime of a lease in seconds, equal in all workers. A worker that does not renew its leases within this
+    time loses its chats. A run that cannot renew its lease for five sixths of this time ends in an error.
+    ``expiry``: seconds for which the log of an ended run is kept, for readers on other workers.
     ``bounds``: limits of each log: see ``LogBounds``.
 
     No run starts while Redis cannot be reached. Runs that have started survive an outage of less than a third of a
