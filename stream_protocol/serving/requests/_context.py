@@ -107,8 +107,8 @@ class ServiceContext:
             text = "The end of %s may be lost: it was not stored within %s seconds."
             logger.error(text, "1 run" if late == 1 else f"{late} runs", self.times.shutdown)
         await self.audit.aclose()
-        await self.executor.aclose()
         await in_progress.wait(self.times.answering)
+        await self.executor.aclose()
         await self.run_log.aclose()
 
 
