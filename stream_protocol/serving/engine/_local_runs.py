@@ -43,11 +43,12 @@ class DurableService:
 
 
 class LocalRun:
-    """A durable run of this worker."""
+    """A durable run of this worker. ``earlier``: the id of the execution that it recovers; ``None`` without one."""
 
-    def __init__(self, record: RunRecord, run: Run) -> None:
+    def __init__(self, record: RunRecord, run: Run, *, earlier: str | None = None) -> None:
         self.record = record
         self.run = run
+        self.earlier = earlier
         self.is_over = asyncio.Event()
         """Set when this worker has ended the run, or has handed it over to other workers."""
         self._is_kept = False
@@ -171,7 +172,7 @@ class LocalRuns:
     async def _cancel_if_newest(self, local: LocalRun, *, has_ended: bool = False) -> None:
         """Deletes the record, unless another worker has begun to execute the run again."""
         for orphan in await self._engine.unfinished(local.key):
-            if orphan.record.id == local.record.id and orphan.log_id == local.log_id:
+            if orphan.record.id == local.record.id and orphan.log_id in (local.log_id, local.earlier):
                 await self._engine.cancel(local.record, has_ended=has_ended)
 
     async def let_others_in(self, local: LocalRun) -> None:

@@ -72,7 +72,7 @@ class Recovery:
         self._record = orphan.record
         self._sessions = sessions
         self._refusal = refusal
-        self._local = LocalRun(orphan.record, run)
+        self._local = LocalRun(orphan.record, run, earlier=orphan.log_id)
 
     async def execute(self) -> None:
         """Recovers the run, in the run's own task."""

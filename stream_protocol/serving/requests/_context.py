@@ -261,6 +261,7 @@ async def _begin_turn(service: ServiceContext, key: ChatKey, turn: NextTurn) -> 
         overrides=turn.overrides,
         begins_run=True,
         since_stop=turn.since_stop,
+        interrupts=False,  # a newer message has begun a run, which reads this message, too
     )
     try:
         events = await lifecycle.respond()
