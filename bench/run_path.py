@@ -63,10 +63,14 @@ async def _stream(events: list[Event]) -> int:
     response = UIMessageStreamResponse(run.log.read())
     sending = asyncio.create_task(response({"type": "http", "method": "POST"}, receive, send))
     await asyncio.sleep(0)
-    await run.run_agent(_paced(events), _started, TurnRecorders())
+    await run.run_agent(_paced(events), _started, TurnRecorders(), _never)
     await sending
     run.release()
     return sends
+
+
+async def _never(_error: BaseException) -> bool:
+    return False
 
 
 def _started(_invocation_id: str | None) -> StartedResponse:

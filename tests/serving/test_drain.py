@@ -4,12 +4,13 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from google.adk.agents import LlmAgent
 from google.adk.sessions import InMemorySessionService, Session
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from starlette.types import ASGIApp
 
-from stream_protocol.serving import ChatService, MemoryRunLog, create_app
+from stream_protocol.serving import ChatService, MemoryRunLog, ServiceLimits, create_app
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from tests.serving.support import HANG, answered, begin, chat, chunks, client, post, said, text
 
@@ -160,3 +161,30 @@ async def test_a_history_that_is_being_read_is_answered_before_the_run_log_is_cl
         await asyncio.wait_for(closing, HANG)
     assert (answer.status_code, len(answer.json()["messages"])) == (200, 2)
     assert (closed_before, run_log.closed, run_log.asked_late) == (False, True, False)
+
+
+@pytest.mark.parametrize("work", ["history", "stop"])
+async def test_a_request_that_waits_for_the_run_of_another_worker_is_refused_when_this_worker_ends(work: str) -> None:
+    begun, gate = asyncio.Event(), asyncio.Event()
+
+    class HangingSessions(InMemorySessionService):
+        async def create_session(self, **key: Any) -> Session:
+            begun.set()
+            await gate.wait()
+            return await super().create_session(**key)
+
+    sessions, run_log = HangingSessions(), ClosingLog()
+    agent = LlmAgent(name="root", model=ScriptedLlm(turns=["Never said."]))
+    limits = ServiceLimits(stop_timeout=HANG, hook_timeout=None)
+    first, second = (ChatService(agent, session_service=sessions, run_log=run_log, limits=limits) for _ in range(2))
+    async with begin(create_app(first), FIRST), client(create_app(second)) as http:
+        await asyncio.wait_for(begun.wait(), HANG)
+        request = http.get("/api/chat/c1") if work == "history" else http.post("/api/chat/c1/stop")
+        waiting = asyncio.create_task(request)
+        await asyncio.sleep(0.05)
+        assert not waiting.done()
+        await asyncio.wait_for(second.aclose(), HANG)
+        assert waiting.done()
+        refused = await waiting
+        gate.set()
+        assert (refused.status_code, refused.headers["retry-after"]) == (503, "2")

@@ -1145,3 +1145,42 @@ async def test_what_was_stored_after_the_end_is_hidden_if_the_worker_crashes_the
         assert session is not None
         texts = [part.text for event in session.events[1:] for part in (event.content and event.content.parts) or ()]
         assert texts.count("Well. ") == 1  # the model reads it once
+
+
+@pytest.mark.parametrize("loses", ["an event", "its end"])
+async def test_a_worker_whose_lease_was_forgotten_does_not_end_the_run_that_another_worker_continues(
+    loses: str,
+) -> None:
+    gated, fails, begun = GatedWorkers(), asyncio.Event(), asyncio.Event()
+
+    class Failing(ScriptedLlm):
+        async def generate_content_async(self, *arguments: Any, **options: Any) -> Any:
+            async for response in super().generate_content_async(*arguments, **options):
+                yield response
+            begun.set()
+            await fails.wait()
+            raise ValueError("The session has been modified in storage since it was loaded.")
+
+    agent = LlmAgent(name="root", model=Failing(turns=["Hello "]))
+    async with gated.worker(agent=agent) as first:
+        reading = await first.say("c1")
+        await soon(begun)
+        first.engine.is_paused = True
+        gated.log = MemoryRunLog()  # a fail-over forgets the lease
+        async with gated.worker() as second:
+            await gated.asked_for("c1", 1)
+            if loses == "its end":
+                first.service.runs.run.stop()
+            else:
+                fails.set()
+            await first.service.runs.free()
+            ends = [chunk["type"] for chunk in await reading][-1:]
+            assert ends == (["abort"] if loses == "its end" else ["text-end"])
+            gated.gate("c1").set()
+            await gated.forgotten()
+            assert (await second.text("c1")).endswith("c1.")
+            session = await gated.sessions.get_session(app_name="root", user_id=USER, session_id="c1")
+            assert session is not None
+            assert [
+                EventMetadata.of(event).outcome for event in session.events if EventMetadata.of(event).outcome
+            ] == []

@@ -129,7 +129,7 @@ async def test_another_session_is_that_of_the_store() -> None:
     await sessions.delete_session(app_name="app", user_id="ann", session_id="c2")
     assert await service.get_session(app_name="app", user_id="ann", session_id="c2") is None
     await sessions.append_event(sessions.found, says("Pa").model_copy(update={"partial": True}))
-    await sessions.fence()
+    await sessions.fence("run-2")
     stored = await session_of(service, "c1")
     assert [event.content for event in stored.events][-1] is None
 

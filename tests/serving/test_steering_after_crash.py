@@ -7,8 +7,11 @@ from typing import Any
 import pytest
 from google.adk.sessions import InMemorySessionService
 
+from stream_protocol.serving.base import NO_OVERRIDES
 from stream_protocol.serving.base._tasks import cancel_and_wait
 from stream_protocol.serving.base._times import ServiceTimes
+from stream_protocol.serving.requests._context import begin_turn
+from stream_protocol.serving.runs._steering_posts import NextTurn
 from stream_protocol.testing import Call, Wait
 from tests.serving.keeping_engine import KeepingEngine, StoredRuns
 from tests.serving.steering import SteeredApp, folded, rest
@@ -165,3 +168,19 @@ async def test_a_message_that_a_run_has_read_is_not_edited(stores: Stores) -> No
     await worker.service.runs.free()
     async with client(worker.app) as http:
         assert (await http.post("/api/chat", json=edit("s1", "Stop at ten.", said("Dig.")))).status_code == 409
+
+
+async def test_a_message_that_came_too_late_does_not_interrupt_the_run_of_a_newer_message() -> None:
+    """The newer run has begun between the two: it reads the message."""
+    may_end = asyncio.Event()
+    app = SteeredApp(["One ", Wait(may_end), "two."])
+    async with begin(app.app, chat(said("Count."))) as answer:
+        assert await answer.status() == 200
+        await answer.until("text-delta")
+        turn = NextTurn(message=said("Late.", "s1"), context=None, overrides=NO_OVERRIDES, since_stop="")
+        begin_turn(app.service._context, ("local", "c1"), turn)  # noqa: SLF001 - as a run that has just ended does
+        await asyncio.sleep(0.05)
+        may_end.set()
+        assert (await answer.until("finish"))["finishReason"] == "stop"
+    await app.service.drain()
+    await app.service.aclose()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from google.adk.agents import LlmAgent
@@ -19,6 +20,8 @@ from google.adk.sessions import InMemorySessionService
 from google.adk.tools.tool_confirmation import ToolConfirmation
 from google.genai import types
 from typing_extensions import override
+
+from stream_protocol.serving.adk_runner import RunPlugin
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -76,6 +79,8 @@ class ModelCall:
     message: str
     at: float
     worker: int
+    read: tuple[str, ...]
+    """Steering messages that stand before the reply of this call, and before no earlier reply."""
 
 
 @dataclass
@@ -100,7 +105,8 @@ _RUNNER: Final = Runner(app_name=APP, agent=AGENT, session_service=InMemorySessi
 class ScriptedRunner(Runner):
     """Runner of one worker.
 
-    ``note_call(message)``: called for each model call, returns its number. ``note_word(call)``: called for each word.
+    ``note_call(message, steering messages)``: called for each model call, returns its number.
+    ``note_word(call)``: called for each word.
     ``note_tool(call id, tool, message)``: called for each start of a tool.
     """
 
@@ -111,7 +117,7 @@ class ScriptedRunner(Runner):
         self,
         sessions: BaseSessionService,
         ledger: Ledger,
-        note_call: Callable[[str], int],
+        note_call: Callable[[str, tuple[str, ...]], int],
         note_word: Callable[[int], None],
         note_tool: Callable[[str, str, str], None],
     ) -> None:
@@ -147,6 +153,7 @@ class ScriptedRunner(Runner):
             turn.find_call(str(answer.id))
         user = turn.event("user", new_message, actions=EventActions(state_delta=state_delta or {}))
         await turn.store(user)
+        await turn.begin()
         yield user
         if answer is None:
             message = str(new_message.parts[0].text) if new_message.parts else ""
@@ -177,6 +184,7 @@ class Turn:
         self._abort_signal = abort_signal
         self._call = types.FunctionCall()
         self._message = ""
+        (self._plugin,) = (each for each in runner.plugin_manager.plugins if isinstance(each, RunPlugin))
 
     def find_call(self, confirmation_id: str) -> None:
         """Find the call for this approval, and the user message of its run."""
@@ -198,6 +206,25 @@ class Turn:
 
     async def store(self, event: Event) -> None:
         await self._runner.session_service.append_event(self._session, event)
+
+    async def begin(self) -> None:
+        """Call the plugin of the run, as ADK does after it has stored the user's message."""
+        invocation: Any = SimpleNamespace(
+            session=self._session,
+            session_service=self._runner.session_service,
+            plugin_manager=self._runner.plugin_manager,
+            invocation_id=self._invocation_id,
+            branch=None,
+            isolation_scope=None,
+        )
+        self._context: Any = SimpleNamespace(_invocation_context=invocation, agent_name="root")
+        await self._plugin.before_run_callback(invocation_context=invocation)
+
+    async def _read_steering(self) -> tuple[str, ...]:
+        """Return the steering messages for the next model call, which the plugin adds."""
+        request: Any = SimpleNamespace(tools_dict={}, contents=[])
+        await self._plugin.before_model_callback(callback_context=self._context, llm_request=request)
+        return tuple(content.parts[0].text for content in request.contents)
 
     async def answer_words(self, message: str) -> AsyncGenerator[Event, None]:
         """Yield the reply to a message."""
@@ -230,10 +257,11 @@ class Turn:
         """Call the model. ``call``: tool that the model calls after its words."""
         if self._abort_signal.is_set():
             return
+        read = await self._read_steering()
         kept = None if self._journal is None else self._journal.next_answer()
         if kept is None:
             script = self._ledger.scripts[self._message]
-            number = self._runner.note_call(self._message)
+            number = self._runner.note_call(self._message, read)
             partial = self.event("root", None, partial=True)
             for word in range(script.words):
                 await asyncio.sleep(script.pause)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from stream_protocol.wire import ChatRequestError, parse_chat_request
 from tests.simulation.agent import Script
-from tests.simulation.schedule import WORKERS, Action, Answer, Look, Read, Repeat, Send, Stop
-from tests.simulation.seen import History, Response, StopRequest
+from tests.simulation.schedule import WORKERS, Action, Answer, Look, Read, Repeat, Send, Steer, Stop
+from tests.simulation.seen import History, Response, SteerRequest, StopRequest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,6 +81,10 @@ class Clients:
                     words = f"u{number}"
                     self._seen.ledger.scripts[words] = action.script
                     group.create_task(self._send(action, words))
+                elif isinstance(action, Steer):
+                    words = f"s{number}"
+                    self._seen.ledger.scripts[words] = action.script
+                    group.create_task(self._steer(action, words))
                 else:
                     group.create_task(self._act(action))
 
@@ -144,6 +148,46 @@ class Clients:
         if action.answer is not None and words in self._asked:
             await self._answer(action.answer, words)
 
+    async def _steer(self, action: Steer, words: str) -> None:
+        """Send a message to the running agent. Repeats the request until there is an outcome."""
+        await asyncio.sleep(action.at)
+        worker = action.worker
+        for _ in range(ATTEMPTS):
+            request = await self._ask_to_steer(worker, words)
+            if request.outcome == "delivered":
+                return
+            if request.outcome or request.status == 404 or action.sends:
+                break
+            await asyncio.sleep(0.5)
+            worker = (worker + 1) % WORKERS
+        for _ in range(ATTEMPTS if action.sends else 0):
+            response = await self._post(worker, words)
+            await self._until_ended(response)
+            if response.status == 200:
+                return
+            await asyncio.sleep(0.5)
+            worker = (worker + 1) % WORKERS
+
+    async def _ask_to_steer(self, number: int, words: str) -> SteerRequest:
+        request = SteerRequest(words, number, self._deployment.loop.now)
+        self._seen.steers.append(request)
+        worker = self._worker(number)
+        self._deployment.tell("user", f"steers with {words} at {worker.process.name}")
+        body = parse_chat_request({"id": CHAT, "messages": [_message(words)], "trigger": "submit-message"})
+
+        async def ask() -> None:
+            try:
+                outcome = await worker.service.steer(body, user_id=USER)
+                request.outcome, request.reason = outcome["type"], outcome.get("reason", "")
+                request.status = 200
+            except ChatRequestError as refused:
+                request.status, request.reason = refused.status, str(refused)
+            request.answered = self._deployment.loop.now
+            self._deployment.tell("user", f"{words}: {request.outcome or request.status} {request.reason}")
+
+        await self._do(worker, ask)
+        return request
+
     async def _answer(self, answer: Answer, words: str) -> None:
         """Answer the agent's question. Repeats the request until it gets a response."""
         await asyncio.sleep(answer.after)
@@ -169,8 +213,7 @@ class Clients:
 
     async def _post(self, number: int, words: str) -> Response:
         response = Response("words", number, self._deployment.loop.now, words)
-        message = {"id": words, "role": "user", "parts": [{"type": "text", "text": words}]}
-        self._request(response, {"id": CHAT, "messages": [message], "trigger": "submit-message"})
+        self._request(response, {"id": CHAT, "messages": [_message(words)], "trigger": "submit-message"})
         return response
 
     async def _resume(self, number: int) -> Response:
@@ -263,6 +306,10 @@ def chunks(response: Response) -> list[dict[str, Any]]:
     """Return the chunks that the client has, without ``[DONE]``."""
     events = b"".join(piece for _, piece in response.pieces).split(b"\n\n")
     return [json.loads(event[6:]) for event in events if event.startswith(b"data: {")]
+
+
+def _message(words: str) -> dict[str, Any]:
+    return {"id": words, "role": "user", "parts": [{"type": "text", "text": words}]}
 
 
 def _name(response: Response) -> str:

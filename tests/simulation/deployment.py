@@ -143,12 +143,12 @@ class Worker:
                 await events.aclose()  # type: ignore[attr-defined]  # each is a generator
         clients.end(response, is_cut=cut_off is not None and cut_off.is_set())
 
-    def _note_call(self, message: str) -> int:
+    def _note_call(self, message: str, read: tuple[str, ...]) -> int:
         deployment, ledger = self._deployment, self._deployment.seen.ledger
         number = len(ledger.calls) + 1
         if not deployment.is_over:
-            ledger.calls.append(ModelCall(number, message, deployment.loop.now, self.number))
-            deployment.tell(self.process.name, f"the model is called: m{number}, for {message}")
+            ledger.calls.append(ModelCall(number, message, deployment.loop.now, self.number, read))
+            deployment.tell(self.process.name, f"the model is called: m{number}, for {', '.join([message, *read])}")
         return number
 
     def _note_word(self, call: int) -> None:
@@ -326,6 +326,8 @@ class Deployment:
         number = self.seen.schedule.seed % len(self.workers)
         self.seen.final_history = await self.clients.look(number)
         self.seen.last_words = await self.clients.say_last_words()
+        if self.seen.steers:
+            self.seen.last_history = await self.clients.look(number)
 
     async def _close(self) -> None:
         for worker in self.workers:

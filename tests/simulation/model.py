@@ -6,6 +6,7 @@ looks at our own objects: they judge by what clients got, what the stores have, 
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
@@ -13,12 +14,15 @@ from tests.simulation.clients import LAST_WORDS
 from tests.simulation.network import Outage
 from tests.simulation.schedule import LEASE, FailOver, Pause, Repeat, Send
 from tests.simulation.views import (
+    STEERING_PART,
     TERMINALS,
     Case,
     View,
     is_input,
     parts_of,
     request_of,
+    steering_of,
+    texts_in,
     texts_of_user,
     told,
     words_of,
@@ -86,7 +90,7 @@ def what_is_stored_belongs_to_the_newest_request(case: Case) -> Iterator[str]:
             continue
         key = request_of(event)
         if is_input(event):
-            newest = key
+            newest = key or newest  # a steering message is of no request
         elif key and newest and key != newest:
             yield f"worker {stored.worker} stored {told(event)} at {stored.at:.3f}, of an older request"
 
@@ -213,8 +217,56 @@ def a_page_that_reloads_has_all_that_was_promised(case: Case) -> Iterator[str]:
             yield f"{view}: has finished, and {sorted({*view.words} - shown)} are not in the history"
 
 
+def a_steering_message_is_read_once(case: Case) -> Iterator[str]:
+    """After all runs, a delivered steering message is in the history, once. Each response shows it once at most.
+
+    The agent reads it once: a model call of the run reads it, or it begins a run. If its run is stopped or broken off,
+    the next run of the chat reads it. Without a fault, one call of the model at most has it as a new message. A message
+    that was not delivered is stored only if its page sends it again.
+
+    A repeated message replaces an unfinished reply, and the steering messages of this reply.
+    """
+    last = case.seen.last_words
+    is_usable = last is not None and last.status == 200 and View(last).end == "finish"
+    for words in dict.fromkeys(each.words for each in case.seen.steers):
+        delivered = None if case.is_replaced(words) else case.delivered(words)
+        after = (case.seen.final_history, case.seen.last_history)
+        for history in (*case.seen.histories, *after):
+            if history is None or history.status not in {200, 404}:
+                continue
+            count = steering_of(history).count(words)
+            is_expected = delivered is not None and history in after  # during a run, it may wait for a model call
+            if count > 1 or (is_expected and not count):
+                yield f"{words} is {count} times in the history at {history.begun:.3f}"
+        if delivered is not None and is_usable and case.said_by_user[words] != 1:
+            yield f"{words} was delivered at {delivered:.3f}, and was read {case.said_by_user[words]} times"
+        tries = [each for each in case.seen.steers if each.words == words]
+        is_refused = all(each.outcome == "not-delivered" for each in tries)
+        is_sent = any(each.words == words for each in case.seen.responses)
+        if is_refused and not is_sent and case.said_by_user[words]:
+            yield f"{words} was not delivered, and is stored"
+        reads = [call for call in case.seen.ledger.calls if words in call.read]
+        begins = any(call.message == words for call in case.seen.ledger.calls)
+        if case.is_calm and len(reads) + begins > 1:
+            yield f"{words} was read by {len(reads)} calls of the model, and {'began' if begins else 'began no'} run"
+        if case.is_calm and not case.seen.stops and delivered is not None and not is_read_before_the_end(case, words):
+            yield f"{words} was delivered at {delivered:.3f}, and nobody has read it"
+    for view in case.views:
+        shown = Counter(chunk["data"]["id"] for chunk in view.chunks if chunk["type"] == STEERING_PART)
+        yield from (f"{view}: shows {words} {count} times" for words, count in shown.items() if count > 1)
+
+
+def is_read_before_the_end(case: Case, words: str) -> bool:
+    """Return True if a model call before the last message has the steering message in its prompt."""
+    stored = (each.at for each in case.seen.stored if words in texts_in(each.event))
+    at = min(stored, default=math.inf)
+    return any(call.at >= at and call.message != LAST_WORDS for call in case.seen.ledger.calls)
+
+
 def refusals_are_honest(case: Case) -> Iterator[str]:
     """A request is accepted, or refused as the documentation says.
+
+    A steering message may also get 404, if its chat is not stored yet.
 
     A message may also get 409, if the user stopped the chat before the message was stored, and the message's worker is
     dead.
@@ -224,6 +276,10 @@ def refusals_are_honest(case: Case) -> Iterator[str]:
         is_stopped = response.kind == "words" and response.status == CONFLICT and not case.is_stored(response)
         if response.status is not None and response.status not in STATUSES[response.kind] and not is_stopped:
             yield f"{view}: got {response.status} {response.reason}"
+
+    for steer in case.seen.steers:
+        if steer.status not in {None, 0, 200, 404, 503}:
+            yield f"the steering message {steer.words} at {steer.begun:.3f} got {steer.status} {steer.reason}"
 
 
 def the_chat_stays_usable(case: Case) -> Iterator[str]:
@@ -286,6 +342,7 @@ PROMISES: Final[tuple[Callable[[Case], Iterator[str]], ...]] = (
     each_reader_gets_all_words_in_order,
     each_response_ends_once,
     a_page_that_reloads_has_all_that_was_promised,
+    a_steering_message_is_read_once,
     refusals_are_honest,
     the_chat_stays_usable,
     calm_means_perfect,
@@ -306,7 +363,7 @@ def _is_meant(case: Case, stop: StopRequest, message: str, at: float) -> bool:
     Without a fault, it also applies to requests that wait for the chat. It does not apply to a message that was sent
     again after the stop. It does not apply to an approval that was accepted only after the stop.
     """
-    accepted = case.accepted(message)
+    accepted = case.accepted(message) or case.delivered(message)
     sent = min((each.begun for each in case.seen.responses if each.words == message), default=at)
     waits = case.is_calm and sent < stop.begun - AT_ONCE
     if not waits and (accepted is None or accepted >= stop.begun):

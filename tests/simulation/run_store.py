@@ -141,6 +141,7 @@ class StoreServer:
             _, kept_until = self.tables.stops.get(run.chat, ("", 0.0))
             stop = row is None and round((kept_until - STOP_SECONDS) * 1e6) > token
             row = self.tables.leases[run.chat] = LeaseRow(run, token, 0.0, stop=stop)
+            self.tables.posts.pop(run.run_id, None)
         row.phase = "closed" if row.phase == "closed" else phase
         row.token = token
         row.expires = self._now() + self._times.lease

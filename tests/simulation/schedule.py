@@ -22,6 +22,9 @@ LEASE: Final = 3.0
 COALESCE_ABOVE: Final = 600
 """Bytes of a response above which its worker joins events: few, so that events are joined."""
 
+FIRST_STEERED: Final = 4_000_000
+"""First seed whose schedule has steering messages. Earlier seeds keep their schedules."""
+
 AIMED_SHARE: Final = 0.5
 """Share of the faults that meet the first run, and of the long faults after which another message comes."""
 
@@ -58,6 +61,20 @@ class Send:
 
 
 @dataclass(frozen=True)
+class Steer:
+    """Action: the user sends a message to the running agent.
+
+    ``script``: the reply, if the message begins a run. ``sends``: True if the page sends the message as a new message
+    when the run does not take it.
+    """
+
+    at: float
+    worker: int
+    script: Script
+    sends: bool
+
+
+@dataclass(frozen=True)
 class Repeat:
     """Action: another page sends the newest message again."""
 
@@ -90,7 +107,7 @@ class Look:
     worker: int
 
 
-Action: TypeAlias = Send | Repeat | Stop | Read | Look
+Action: TypeAlias = Send | Steer | Repeat | Stop | Read | Look
 
 
 @dataclass(frozen=True)
@@ -172,6 +189,8 @@ def drawn(seed: int) -> Schedule:
     faults = [_aimed(rng, fault, first) if rng.random() < AIMED_SHARE else fault for fault in faults]
     losses = [fault for fault in faults if isinstance(fault, (Kill, Pause)) and rng.random() < AIMED_SHARE]
     actions += [_send(rng, fault.at + LEASE * rng.uniform(0.9, 1.6)) for fault in losses]
+    if seed >= FIRST_STEERED:
+        actions += _steering(Random(f"steering {seed}"), [each for each in actions if isinstance(each, Send)])
     return Schedule(
         seed=seed,
         engine=rng.random() < 0.5,
@@ -179,6 +198,24 @@ def drawn(seed: int) -> Schedule:
         actions=tuple(sorted(actions, key=_begin)),
         faults=tuple(sorted(faults, key=_begin)),
     )
+
+
+def _steering(rng: Random, sends: Sequence[Send]) -> list[Steer]:
+    """Return random steering messages, in most cases during a run."""
+    steering: list[Steer] = []
+    for _ in range(rng.choice([1, 1, 2])):
+        send = rng.choice(sends)
+        script = send.script
+        seconds = rng.choice([0.1, 0.1 + script.words * script.pause + script.tool_seconds])
+        steering.append(
+            Steer(
+                at=round(send.at + rng.uniform(0, 1.1 * seconds), 4),
+                worker=rng.randrange(WORKERS),
+                script=Script(rng.choice(KINDS[:2]), rng.choice([1, 2]), rng.choice([0.0, 0.1]), 0.0),
+                sends=rng.random() < 0.4,
+            )
+        )
+    return steering
 
 
 def _aimed(rng: Random, fault: Fault, first: Send) -> Fault:

@@ -52,6 +52,22 @@ class StopRequest:
 
 
 @dataclass(eq=False)
+class SteerRequest:
+    """An attempt of a page to steer. ``outcome``: the outcome; empty after a refusal, and without a reply.
+
+    ``status``: the status; ``0`` if the worker did not run; ``None`` without a reply.
+    """
+
+    words: str
+    worker: int
+    begun: float
+    outcome: str = ""
+    reason: str = ""
+    status: int | None = None
+    answered: float | None = None
+
+
+@dataclass(eq=False)
 class History:
     """A loaded history; ``None`` if there is none."""
 
@@ -79,12 +95,15 @@ class Seen:
     ledger: Ledger
     responses: list[Response] = field(default_factory=list)
     stops: list[StopRequest] = field(default_factory=list)
+    steers: list[SteerRequest] = field(default_factory=list)
     histories: list[History] = field(default_factory=list)
     stored: list[StoredEvent] = field(default_factory=list)
     final_history: History | None = None
     """History after all runs."""
     last_words: Response | None = None
     """Response to a message after all runs: the chat must be usable."""
+    last_history: History | None = None
+    """History after the last message, if the user has steered."""
     has_joined_events: bool = False
     """True if a run's log had joined events, which a fail-over can make unreadable for a reader."""
     problems: list[str] = field(default_factory=list)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from tests.simulation.schedule import Read, Schedule, Send
+from tests.simulation.schedule import Read, Schedule, Send, Steer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -50,6 +50,8 @@ def _smaller(schedule: Schedule) -> Iterator[Schedule]:
 def _simpler(action: Action) -> Iterator[Action]:
     if isinstance(action, (Send, Read)) and action.leaves is not None:
         yield replace(action, leaves=None)
+    if isinstance(action, Steer) and action.sends:
+        yield replace(action, sends=False)
     if isinstance(action, Send):
         if action.answer is not None:
             yield replace(action, answer=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -46,6 +47,7 @@ class SimulatedSessions(BaseSessionService):
         self._database = database
         self._network = network
         self._worker = worker
+        self._appending = asyncio.Lock()
 
     @override
     async def get_session(
@@ -73,6 +75,10 @@ class SimulatedSessions(BaseSessionService):
     async def append_event(self, session: Session, event: Event) -> Event:
         if event.partial:
             return event
+        async with self._appending:  # as ADK's own service: a worker appends one event at a time
+            return await self._append(session, event)
+
+    async def _append(self, session: Session, event: Event) -> Event:
         marker = session._storage_update_marker  # noqa: SLF001 - ADK's own services do so
 
         def append() -> int:

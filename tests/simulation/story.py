@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from tests.simulation.network import Outage
-from tests.simulation.schedule import FailOver, Kill, Look, Pause, Read, Repeat, Retire, Schedule, Send, Stop
+from tests.simulation.schedule import FailOver, Kill, Look, Pause, Read, Repeat, Retire, Schedule, Send, Steer, Stop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -47,6 +47,9 @@ def _sentence(one: Action | Fault) -> str:
                 f"A page sends a message to w{one.worker}: {script.kind}, {script.words} words, {script.pause} s each,"
                 f" the tool takes {script.tool_seconds} s. After a loss it {one.on_loss}.{leaves}{answer}"
             )
+        case Steer(script=script):
+            sends = " If the run does not take it, the page sends it as a new message." if one.sends else ""
+            return f"The user steers at w{one.worker}: {script.kind}, {script.words} words.{sends}"
         case Repeat():
             return f"Another page repeats the newest message at w{one.worker}."
         case Stop():

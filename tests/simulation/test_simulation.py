@@ -20,18 +20,21 @@ from tests.simulation.many import smallest, story_of
 from tests.simulation.model import PROMISES, broken
 from tests.simulation.mutants import MUTANTS, applied, table
 from tests.simulation.run_store import SimulatedStore, StoreServer
-from tests.simulation.schedule import Look, Schedule, Send, Stop, drawn
+from tests.simulation.schedule import FIRST_STEERED, Look, Schedule, Send, Stop, drawn
 from tests.simulation.views import wrong_words
 from tests.simulation.virtual_time import EndlessError, Process, VirtualLoop, run
 
-FIXED = range(100)
+FIXED = (*range(100), *range(FIRST_STEERED, FIRST_STEERED + 40))
 
 FOUND = (
     1605,
+    14938,
     21379,
     23688,
     31765,
     40709,
+    71127,
+    96130,
     101380,
     101650,
     107182,
@@ -48,6 +51,9 @@ FOUND = (
     3015092,
     3015708,
     3100291,
+    4000277,
+    4000739,
+    4001559,
 )
 """Schedules that have found faults, of ours or of the simulation: see `docs/decisions/simulation.md`."""
 

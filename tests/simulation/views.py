@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 TERMINALS: Final = frozenset({"finish", "abort", "error"})
 
+STEERING_PART: Final = "data-adk-steering"
+
 _WORD: Final = re.compile(r"m(\d+)\.(\d+) ")
 
 
@@ -114,6 +116,16 @@ class Case:
             for reply in event.get_function_responses()
         )
 
+    def delivered(self, words: str) -> float | None:
+        """Return the time when a page learned that the steering message was delivered; ``None`` if it did not."""
+        times = [each.answered for each in self.seen.steers if each.words == words and each.outcome == "delivered"]
+        return min((at for at in times if at is not None), default=None)
+
+    def is_replaced(self, words: str) -> bool:
+        """Return True if a repeated message has replaced a reply after the page began to send the steering message."""
+        begun = min(each.begun for each in self.seen.steers if each.words == words)
+        return any(each.at > begun and each.event.actions.rewind_before_invocation_id for each in self.seen.stored)
+
     def is_stored(self, response: Response) -> bool:
         """Return True if the message of the request was in the session store when the client got the response."""
         return any(
@@ -204,6 +216,12 @@ def texts_of_user(history: History) -> list[str]:
         for part in message["parts"]
         if part["type"] == "text"
     ]
+
+
+def steering_of(history: History) -> list[str]:
+    """Return the steering messages in a history: those in replies, and those that wait or begin a run."""
+    parts = (part for part in parts_of(history) if part["type"] == STEERING_PART)
+    return [*(part["data"]["parts"][0]["text"] for part in parts), *texts_of_user(history)]
 
 
 def words_of(history: History) -> list[tuple[int, int]]:

@@ -51,6 +51,7 @@ from stream_protocol.serving.base._tasks import (
     InProgress,
     Tasks,
     Timers,
+    abandon,
     cancel_and_wait,
     with_timeout,
 )

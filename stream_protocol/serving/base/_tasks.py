@@ -161,9 +161,16 @@ async def with_timeout(seconds: float | None, work: Coroutine[Any, Any, T]) -> T
             raise HookTimeoutError(f"It took longer than {seconds} seconds.")
         return task.result()
     finally:
-        if not task.done():
-            task.add_done_callback(_ignore_failure)
-            task.cancel()
+        abandon(task)
+
+
+def abandon(task: asyncio.Task[Any]) -> None:
+    """Cancels a task whose result nobody needs any more. Its failure is ignored, even if the task has already ended."""
+    if task.done():
+        _ignore_failure(task)
+    else:
+        task.add_done_callback(_ignore_failure)
+        task.cancel()
 
 
 def _ignore_failure(task: asyncio.Task[Any]) -> None:

@@ -41,6 +41,7 @@ from stream_protocol.serving.chats._sessions import (
     create_session,
     delete_session,
     find_session,
+    is_overtaken,
     repair_session,
     restore_session,
     rewind_session,

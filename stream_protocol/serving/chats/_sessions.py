@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from google.adk.events import Event, EventActions
 from google.adk.plugins.save_files_as_artifacts_plugin import SaveFilesAsArtifactsPlugin
 
-from stream_protocol.adk import is_user_event
+from stream_protocol.adk import USER, is_user_event
 from stream_protocol.serving.adk_runner import MemorySessionService, agent_names
 from stream_protocol.serving.base import run_off_loop
 from stream_protocol.serving.chats._chat_details import delete_details, is_details_id
@@ -18,7 +18,7 @@ from stream_protocol.session.transcript import EventMetadata
 from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
     from google.adk.runners import Runner
     from google.adk.sessions import Session
@@ -92,11 +92,29 @@ def _upload_plugin_state(runner: Runner, state: Mapping[str, Any]) -> dict[str, 
     return {key: {} for key in keys if state.get(key, {}) is None}
 
 
+def is_overtaken(events: Iterable[Event], *, idempotency_key: str, execution: str) -> bool:
+    """Return True if a later request, or a later execution of the same run, has stored an event.
+
+    A fail-over of the run log can lose the lease of a run. Its worker detects the loss only at the next renewal. So
+    another worker may have begun a later run, or may have recovered this run.
+
+    ``events``: the events since the run began. ``execution``: the id of this execution in the run log.
+    """
+    newest = execution
+    for event in events:
+        if event.author == USER:
+            metadata = EventMetadata.of(event)
+            if is_user_event(event) and metadata.idempotency_key not in (None, idempotency_key):
+                return True
+            newest = metadata.execution or newest
+    return newest != execution
+
+
 class Completion:
     """Completes the session after a run: stores the output that only the page has, and the run's interruption.
 
     ``before``: the session when the run began. ``agent``: the name of its root agent. ``idempotency_key``: the key of
-    the run's request.
+    the run's request. ``execution``: the id of the run's execution in the run log.
     ``holds_lease``: returns True if the run still holds the chat's lease. It is called after the session was read. If
     another worker stores events after that, the session that was read is outdated. The store then refuses to append to
     it.
@@ -111,6 +129,7 @@ class Completion:
         *,
         agent: str,
         idempotency_key: str,
+        execution: str,
         holds_lease: Callable[[], Awaitable[bool]],
     ) -> None:
         self._runner = runner
@@ -119,6 +138,7 @@ class Completion:
         self._outcome: Ending = outcome
         self._agent = agent
         self._idempotency_key = idempotency_key
+        self._execution = execution
         self._holds_lease = holds_lease
         self._events: list[Event] | None = None
         """The events to store. They are created once, so that a second attempt skips events of the first."""
@@ -136,15 +156,8 @@ class Completion:
                 await self._runner.session_service.append_event(session, event)
 
     def _is_overtaken(self, events: Sequence[Event]) -> bool:
-        """Return True if a later request has stored an event.
-
-        A fail-over of the run log can lose the lease of this run. This worker detects the loss only at its next
-        renewal, so a later request may have a run already.
-        """
-        return any(
-            is_user_event(event) and EventMetadata.of(event).idempotency_key not in (None, self._idempotency_key)
-            for event in events[len(self._before.events) :]
-        )
+        since = events[len(self._before.events) :]
+        return is_overtaken(since, idempotency_key=self._idempotency_key, execution=self._execution)
 
     def _begin(self, events: Sequence[Event]) -> int:
         """Return the number of events before the run's own events.

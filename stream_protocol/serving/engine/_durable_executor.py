@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from google.adk.agents.invocation_context import new_invocation_context_id
 
-from stream_protocol.serving.base import ENGINE
+from stream_protocol.serving.base import ENGINE, abandon, closing_refusal
 from stream_protocol.serving.engine._isolation import Isolation
 from stream_protocol.serving.engine._local_runs import DurableService, LocalRun, LocalRuns, is_away
 from stream_protocol.serving.engine._orphaned_runs import OrphanedRuns
@@ -145,7 +145,7 @@ class DurableExecutor(Executor):
             stopped = await self._runs.stop(key)
             orphans = await reading
         finally:
-            reading.cancel()
+            abandon(reading)
         for each in local:
             await self._ends.report(each)
         if beginning is not None:  # the engine may have recorded this run meanwhile
@@ -188,6 +188,8 @@ class DurableExecutor(Executor):
         while asyncio.get_running_loop().time() < deadline and await self._orphans.in_chat(key):
             if await self._runs.is_open(key):
                 return
+            if self._runs.is_closed:
+                raise closing_refusal()
             await asyncio.sleep(self._times.recovery_check)
 
     async def _has_chat(self, key: ChatKey) -> bool:

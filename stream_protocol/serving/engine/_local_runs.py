@@ -43,11 +43,12 @@ class DurableService:
 
 
 class LocalRun:
-    """A durable run of this worker."""
+    """A durable run of this worker. ``earlier``: the id of the execution that it recovers; ``None`` without one."""
 
-    def __init__(self, record: RunRecord, run: Run) -> None:
+    def __init__(self, record: RunRecord, run: Run, *, earlier: str | None = None) -> None:
         self.record = record
         self.run = run
+        self.earlier = earlier
         self.is_over = asyncio.Event()
         """Set when this worker has ended the run, or has handed it over to other workers."""
         self.is_kept = False
@@ -131,7 +132,7 @@ class LocalRuns:
                 ending = self._until_done(record, partial(self._ends.report, local))
                 await asyncio.shield(self._tasks.start(ending))
             elif local.is_kept or run.log.closed:
-                await asyncio.shield(self._tasks.start(self.forget(record, has_ended=True)))
+                await asyncio.shield(self._tasks.start(self._forget_ended(local)))
             else:  # the request is refused, but the engine may have stored the record
                 _ = self._tasks.start(self._until_done(record, partial(self._forget_refused, local)))
 
@@ -147,6 +148,23 @@ class LocalRuns:
     async def forget(self, record: RunRecord, *, has_ended: bool = False) -> None:
         """Deletes the record of an ended run. The chat stays busy meanwhile, so that no worker recovers the run."""
         await self._until_done(record, partial(self._engine.cancel, record, has_ended=has_ended))
+
+    async def _forget_ended(self, local: LocalRun) -> None:
+        """Deletes the record of a run that this worker has ended.
+
+        If the run has not finished, another worker may have begun to recover it, because the run log had forgotten the
+        lease. Then the record stays for this worker. A finished run has stored all its events, so nobody continues it.
+        """
+        if local.run.outcome == "finish":
+            await self.forget(local.record, has_ended=True)
+        else:
+            await self._until_done(local.record, partial(self._cancel_if_newest, local, has_ended=True))
+
+    async def _cancel_if_newest(self, local: LocalRun, *, has_ended: bool = False) -> None:
+        """Deletes the record, unless another worker has begun to execute the run again."""
+        for orphan in await self._engine.unfinished(local.key):
+            if orphan.record.id == local.record.id and orphan.log_id in (local.log_id, local.earlier):
+                await self._engine.cancel(local.record, has_ended=has_ended)
 
     async def let_others_in(self, local: LocalRun) -> None:
         """Marks a suspect (a run that may crash its worker) as no longer the worker's only run.
@@ -181,9 +199,7 @@ class LocalRuns:
         if claim is None:
             return False
         with claim:  # prevents a recovery of the run meanwhile
-            for orphan in await self._engine.unfinished(local.key):
-                if orphan.record.id == local.record.id and orphan.log_id == local.log_id:  # not recovered yet
-                    await self._engine.cancel(local.record)
+            await self._cancel_if_newest(local)
         return True
 
     async def _until_done(self, record: RunRecord, tell: Callable[[], Awaitable[bool | None]]) -> None:

@@ -72,7 +72,7 @@ class Recovery:
         self._record = orphan.record
         self._sessions = sessions
         self._refusal = refusal
-        self._local = LocalRun(orphan.record, run)
+        self._local = LocalRun(orphan.record, run, earlier=orphan.log_id)
 
     async def execute(self) -> None:
         """Recovers the run, in the run's own task."""
@@ -117,7 +117,7 @@ class Recovery:
             self._local.keep()
             if run.was_left:
                 return
-            await self._sessions.fence()
+            await self._sessions.fence(self._run.id)
             is_fenced = True
             logger.info("Run %s of chat %s is recovered.", record.id, record.chat_id)
             recoveries.add(1)
@@ -183,7 +183,7 @@ class Recovery:
         workers.
         """
         try:
-            await self._sessions.fence()
+            await self._sessions.fence(self._run.id)
         except Exception as error:  # noqa: BLE001 - any error of the store
             self._tools.note_failure(self._record, error)
             if is_away(error):

@@ -15,7 +15,7 @@ from stream_protocol.adk import USER, is_user_event
 from stream_protocol.serving.adk_runner import DelegatingSessions
 from stream_protocol.serving.engine._shown import is_partial_text
 from stream_protocol.session import Transcript
-from stream_protocol.session.transcript import AcceptedMessage, EventMetadata, TakenInMessage
+from stream_protocol.session.transcript import AcceptedMessage, EventMetadata, TakenInMessage, update_metadata
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -93,12 +93,17 @@ class ResumedSessions(DelegatingSessions):
         """The session as it was before the run."""
         return self._copy()
 
-    async def fence(self) -> None:
-        """Stores an empty event in the session.
+    async def fence(self, execution: str) -> None:
+        """Stores an event without content in the session.
 
-        After that, a paused worker has an outdated session. So the store refuses the events of this worker.
+        After that, a paused worker has an outdated session. So the store refuses the events of this worker. If the
+        worker reads the session again, it finds this event: see ``is_overtaken``.
+
+        ``execution``: the id of the new execution in the run log.
         """
-        await self._sessions.append_event(self._stored, Event(author="user"))
+        event = Event(author=USER)
+        update_metadata(event, execution=execution)
+        await self._sessions.append_event(self._stored, event)
 
     async def append_shown(self, event: Event) -> None:
         """Stores a partial text that the page has received, and that no event of the current execution contains."""

@@ -107,8 +107,8 @@ class ServiceContext:
             text = "The end of %s may be lost: it was not stored within %s seconds."
             logger.error(text, "1 run" if late == 1 else f"{late} runs", self.times.shutdown)
         await self.audit.aclose()
-        await self.executor.aclose()
         await in_progress.wait(self.times.answering)
+        await self.executor.aclose()
         await self.run_log.aclose()
 
 
@@ -263,6 +263,7 @@ async def _begin_turn(service: ServiceContext, key: ChatKey, turn: NextTurn) -> 
         overrides=turn.overrides,
         begins_run=True,
         since_stop=turn.since_stop,
+        interrupts=False,  # a newer message has begun a run, which reads this message, too
     )
     try:
         events = await lifecycle.respond()

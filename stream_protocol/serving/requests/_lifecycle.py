@@ -104,6 +104,7 @@ class RequestLifecycle:
     """One request for a response. Call ``respond`` once.
 
     ``begins_run=False``: the request must not begin a run. It only gets the running response of an equal request.
+    ``interrupts=False``: the request is refused (409) if another run of the chat is active.
     ``since_stop``: see ``Run``. By default, later stops than the request count. If the user has stopped the chat since,
     the message is stored without a reply.
     """
@@ -126,7 +127,9 @@ class RequestLifecycle:
         overrides: RunOverrides,
         begins_run: bool,
         since_stop: str | None = None,
+        interrupts: bool = True,
     ) -> None:
+        self._interrupts = interrupts
         self._since_stop = since_stop
         self._service = service
         self._request = request
@@ -222,7 +225,7 @@ class RequestLifecycle:
         return BUSY
 
     async def _plan_beside(self) -> RequestState:
-        if self._service.on_busy == "reject":
+        if self._service.on_busy == "reject" or not self._interrupts:
             raise busy_refusal()
         planned = await self._plan(chat_was_busy=True)
         if self._other.phase == "claimed" and _repeats_newest_answers(planned.request_plan):

@@ -373,7 +373,8 @@ class ActiveRuns:
     ) -> RunInfo | None:
         """Wait until the chat has no run, or ``goes_on`` returns False for its run, or the deadline has passed.
 
-        Returns the run of the chat at that time. ``until_close``: raises ``ChatRequestError`` (503) after ``close``.
+        Returns the run of the chat at that time. Raises ``ChatRequestError`` (503) after ``close``, because this worker
+        cannot wait for the runs of others then. With ``until_close``, it does not wait for its own runs either.
         """
         begun = _now()
         while True:
@@ -382,6 +383,8 @@ class ActiveRuns:
             run = await self._run_log.current(self._name(key))
             if run is None or not goes_on(run) or _now() >= deadline:
                 return run
+            if key not in self._runs.values():
+                self._refuse_if_closed()
             await asyncio.sleep(min(max(MIN_PAUSE, (_now() - begun) / 10), MAX_PAUSE))
 
     def _name(self, key: ChatKey) -> str:

@@ -93,7 +93,10 @@ class Claim:
         try:
             await work
         finally:
-            self.release()
+            try:
+                await self.run.steering.close()  # a run that is left before it begins may have got messages
+            finally:
+                self.release()
 
     def _failure(self, execution: asyncio.Task[None]) -> BaseException:
         """Return the error for a request whose run has ended before the user's message was stored.

@@ -26,7 +26,7 @@ from stream_protocol.serving.adk_runner import (
     with_plugin,
 )
 from stream_protocol.serving.base import run_off_loop
-from stream_protocol.serving.chats import WITHOUT_EVENTS, find_session, title_delta
+from stream_protocol.serving.chats import find_session, is_overtaken, title_delta
 from stream_protocol.serving.runs._run import NOT_FAILURES
 from stream_protocol.serving.runs._run_response import StartedResponse
 from stream_protocol.session import (
@@ -242,7 +242,7 @@ class Job:
         finally:
             await run.steering.leave()
         if complete and not run.abort_signal.is_set():  # a stop can make tools fail
-            for event in await self._store_tool_failures(plugin, [*session.events, *complete], failure):
+            for event in await self._store_tool_failures(run, plugin, [*session.events, *complete], failure):
                 yield event
         if failure is not None:
             raise failure
@@ -260,7 +260,7 @@ class Job:
         return run_config.model_copy(update={"model_input_context": [*before, context_content(inbox.context)]})
 
     async def _store_tool_failures(
-        self, plugin: RunPlugin, events: Sequence[Event], failure: BaseException | None
+        self, run: Run, plugin: RunPlugin, events: Sequence[Event], failure: BaseException | None
     ) -> list[Event]:
         """Append an error response for each call without a result whose tool raised. Return these events.
 
@@ -275,11 +275,17 @@ class Job:
         )
         try:
             key = (self.session.user_id, self.session.id)
-            if missing and (session := await find_session(self.runner, *key, config=WITHOUT_EVENTS)) is not None:
+            session = await find_session(self.runner, *key) if missing else None
+            if session is not None and not self.is_overtaken(run, session):
                 return [await self.runner.session_service.append_event(session, event) for event in missing]
         except Exception:
             logger.exception("The failure of a tool could not be stored.")
         return missing
+
+    def is_overtaken(self, run: Run, session: Session) -> bool:
+        """Return True if a later run, or a later execution of this run, has stored an event in the session."""
+        since = session.events[len(self.session.events) :]
+        return is_overtaken(since, idempotency_key=run.idempotency_key, execution=run.id)
 
     def _observed_runner(self, run: Run, run_input: RunInput, compactions: list[Event]) -> Runner:
         """Return a copy of the runner that calls ``on_stored`` after it has stored the user's message or answers.

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -22,7 +22,6 @@ from stream_protocol.adk import is_fragment
 from stream_protocol.agents import open_channel
 from stream_protocol.serving.adk_runner import SteeringInbox
 from stream_protocol.serving.base import DEFAULT_TIMES, ServiceTimes, Timers, TurnRecorders
-from stream_protocol.serving.errors import is_of_session_store, is_unreachable, log_error
 from stream_protocol.serving.run_logs import EventBuffer
 from stream_protocol.serving.runs._run_posts import RunPosts
 from stream_protocol.serving.runs._run_response import ResponseFactory, RunResponse
@@ -106,7 +105,8 @@ class Run:
         self._response = RunResponse(self.log, self.output, self.observer)
         self.can_be_recovered = False
         """True if another worker can recover the run."""
-        self._is_recovered = False
+        self.is_recovered = False
+        """True for the recovery of an orphaned run."""
         self.opened = asyncio.Event()
         """Set when the request is accepted: the user's message is stored."""
         self._earlier_is_shown = False
@@ -141,7 +141,7 @@ class Run:
 
     def recover(self) -> None:
         """Marks the run as the recovery of an orphaned run. Its request is not refused if a store is unreachable."""
-        self._is_recovered = True
+        self.is_recovered = True
 
     def allow_recovery(self, *, allowed: bool = True) -> None:
         """Sets whether another worker can recover the run from now on."""
@@ -183,12 +183,18 @@ class Run:
         self.log.forget_writer()
 
     async def run_agent(
-        self, events: AsyncGenerator[Event], response_factory: ResponseFactory, recorder: TurnRecorders
+        self,
+        events: AsyncGenerator[Event],
+        response_factory: ResponseFactory,
+        recorder: TurnRecorders,
+        is_recovered_after: Callable[[BaseException], Awaitable[bool]],
     ) -> None:
         """Reads the agent's events to the end and writes the response. Called in the run's own task.
 
         If the run was stopped before this call, its response has already ended. The run still reads the events, so that
         ADK stores the user's message.
+
+        ``is_recovered_after``: called with the error of a run that can be recovered. Returns True to leave the run.
         """
         if self._given_up or not await self.holds_lease():
             return
@@ -207,9 +213,7 @@ class Run:
         except BaseException as error:  # noqa: BLE001 - any error of the agent
             if not await self.holds_lease():
                 pass  # `lease_lost` has ended or left the run; a store may refuse the events of a paused worker
-            elif self._can_be_recovered_after(error):
-                logger.error("The session store is unreachable: the run continues when the store is back.")  # noqa: TRY400 - the next line has the reason
-                log_error(logger, error)
+            elif self.can_be_recovered and not self.log.closed and await is_recovered_after(error):
                 self.leave()
             else:
                 self._end_failed(error)
@@ -224,14 +228,6 @@ class Run:
     def is_open(self) -> bool:
         """True if the request was accepted."""
         return self.opened.is_set()
-
-    def _can_be_recovered_after(self, error: BaseException) -> bool:
-        """Return True if only the session store failed, so that the run can be recovered when the store is back.
-
-        If the request is not accepted yet, it is refused instead.
-        """
-        can_continue = self.can_be_recovered and (self.is_open or self._is_recovered) and not self.log.closed
-        return can_continue and is_of_session_store(error) and is_unreachable(error)
 
     def may_store_input(self, request_plan: NewUserTurn | AnsweredCalls) -> bool:
         """Return True if the run may still store the user's message, or the user's answers to calls.

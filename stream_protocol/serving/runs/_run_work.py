@@ -9,8 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from stream_protocol.serving.base import HookTimeoutError, with_timeout
-from stream_protocol.serving.chats import Completion
-from stream_protocol.serving.errors import is_unreachable, log_error
+from stream_protocol.serving.chats import Completion, find_session
+from stream_protocol.serving.errors import is_of_session_store, is_unreachable, log_error
 from stream_protocol.serving.runs._on_finish import notify
 from stream_protocol.serving.telemetry import LoopLag
 from stream_protocol.session import AnsweredCalls
@@ -77,7 +77,7 @@ class RunWork:
     async def do(self, run: Run, job: Job, events: AsyncGenerator[Event]) -> None:
         """Reads the ``events`` of the agent to the end, then stores the end of the run and calls ``on_finish``."""
         try:
-            await run.run_agent(events, job.start_response, job.recorder)
+            await run.run_agent(events, job.start_response, job.recorder, partial(self._is_recovered_after, run, job))
         finally:
             late = await run.steering.close()
             if run.outcome == "finish":
@@ -87,6 +87,31 @@ class RunWork:
                 await self._notify(run, job)
                 if late and not run.was_left and await run.holds_lease():
                     run.begin_after(late[0], job.overrides)
+
+    async def _is_recovered_after(self, run: Run, job: Job, error: BaseException) -> bool:
+        """Return True if another worker recovers the run: already now, or when the session store is back.
+
+        If the session store failed, and the request is not accepted yet, the request is refused instead.
+        """
+        if not (is_of_session_store(error) and is_unreachable(error)):
+            return await self._is_overtaken(run, job)
+        if can_continue := run.is_open or run.is_recovered:
+            logger.error("The session store is unreachable: the run continues when the store is back.")
+            log_error(logger, error)
+        return can_continue
+
+    async def _is_overtaken(self, run: Run, job: Job) -> bool:
+        """Return True if another worker has begun to recover the run. Returns False if the session cannot be read."""
+        try:
+            reading = find_session(self._runner, job.session.user_id, job.session.id)
+            session = await with_timeout(self._hook_timeout, reading)
+        except Exception as error:  # noqa: BLE001 - any error of the store
+            logger.warning("The session of a run could not be read after an error: %s", error)
+            return False
+        is_overtaken = session is not None and job.is_overtaken(run, session)
+        if is_overtaken:
+            logger.warning("Another worker continues run %s, because the run log had forgotten its lease.", run.id)
+        return is_overtaken
 
     async def _complete_session(self, run: Run, job: Job) -> None:
         """Store the output that only the page has, if the run holds the chat's lease.
@@ -104,6 +129,7 @@ class RunWork:
             run.outcome,
             agent=agent,
             idempotency_key=run.idempotency_key,
+            execution=run.id,
             holds_lease=run.holds_lease,
         )
         pause = self._times.completing

@@ -107,6 +107,9 @@ class EventMetadata:
     unfinished: bool = False
     """On an appended event: True if it has the partial text of a model whose worker died. No later event repeats this
     text."""
+    execution: str | None = None
+    """On an appended user event without content: the id of the execution that recovers the run. Earlier executions of
+    the run store nothing after this event."""
     accepted: AcceptedMessage | None = None
     """On an appended user event without content: a steering message that waits for a model call."""
     steering: TakenInMessage | None = None
@@ -198,6 +201,7 @@ def _to_stored(metadata: EventMetadata) -> dict[str, Any]:
         "streamed": metadata.streamed,
         "before": metadata.before,
         "unfinished": metadata.unfinished,
+        "execution": metadata.execution,
         "accepted": metadata.accepted
         and {
             "message": dict(metadata.accepted.message),
@@ -240,8 +244,8 @@ def _parsed(stored: dict[str, Any]) -> dict[str, Any]:
                 fields["shown_content"] = value
             case "streamed" | "unfinished", bool():
                 fields[key] = value
-            case "before", str():
-                fields["before"] = value
+            case "before" | "execution", str():
+                fields[key] = value
             case "accepted", {"message": {"id": str()} as message, "calls": int(calls), **more}:
                 context = more.get(CONTEXT_KEY)
                 fields["accepted"] = AcceptedMessage(message=message, model_calls=calls, context=context)

@@ -11,7 +11,7 @@ import pytest
 from stream_protocol.serving import LogBounds, PostgresRunLog
 from stream_protocol.serving.run_logs import ChatTakenError, EventBuffer, Lease, RunLogError, _log_writer, _run_store
 from stream_protocol.serving.run_logs._lease import SharedLease
-from stream_protocol.serving.run_logs._run_store import RETRY_SECONDS, Entry, LogBatch, RunIdentity
+from stream_protocol.serving.run_logs._run_store import RETRY_SECONDS, Entry, LogBatch, Post, RunIdentity
 from stream_protocol.serving.run_logs.postgres import _batches, _connections
 from stream_protocol.serving.run_logs.postgres._batches import Batches
 from stream_protocol.serving.run_logs.postgres._connections import STATEMENTS_AT_ONCE
@@ -358,6 +358,23 @@ async def test_a_run_whose_lease_a_crash_has_lost_gets_no_stop_from_before_its_c
             while await two.current(CHAT) is None:  # noqa: ASYNC110 - the store tells nobody
                 await asyncio.sleep(0.01)
         assert not owner.stopped.is_set()
+        owner.finish()
+        lease.release()
+
+
+async def test_a_run_whose_lease_a_crash_has_lost_gets_no_post_that_was_not_delivered(url: str, admin: Any) -> None:
+    async with logs(url, lease=ROOMY) as [one, two]:
+        owner, lease = await begin(one)
+        assert await two.store.post(CHAT, lease.run_id, Post.of(b"early")) is not None
+        await admin.execute("TRUNCATE adk_ui_stream_leases")
+        assert await two.post(CHAT, lease.run_id, b"late") is None
+        assert isinstance(lease, SharedLease)
+        lease.renew_now()
+        async with asyncio.timeout(HANG):
+            while await two.current(CHAT) is None:  # noqa: ASYNC110 - the store tells nobody
+                await asyncio.sleep(0.01)
+            assert await two.post(CHAT, lease.run_id, b"again") == b"re: again"
+        assert owner.received == [b"again"]
         owner.finish()
         lease.release()
 

@@ -110,7 +110,9 @@ FROM adk_ui_stream_leases WHERE chat = ANY($1::text[]) AND run <> '' AND held_un
 
 RENEW: Final = """
 -- chat, run, worker, request, phase, token, lease ms, token ms, log ms, stop seconds
-WITH renewed AS (
+WITH held AS (
+    SELECT 1 FROM adk_ui_stream_leases WHERE chat = $1 AND run = $2 AND held_until > clock_timestamp()
+), renewed AS (
     INSERT INTO adk_ui_stream_leases AS lease VALUES (
         $1, $2, $3, $4, $5, $6, false, 0,
         clock_timestamp() + $7 * interval '1 ms', clock_timestamp() + $8 * interval '1 ms')
@@ -124,18 +126,22 @@ WITH renewed AS (
 ), kept AS (
     UPDATE adk_ui_stream_logs SET kept_until = clock_timestamp() + $9 * interval '1 ms'
     WHERE run = $2 AND EXISTS (SELECT FROM renewed)
+), dropped AS (
+    DELETE FROM adk_ui_stream_posts WHERE run = $2 AND reply IS NULL AND NOT EXISTS (SELECT FROM held)
 )
 SELECT stop OR EXISTS (
     SELECT FROM adk_ui_stream_leases WHERE chat = $1::text || ' stopped' AND kept_until > clock_timestamp()
         AND extract(epoch FROM kept_until - $10 * interval '1 s') * 1000000 > $6
 ) AS stop, (SELECT count(*) FROM adk_ui_stream_readers WHERE run = $2 AND until > clock_timestamp()) AS readers, (
-    SELECT coalesce(array_agg(ROW(id, content)), '{}') FROM adk_ui_stream_posts WHERE run = $2 AND reply IS NULL
+    SELECT coalesce(array_agg(ROW(id, content)), '{}') FROM adk_ui_stream_posts
+    WHERE run = $2 AND reply IS NULL AND EXISTS (SELECT FROM held)
 ) AS posts
 FROM renewed
 """
 """Renews a lease; no row if a newer run has taken the chat. Returns the request to stop, the number of other workers
 that read the run, and their posts without a reply. A lease that was lost in a fail-over is written again, even over the
-lease of an older run. If the chat was stopped meanwhile, the run gets this stop."""
+lease of an older run. If the chat was stopped meanwhile, the run gets this stop. Posts from before the loss are
+dropped, because the workers that posted them have learned that the run is over."""
 
 APPEND: Final = """
 -- arrays: chat, run, token, after, count, events, ending, past; channel, log ms

@@ -99,6 +99,7 @@ if lease[1] and lease[1] ~= ARGV[1] then
     redis.call('DEL', KEYS[1])
     lease[3], lease[4] = false, false
 end
+if lease[1] ~= ARGV[1] then redis.call('DEL', KEYS[6]) end
 local phase = lease[4] == 'closed' and 'closed' or ARGV[5]
 redis.call('PEXPIRE', KEYS[1], ARGV[6])
 redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[7])
@@ -116,7 +117,8 @@ return {1, stop and 1 or 0, redis.call('ZCARD', KEYS[5]), unpack(redis.call('HGE
 """
 """Renews a lease. Returns 0 if a newer run has taken the chat. Else returns 1, the request to stop, the number of other
 workers that read the run, and their posts: id, content, id, content, and so on. A lease that was lost in a fail-over is
-written again, even over the lease of an older run. If the chat was stopped meanwhile, the run gets this stop. A delayed
+written again, even over the lease of an older run. If the chat was stopped meanwhile, the run gets this stop. Posts
+from before the loss are dropped, because the workers that posted them have learned that the run is over. A delayed
 renewal leaves a closed run closed."""
 
 APPEND: Final = """
