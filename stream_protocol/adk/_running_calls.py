@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from stream_protocol.adk._call_ids import NO_IDS
-from stream_protocol.adk._call_index import CallReference, SpeakerKey
-from stream_protocol.adk._calls import KnownCall, KnownCalls
+from stream_protocol.adk._call_index import CallReference, KnownCall, SpeakerKey
+from stream_protocol.adk._calls import KnownCalls
 from stream_protocol.adk._failures import is_aborted
 
 if TYPE_CHECKING:
