@@ -42,8 +42,17 @@ def _closed(part: _Part, *, is_superseded: bool) -> _Part:
     if is_superseded and waits:
         part = {**part, "state": "output-error", "errorText": UNANSWERED}
     if part.get("errorText") == UNANSWERED:
-        return {key: value for key, value in part.items() if key != "approval"}
+        others = {key: value for key, value in part.items() if key not in ("approval", "callProviderMetadata")}
+        part = others | _provider(part)
     return part
+
+
+def _provider(part: _Part) -> _Part:
+    """Return the part's provider metadata without the mark of an unanswered call, which only a history has."""
+    provider = dict(part.get("callProviderMetadata", {}))
+    provider["adk"] = {key: value for key, value in provider.get("adk", {}).items() if key != "unanswered"}
+    kept = {key: value for key, value in provider.items() if value}
+    return {"callProviderMetadata": kept} if kept else {}
 
 
 def _ordered(parts: Sequence[_Part]) -> list[_Part]:

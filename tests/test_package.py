@@ -67,7 +67,7 @@ def test_what_a_package_index_shows_leads_to_no_file_of_the_repository(built: Pa
         metadata = archive.read(f"adk_ui_stream-{VERSION}.dist-info/METADATA").decode()
     headers, _, page = metadata.partition("\n\n")
     assert "Description-Content-Type: text/markdown" in headers
-    assert "adk-ui-stream serve agent" in page
+    assert "adk-ui-stream serve my_chat" in page
     assert re.findall(r"\]\((?!https://)[^)]*\)", page) == []
 
 

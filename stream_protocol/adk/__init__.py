@@ -114,6 +114,7 @@ from stream_protocol.adk._marks import (
     ApprovalNote,
     answered_numbers,
     carried_event,
+    is_posted_data,
     noted_approval,
     noted_title,
     steering_id,

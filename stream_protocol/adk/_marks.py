@@ -99,6 +99,13 @@ def posted_kind(event: "Event") -> str | None:
     return kind if isinstance(kind, str) else None
 
 
+def is_posted_data(event: "Event") -> bool:
+    """Return True if a tool has posted the event, perhaps inside nested agents. ADK stores the same data later."""
+    while (carried := carried_event(event)) is not None and not isinstance(carried.event, dict):
+        event = carried.event
+    return posted_kind(event) == POSTED_WIDGETS
+
+
 def carried_event(event: "Event") -> NestedEvent | None:
     """Return the nested event that this event carries, if it is a posted event of a nested agent."""
     metadata = event.custom_metadata or {}

@@ -242,7 +242,8 @@ async def test_an_engine_that_hangs_refuses_requests_and_keeps_nobody_from_stopp
 ) -> None:
     engine, times = FakeEngine(), ServiceTimes(engine=LIMIT / 10)
     turns = ["Half. ", Wait(asyncio.Event())], "Well."
-    service = service_for(*turns, engine=engine, limits=ServiceLimits(hook_timeout=LIMIT), times=times)
+    limits = ServiceLimits(hook_timeout=LIMIT, stop_timeout=LIMIT)
+    service = service_for(*turns, engine=engine, limits=limits, times=times)
     app = create_app(service)
     async with begin(app, chat(said("hi"))) as exchange:
         await exchange.status()
@@ -251,11 +252,11 @@ async def test_an_engine_that_hangs_refuses_requests_and_keeps_nobody_from_stopp
         async with client(app) as http:
             answers = [await http.post("/api/chat/c1/stop")]
             await exchange.until("abort")
-            await service.runs.free()
-            answers += [await http.get("/api/chat/c1/stream"), await http.delete("/api/chat/c1")]
+            # The chat stays busy: a worker that recovers the run needs its record.
+            answers.append(await http.delete("/api/chat/c1"))
             answers.append(await http.post("/api/chat", json=chat(said("more", "u2"))))
-    assert [answer.status_code for answer in answers] == [503, 503, 503, 503]
-    assert said_by(caplog) == 4 * ["A request was refused: the engine took longer than 0.05 seconds."]
+    assert [answer.status_code for answer in answers] == [503, 503, 503]
+    assert said_by(caplog)[0] == "A request was refused: the engine took longer than 0.05 seconds."
     engine.answers.set()
     assert text(await stream(app, chat(said("more", "u2")))) == "Well."
     await service.aclose()

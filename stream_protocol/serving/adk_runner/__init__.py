@@ -23,7 +23,7 @@ from stream_protocol.serving.adk_runner._load_errors import load_problem
 from stream_protocol.serving.adk_runner._load_target import TargetError, load_target, target_version
 from stream_protocol.serving.adk_runner._memory_sessions import MemorySessionService
 from stream_protocol.serving.adk_runner._nested_runs import NestedCall, current_nested_call
-from stream_protocol.serving.adk_runner._run_plugin import RunPlugin, with_plugin
+from stream_protocol.serving.adk_runner._run_plugin import RunPlugin, extended_runner
 from stream_protocol.serving.adk_runner._runner import (
     Target,
     agent_names,

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from google.adk.agents.invocation_context import InvocationContext
     from google.adk.models import LlmRequest
     from google.adk.runners import Runner
-    from google.adk.sessions import Session
+    from google.adk.sessions import BaseSessionService, Session
     from google.adk.tools import BaseTool, ToolContext
 
     from stream_protocol.adk import CallReference, RunningCall
@@ -198,12 +198,13 @@ class RunPlugin(BasePlugin):
         return {key: notes for key, notes in cards.items() if notes}
 
 
-def with_plugin(runner: Runner, plugin: BasePlugin) -> Runner:
-    """Return a copy of the runner with this plugin before its other plugins.
+def extended_runner(runner: Runner, plugin: BasePlugin, sessions: BaseSessionService) -> Runner:
+    """Return a copy of the runner with this session service, and with this plugin before its other plugins.
 
     The other plugins get the events as this plugin has changed them.
     """
     extended = copy(runner)
+    extended.session_service = sessions
     extended.plugin_manager = copy(runner.plugin_manager)
     extended.plugin_manager.plugins = [plugin, *runner.plugin_manager.plugins]
     return extended

@@ -22,8 +22,8 @@ from stream_protocol.serving.adk_runner import (
     ObservedSessions,
     RunPlugin,
     announces_user_message,
+    extended_runner,
     with_cheap_telemetry,
-    with_plugin,
 )
 from stream_protocol.serving.base import run_off_loop
 from stream_protocol.serving.chats import find_session, is_overtaken, title_delta
@@ -209,8 +209,8 @@ class Job:
         plugin = RunPlugin(self.session.id, run.steering, self.page_writes, nests=Settings(**self.options).nests)
         compactions: list[Event] = []
         """Compaction events, which ADK stores but does not yield."""
-        observed = self._observed_runner(run, run_input, compactions)
-        events = with_plugin(observed, plugin).run_async(
+        sessions = self._observed_sessions(run, run_input, compactions)
+        events = extended_runner(self.runner, plugin, sessions).run_async(
             user_id=self.session.user_id,
             session_id=self.session.id,
             invocation_id=invocation_id or named,
@@ -287,11 +287,11 @@ class Job:
         since = session.events[len(self.session.events) :]
         return is_overtaken(since, idempotency_key=run.idempotency_key, execution=run.id)
 
-    def _observed_runner(self, run: Run, run_input: RunInput, compactions: list[Event]) -> Runner:
-        """Return a copy of the runner that calls ``on_stored`` after it has stored the user's message or answers.
+    def _observed_sessions(self, run: Run, run_input: RunInput, compactions: list[Event]) -> ObservedSessions:
+        """Return a session service that calls ``on_stored`` after it has stored the user's message or answers.
 
         It appends each stored compaction to ``compactions``. If the run is stopped before the answers are stored, the
-        runner fails with ``StoppedBeforeStoredError``. If the answers in ``run_input.before`` are stored, the other
+        service raises ``StoppedBeforeStoredError``. If the answers in ``run_input.before`` are stored, the other
         answers must be stored, too.
         """
         refusing = False
@@ -313,9 +313,7 @@ class Job:
             if is_compaction(event):
                 compactions.append(event)
 
-        observed = copy(self.runner)
-        observed.session_service = ObservedSessions(self.runner.session_service, before_storing, stored)
-        return observed
+        return ObservedSessions(self.runner.session_service, before_storing, stored)
 
     def _announced_invocation(self) -> str | None:
         """Return an invocation id for ADK if ADK does not yield the user's event first; else ``None``."""

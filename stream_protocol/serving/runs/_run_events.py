@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 from google.adk.events import Event
 from google.adk.runners import Runner
 
-from stream_protocol.adk import NESTED_EVENT, POSTED_KEY, POSTED_WIDGETS, is_compaction
+from stream_protocol.adk import is_compaction, is_posted_data
 from stream_protocol.agents import open_channel
-from stream_protocol.serving.adk_runner import ObservedSessions, RunPlugin, with_plugin
+from stream_protocol.serving.adk_runner import ObservedSessions, RunPlugin, extended_runner
 from stream_protocol.serving.runs._run_posts import RunPosts
 from stream_protocol.wire import check_instance, check_text
 
@@ -72,7 +72,7 @@ class _WaitingEvents:
 
     def post(self, event: Event) -> None:
         """Add a posted event, or drop data of a tool if the caller is behind."""
-        if self._is_full and _is_data(event):
+        if self._is_full and is_posted_data(event):
             if not self._has_dropped:
                 logger.warning("Data of a tool is not sent at once: the caller of `run_events` is too slow.")
             self._has_dropped = True
@@ -100,22 +100,12 @@ class _WaitingEvents:
         return self._queue.qsize() >= MAX_WAITING
 
 
-def _is_data(event: Event) -> bool:
-    """Return True if a tool has posted the event, perhaps inside nested agents. ADK stores the same data later."""
-    inner: Any = event
-    while isinstance(inner, Event):
-        metadata = inner.custom_metadata or {}
-        if metadata.get(POSTED_KEY) == POSTED_WIDGETS:
-            return True
-        inner = metadata.get(NESTED_EVENT, {}).get("event")
-    return False
-
-
 async def _run_events(runner: Runner, session_id: str, arguments: dict[str, Any]) -> AsyncGenerator[Event]:
     waiting = _WaitingEvents()
     posts = RunPosts(waiting.post, pause=PAUSE, room=waiting.room)
-    observed = with_plugin(runner, RunPlugin(session_id, None, nests=lambda _tool: True))
-    observed.session_service = ObservedSessions(runner.session_service, lambda _event: None, waiting.note_stored)
+    sessions = ObservedSessions(runner.session_service, lambda _event: None, waiting.note_stored)
+    plugin = RunPlugin(session_id, None, nests=lambda _tool: True)
+    observed = extended_runner(runner, plugin, sessions)
 
     async def run() -> None:
         try:
