@@ -274,12 +274,16 @@ root_agent = LlmAgent(name="mine", model="gemini-2.5-flash")
 NO_KEY = "No API key for gemini-2.5-flash: set GOOGLE_API_KEY in the environment of this server."
 
 
-def test_without_a_key_the_terminal_says_so_in_one_line_and_the_page_nothing(tmp_path: Path) -> None:
+def test_without_a_key_the_terminal_and_the_page_say_so_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text(KEYLESS)
     with serving("agent:root_agent", cwd=tmp_path) as (process, url):
         answers = [httpx.post(f"{url}/api/chat", json=BODY, timeout=HANG).text for _ in range(2)]
         assert process.log.read_text() == f"ERROR: {NO_KEY}\n" * 2
-    assert all('"errorText":"An error occurred."' in answer for answer in answers)
+        elsewhere = httpx.post(
+            f"{url}/api/chat", json=BODY, headers={"X-Forwarded-For": "203.0.113.9"}, timeout=HANG
+        ).text
+    assert all(f'"errorText":"{NO_KEY}"' in answer for answer in answers)
+    assert '"errorText":"An error occurred."' in elsewhere
 
 
 def test_the_page_has_the_cause_and_the_terminal_the_traceback_if_they_are_asked_for(tmp_path: Path) -> None:
