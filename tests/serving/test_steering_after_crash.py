@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from google.adk.events import Event
 from google.adk.sessions import InMemorySessionService
 
 from stream_protocol.serving.base import NO_OVERRIDES
@@ -13,6 +14,7 @@ from stream_protocol.serving.base._times import ServiceTimes
 from stream_protocol.serving.chats import rewind_session
 from stream_protocol.serving.requests._context import begin_turn
 from stream_protocol.serving.runs._steering_posts import NextTurn
+from stream_protocol.session.transcript import AcceptedMessage, update_metadata
 from stream_protocol.testing import Call, Wait
 from tests.serving.keeping_engine import KeepingEngine, StoredRuns
 from tests.serving.steering import SteeredApp, folded, rest
@@ -277,3 +279,29 @@ async def test_another_reply_in_place_of_a_finished_reply_does_not_read_its_stee
     assert text(await stream(worker.app, REPEATED[1])) == "Dug."
     assert worker.model.read[-1] == ["Dig."]
     assert steering_in(await worker.history()) == []
+
+
+async def test_another_reply_in_place_of_a_finished_reply_keeps_the_unread_messages(stores: Stores) -> None:
+    """The message came too late for the reply, and the turn that it would have begun was refused."""
+    worker = stores.worker("Dug.", "Dug one.", engine=False)
+    assert text(await stream(worker.app, chat(said("Dig.")))) == "Dug."
+    service = worker.service.runner.session_service
+    session = await service.get_session(app_name="root", user_id="local", session_id="c1")
+    assert session is not None
+    late = Event(author="user", invocation_id=session.events[0].invocation_id)
+    update_metadata(late, accepted=AcceptedMessage(message={**said("Stop at one.", "s1")}, model_calls=1))
+    await service.append_event(session, late)
+    assert text(await stream(worker.app, REPEATED[1])) == "Dug one."
+    assert worker.model.read[-1] == ["Dig.", "Stop at one."]
+    assert steering_in(await worker.history()) == ["s1"]
+
+
+async def test_the_versions_of_a_repeated_message_have_each_steering_message_once(stores: Stores) -> None:
+    worker = await left_unread(stores, "Both.")
+    await stream(worker.app, REPEATED[0])
+    await worker.service.runs.free()
+    async with client(worker.app) as http:
+        (listed,) = (await http.get("/api/chat/c1")).json()["versions"]
+        for version in (*listed["ids"], *listed["ids"]):
+            assert (await http.post("/api/chat/c1/branch", json={"version": version})).status_code == 200
+            assert steering_in(await worker.history()) == ["s1", "s2"]

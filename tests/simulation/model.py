@@ -318,7 +318,8 @@ def a_short_fault_of_the_run_log_is_not_noticed(case: Case) -> Iterator[str]:
     (fault,) = case.faults
     is_short = isinstance(fault, Outage) and fault.store == "run log" and fault.seconds < SHORT
     sends = [action for action in case.seen.schedule.actions if isinstance(action, (Send, Repeat))]
-    is_alone = len(sends) == 1 and not case.seen.schedule.engine
+    requests = {view.response.words for view in case.views if view.response.kind == "words"}
+    is_alone = len(sends) == 1 and len(requests - {LAST_WORDS}) == 1 and not case.seen.schedule.engine
     if not is_short and not (isinstance(fault, FailOver) and is_alone):
         return
     for view in case.views:
