@@ -1197,7 +1197,7 @@ async def test_a_stopped_run_whose_messages_are_not_stored_is_ended_by_one_recov
         kept.executions[kept.log_id] = "stopped"
         worker.crash()
     with pytest.raises(ChatRequestError):
-        await asking
+        _ = await asking
     gated.sessions.error = ConnectionError("dead")  # the event of the dead worker is not stored
     gated.sessions.stores.set()
     await asyncio.sleep(0.01)
