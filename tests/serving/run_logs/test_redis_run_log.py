@@ -400,10 +400,10 @@ async def test_a_run_whose_lease_redis_forgot_gets_no_post_that_was_not_delivere
             while await logs[1].current(CHAT) is None:  # noqa: ASYNC110 - the store tells nobody
                 await asyncio.sleep(0.01)
             assert await logs[1].post(CHAT, lease.run_id, b"again") == b"re: again"
-        assert owner.received == [b"again"]
         owner.finish()
         lease.release()
         await freed(logs[1])
+    assert owner.received == [b"again"]
 
 
 async def test_a_stop_is_insisted_upon_once_however_often_it_is_asked_for(ends: list[Wire], wired: Logs) -> None:
