@@ -59,6 +59,7 @@ FOUND = (
     4003780,
     4009084,
     4013766,
+    4020717,
 )
 """Schedules that have found faults, of ours or of the simulation: see `docs/decisions/simulation.md`."""
 
