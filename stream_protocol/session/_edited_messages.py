@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from stream_protocol.adk import confirmed_call
 from stream_protocol.session._files import SavedFile
 from stream_protocol.session._request_plans import CallAnswer, NewUserTurn, call_answer
+from stream_protocol.session._stored_responses import has_ended_by_itself
 from stream_protocol.session._submitted_answers import REJECTED, answers_before_message
 from stream_protocol.session._user_message import (
     artifact_path,
@@ -75,11 +76,27 @@ def plan_user_message(
         texts_and_files=parts,
         client_message_id=message["id"],
         rewind_before=rewound.invocation_id if rewound is not None else None,
+        kept_steering=_kept_steering(message, transcript, stored) if stored is not None else (),
         answers=tuple(call_answer(call, answer.response) for answer, call in answered),
         rejections=tuple(_rejection(call, turn) for call in denied if turn is not None),
         reasons={call.reply_id: answer.reason for answer, call in answered if answer.reason},
         call_ids=transcript.call_ids if rewound is None else rewound.call_ids,
     )
+
+
+def _kept_steering(message: UIMessage, transcript: Transcript, stored: Turn) -> tuple[str, ...]:
+    """Return the ids of the steering messages that the next reply to this message reads, too.
+
+    The user has not taken them back, so a message that is repeated keeps those that no model call has read. If its
+    reply is not complete, it also keeps those that this reply has read. An edit, or an earlier message of the chat,
+    replaces everything that follows it.
+    """
+    if stored is not transcript.turns[-1] or _is_edited(message, _message_parts(stored)):
+        return ()
+    kept = {each.id for each in transcript.waiting}
+    if not has_ended_by_itself(stored, stored.events):
+        kept |= stored.steering_ids
+    return tuple(message_id for message_id in transcript.accepted if message_id in kept)
 
 
 def turn_to_rewind(

@@ -46,6 +46,8 @@ class NewUserTurn:
     rewind_before: str | None = None
     """The invocation to rewind first, together with all later invocations. Set for an edited or regenerated message,
     and for a history that the client truncated."""
+    kept_steering: tuple[str, ...] = ()
+    """The ids of the steering messages that the rewind does not remove. The run reads them."""
     answers: tuple[CallAnswer, ...] = ()
     """The user's answers in the preceding assistant message: denials, and outputs. They start no run."""
     rejections: tuple[CallAnswer, ...] = ()

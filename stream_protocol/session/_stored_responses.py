@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from stream_protocol.adk import Waiting, is_user_event, read
+from stream_protocol.adk import Steering, Waiting, is_user_event, read
 from stream_protocol.session._request_plans import NothingToRun
 from stream_protocol.session._submitted_answers import (
     SubmittedAnswer,
@@ -29,7 +29,10 @@ from stream_protocol.stream import Settings, chunk_conversion
 from stream_protocol.wire import ChatRequestError, is_tool_part
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from hashlib import _Hash
+
+    from google.adk.events import Event
 
     from stream_protocol.adk import EventFacts
     from stream_protocol.session.transcript import StoredCall, Transcript, Turn
@@ -108,7 +111,7 @@ def wants_stored_response(request: ChatRequest, turn: Turn, transcript: Transcri
     if not request.says_new_words:
         return False
     goes_on = turn is not transcript.turns[-1] or len(turn.response_starts) > 1
-    return goes_on or _ended_by_itself(turn)
+    return goes_on or has_ended_by_itself(turn, turn.first_response)
 
 
 def response_to_equal_message(key: str, turn: Turn) -> NothingToRun | None:
@@ -184,21 +187,23 @@ def response_to_equal_answers(
     )
 
 
-def _ended_by_itself(turn: Turn) -> bool:
-    """Return True if the turn's first response is complete: no error, no stop, no lost worker.
+def has_ended_by_itself(turn: Turn, events: Sequence[Event]) -> bool:
+    """Return True if these events of the turn are complete: no error, no stop, no lost worker.
 
     ADK stores no event for the end of a run, so two conditions must hold. First, an agent waits for the user after the
     newest event. Second, each call has a result, unless its result may come later.
     """
-    first = [*map(read, turn.first_response)]
-    by_agent = [facts for facts in first if not facts.by_user and facts.shows_something]
-    of_agent = {facts.id for facts in first}
+    shown = [*map(read, events)]
+    by_agent = [
+        facts for facts in shown if not facts.by_user and not facts.reports_a(Steering) and facts.shows_something
+    ]
+    of_agent = {facts.id for facts in shown}
     calls = [call for call in turn.calls if call.event.id in of_agent]
     if not by_agent or not _waits_for_user(by_agent[-1]) or any(map(_lacks_result, calls)):
         return False
     conversion = chunk_conversion((), turn.message_id, Settings(), turn.call_ids)
     with conversion.warn.silenced():
-        for facts in first:
+        for facts in shown:
             conversion.feed(facts.event)
         conversion.finish()
     return conversion.outcome == "finish"

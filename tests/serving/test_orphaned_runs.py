@@ -1184,3 +1184,24 @@ async def test_a_worker_whose_lease_was_forgotten_does_not_end_the_run_that_anot
             assert [
                 EventMetadata.of(event).outcome for event in session.events if EventMetadata.of(event).outcome
             ] == []
+
+
+async def test_a_stopped_run_whose_messages_are_not_stored_is_ended_by_one_recovery() -> None:
+    """The recovery executes nothing, so the engine still has the execution of the dead worker."""
+    gated = GatedWorkers()
+    async with gated.worker(launched=False) as worker:
+        gated.sessions.stores.clear()
+        asking = asyncio.create_task(worker.say("c1"))
+        await until(lambda: bool(gated.kept.runs))
+        (kept,) = gated.kept.runs.values()
+        kept.executions[kept.log_id] = "stopped"
+        worker.crash()
+    with pytest.raises(ChatRequestError):
+        _ = await asking
+    gated.sessions.error = ConnectionError("dead")  # the event of the dead worker is not stored
+    gated.sessions.stores.set()
+    await asyncio.sleep(0.01)
+    gated.sessions.error = None
+    async with gated.worker() as other:
+        await gated.forgotten()
+        await other.service.runs.free()

@@ -5,13 +5,16 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from google.adk.events import Event
 from google.adk.sessions import InMemorySessionService
 
 from stream_protocol.serving.base import NO_OVERRIDES
 from stream_protocol.serving.base._tasks import cancel_and_wait
 from stream_protocol.serving.base._times import ServiceTimes
+from stream_protocol.serving.chats import rewind_session
 from stream_protocol.serving.requests._context import begin_turn
 from stream_protocol.serving.runs._steering_posts import NextTurn
+from stream_protocol.session.transcript import AcceptedMessage, update_metadata
 from stream_protocol.testing import Call, Wait
 from tests.serving.keeping_engine import KeepingEngine, StoredRuns
 from tests.serving.steering import SteeredApp, folded, rest
@@ -184,3 +187,121 @@ async def test_a_message_that_came_too_late_does_not_interrupt_the_run_of_a_newe
         assert (await answer.until("finish"))["finishReason"] == "stop"
     await app.service.drain()
     await app.service.aclose()
+
+
+async def left_read(stores: Stores, *turns: Any) -> SteeredApp:
+    """The next worker, without an engine, of a chat whose worker died in the model call that read the message."""
+    first = stores.worker(Call("dig", {}), ["Dug ", Wait(3600), "one."], engine=False)
+    async with begin(first.app, chat(said("Dig."))) as answer:
+        await answer.status()
+        await soon(first.digging)
+        assert await first.steer("Stop at one.") == DELIVERED
+        first.may_end.set()
+        await answer.until("data-adk-steering")
+    return stores.worker(*turns, engine=False)
+
+
+def steering_in(history: list[dict[str, Any]]) -> list[str]:
+    """The ids of all messages of the user after the first one, in replies and outside."""
+    assert [message["id"] for message in history][:1] == ["u1"]
+    inside = [part["id"] for each in history for part in only(each["parts"], "data-adk-steering")]
+    return [*inside, *(message["id"] for message in history[1:] if message["role"] == "user")]
+
+
+REPEATED = [chat(said("Dig."), trigger=trigger) for trigger in ("submit-message", "regenerate-message")]
+
+
+@pytest.mark.parametrize("request_", REPEATED, ids=["retry", "another-reply"])
+async def test_a_repeated_message_keeps_the_unread_messages_of_the_dead_run(
+    stores: Stores, request_: dict[str, Any]
+) -> None:
+    worker = await left_unread(stores, "Both.")
+    response = await stream(worker.app, request_)
+    assert text(response) == "Both."
+    assert worker.model.read == [["Dig.", "Stop at one.", "Or at two."]]
+    assert [part["id"] for part in only(response, "data-adk-steering")] == ["s1", "s2"]
+    assert steering_in(await worker.history()) == ["s1", "s2"]
+    assert await worker.steer("Stop at one.") == DELIVERED
+
+
+@pytest.mark.parametrize("request_", REPEATED, ids=["retry", "another-reply"])
+async def test_a_repeated_message_keeps_what_the_dead_run_has_read(stores: Stores, request_: dict[str, Any]) -> None:
+    worker = await left_read(stores, "One.")
+    assert text(await stream(worker.app, request_)) == "One."
+    assert worker.model.read == [["Dig.", "Stop at one."]]
+    assert steering_in(await worker.history()) == ["s1"]
+
+
+async def test_a_message_that_is_repeated_twice_keeps_the_steering_messages(stores: Stores) -> None:
+    second = await left_unread(stores, ["One ", Wait(3600), "by one."])
+    async with begin(second.app, REPEATED[0]) as answer:
+        assert await answer.status() == 200
+        await answer.until("data-adk-steering")
+    third = stores.worker("Both.", "Next.", engine=False)
+    assert text(await stream(third.app, REPEATED[0])) == "Both."
+    assert third.model.read == [["Dig.", "Stop at one.", "Or at two."]]
+    assert text(await stream(third.app, chat(said("On.", "u2")))) == "Next."
+    assert [each for each in third.model.read[1] if each in ("Stop at one.", "Or at two.")] == [
+        "Stop at one.",
+        "Or at two.",
+    ]
+    assert steering_in(await third.history()) == ["s1", "s2", "u2"]
+
+
+async def test_a_worker_that_dies_after_it_has_removed_the_reply_loses_no_steering_message(stores: Stores) -> None:
+    second = await left_unread(stores, "Never.")
+    session = await second.service.runner.session_service.get_session(app_name="root", user_id="local", session_id="c1")
+    assert session is not None
+    await rewind_session(second.service.runner, session, session.events[0].invocation_id, kept_steering=("s1", "s2"))
+    assert [message["id"] for message in await second.history()] == ["s1", "s2"]
+    third = stores.worker("Both.", engine=False)
+    assert text(await stream(third.app, REPEATED[0])) == "Both."
+    assert third.model.read == [["Dig.", "Stop at one.", "Or at two."]]
+    assert steering_in(await third.history()) == ["s1", "s2"]
+
+
+async def test_an_edit_of_the_message_before_removes_the_steering_messages(stores: Stores) -> None:
+    worker = await left_unread(stores, "Three.")
+    assert text(await stream(worker.app, edit("u1", "Dig three."))) == "Three."
+    assert worker.model.read == [["Dig three."]]
+    assert steering_in(await worker.history()) == []
+
+
+async def test_another_reply_in_place_of_a_finished_reply_does_not_read_its_steering_message(stores: Stores) -> None:
+    worker = stores.worker(Call("dig", {}), "Dug one.", "Dug.", engine=False)
+    async with begin(worker.app, chat(said("Dig."))) as answer:
+        await answer.status()
+        await soon(worker.digging)
+        assert await worker.steer("Stop at one.") == DELIVERED
+        worker.may_end.set()
+        await rest(answer)
+    await worker.service.runs.free()
+    assert text(await stream(worker.app, REPEATED[1])) == "Dug."
+    assert worker.model.read[-1] == ["Dig."]
+    assert steering_in(await worker.history()) == []
+
+
+async def test_another_reply_in_place_of_a_finished_reply_keeps_the_unread_messages(stores: Stores) -> None:
+    """The message came too late for the reply, and the turn that it would have begun was refused."""
+    worker = stores.worker("Dug.", "Dug one.", engine=False)
+    assert text(await stream(worker.app, chat(said("Dig.")))) == "Dug."
+    service = worker.service.runner.session_service
+    session = await service.get_session(app_name="root", user_id="local", session_id="c1")
+    assert session is not None
+    late = Event(author="user", invocation_id=session.events[0].invocation_id)
+    update_metadata(late, accepted=AcceptedMessage(message={**said("Stop at one.", "s1")}, model_calls=1))
+    await service.append_event(session, late)
+    assert text(await stream(worker.app, REPEATED[1])) == "Dug one."
+    assert worker.model.read[-1] == ["Dig.", "Stop at one."]
+    assert steering_in(await worker.history()) == ["s1"]
+
+
+async def test_the_versions_of_a_repeated_message_have_each_steering_message_once(stores: Stores) -> None:
+    worker = await left_unread(stores, "Both.")
+    await stream(worker.app, REPEATED[0])
+    await worker.service.runs.free()
+    async with client(worker.app) as http:
+        (listed,) = (await http.get("/api/chat/c1")).json()["versions"]
+        for version in (*listed["ids"], *listed["ids"]):
+            assert (await http.post("/api/chat/c1/branch", json={"version": version})).status_code == 200
+            assert steering_in(await worker.history()) == ["s1", "s2"]

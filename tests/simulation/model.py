@@ -202,7 +202,7 @@ def a_page_that_reloads_has_all_that_was_promised(case: Case) -> Iterator[str]:
         for words in case.seen.ledger.scripts:
             accepted = case.accepted(words)
             is_expected = accepted is not None and accepted < history.begun and not case.is_taken_back(words)
-            if is_expected and words not in texts:
+            if is_expected and words not in steering_of(history):
                 yield f"{words} was accepted at {accepted:.3f}, and is not in the history at {history.begun:.3f}"
         if wrong := wrong_words(words_of(history), case.seen.ledger.said):
             yield f"the history at {history.begun:.3f}: {wrong}"
@@ -222,14 +222,13 @@ def a_steering_message_is_read_once(case: Case) -> Iterator[str]:
 
     The agent reads it once: a model call of the run reads it, or it begins a run. If its run is stopped or broken off,
     the next run of the chat reads it. Without a fault, one call of the model at most has it as a new message. A message
-    that was not delivered is stored only if its page sends it again.
-
-    A repeated message replaces an unfinished reply, and the steering messages of this reply.
+    that was not delivered is stored only if its page sends it again. A repeated message replaces an unfinished reply,
+    but not the steering messages of this reply.
     """
     last = case.seen.last_words
     is_usable = last is not None and last.status == 200 and View(last).end == "finish"
     for words in dict.fromkeys(each.words for each in case.seen.steers):
-        delivered = None if case.is_replaced(words) else case.delivered(words)
+        delivered = case.delivered(words)
         after = (case.seen.final_history, case.seen.last_history)
         for history in (*case.seen.histories, *after):
             if history is None or history.status not in {200, 404}:
@@ -319,7 +318,8 @@ def a_short_fault_of_the_run_log_is_not_noticed(case: Case) -> Iterator[str]:
     (fault,) = case.faults
     is_short = isinstance(fault, Outage) and fault.store == "run log" and fault.seconds < SHORT
     sends = [action for action in case.seen.schedule.actions if isinstance(action, (Send, Repeat))]
-    is_alone = len(sends) == 1 and not case.seen.schedule.engine
+    requests = {view.response.words for view in case.views if view.response.kind == "words"}
+    is_alone = len(sends) == 1 and len(requests - {LAST_WORDS}) == 1 and not case.seen.schedule.engine
     if not is_short and not (isinstance(fault, FailOver) and is_alone):
         return
     for view in case.views:

@@ -54,6 +54,12 @@ FOUND = (
     4000277,
     4000739,
     4001559,
+    4001576,
+    4001661,
+    4003780,
+    4009084,
+    4013766,
+    4020717,
 )
 """Schedules that have found faults, of ours or of the simulation: see `docs/decisions/simulation.md`."""
 

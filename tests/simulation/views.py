@@ -121,11 +121,6 @@ class Case:
         times = [each.answered for each in self.seen.steers if each.words == words and each.outcome == "delivered"]
         return min((at for at in times if at is not None), default=None)
 
-    def is_replaced(self, words: str) -> bool:
-        """Return True if a repeated message has replaced a reply after the page began to send the steering message."""
-        begun = min(each.begun for each in self.seen.steers if each.words == words)
-        return any(each.at > begun and each.event.actions.rewind_before_invocation_id for each in self.seen.stored)
-
     def is_stored(self, response: Response) -> bool:
         """Return True if the message of the request was in the session store when the client got the response."""
         return any(

@@ -15,7 +15,7 @@ from google.genai import types
 
 from stream_protocol.adk import USER
 from stream_protocol.agents import run_channel
-from stream_protocol.serving.base import Tasks
+from stream_protocol.serving.base import Tasks, ignore_failure
 from stream_protocol.session import replace_context, steering_content
 from stream_protocol.session.transcript import AcceptedMessage, TakenInMessage, update_metadata
 
@@ -129,9 +129,11 @@ class SteeringInbox:
         ``context``: the page's context that came with the message; ``None`` without context. A message that comes
         again is not stored again.
 
-        The message is stored even if the request that brought it is cancelled meanwhile.
+        The message is stored even if the request that brought it is cancelled meanwhile. Then nobody awaits a failure.
         """
-        return await asyncio.shield(self._tasks.start(self._receive(message, context)))
+        receiving = self._tasks.start(self._receive(message, context))
+        receiving.add_done_callback(ignore_failure)
+        return await asyncio.shield(receiving)
 
     async def _receive(self, message: UIMessage, context: Any) -> Receipt:
         async with self._changed:

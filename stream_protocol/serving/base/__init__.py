@@ -53,6 +53,7 @@ from stream_protocol.serving.base._tasks import (
     Timers,
     abandon,
     cancel_and_wait,
+    ignore_failure,
     with_timeout,
 )
 from stream_protocol.serving.base._times import DEFAULT_TIMES, ServiceTimes

@@ -167,13 +167,13 @@ async def with_timeout(seconds: float | None, work: Coroutine[Any, Any, T]) -> T
 def abandon(task: asyncio.Task[Any]) -> None:
     """Cancels a task whose result nobody needs any more. Its failure is ignored, even if the task has already ended."""
     if task.done():
-        _ignore_failure(task)
+        ignore_failure(task)
     else:
-        task.add_done_callback(_ignore_failure)
+        task.add_done_callback(ignore_failure)
         task.cancel()
 
 
-def _ignore_failure(task: asyncio.Task[Any]) -> None:
+def ignore_failure(task: asyncio.Task[Any]) -> None:
     """Retrieve the failure of a task that nobody awaits. Otherwise asyncio logs it as never retrieved."""
     if not task.cancelled():
         task.exception()

@@ -14,7 +14,7 @@ from stream_protocol.serving.adk_runner import MemorySessionService, agent_names
 from stream_protocol.serving.base import run_off_loop
 from stream_protocol.serving.chats._chat_details import delete_details, is_details_id
 from stream_protocol.session import Transcript, completing_events, restore_client_history
-from stream_protocol.session.transcript import EventMetadata
+from stream_protocol.session.transcript import EventMetadata, update_metadata
 from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:
@@ -65,8 +65,18 @@ async def delete_session(runner: Runner, session: Session) -> None:
     await delete_details(runner, session)  # last: a concurrent change finds no chat and deletes its details
 
 
-async def rewind_session(runner: Runner, session: Session, invocation_id: str) -> Session | None:
-    """Rewinds the session with ADK to the point before this invocation. Returns the session after the rewind."""
+async def rewind_session(
+    runner: Runner, session: Session, invocation_id: str, *, kept_steering: tuple[str, ...] = ()
+) -> Session | None:
+    """Rewinds the session with ADK to the point before this invocation. Returns the session after the rewind.
+
+    ``kept_steering``: the ids of steering messages that wait again after the rewind. They are stored before the rewind,
+    so a worker that dies between the two loses no message.
+    """
+    if kept_steering:
+        event = Event(author=USER)
+        update_metadata(event, kept_steering=kept_steering)
+        await runner.session_service.append_event(session, event)
     user_id, session_id = session.user_id, session.id
     await runner.rewind_async(user_id=user_id, session_id=session_id, rewind_before_invocation_id=invocation_id)
     return await find_session(runner, user_id, session_id)

@@ -100,7 +100,9 @@ class Planner:
         """
         session = planned.session
         if session is not None and isinstance(request_plan, NewUserTurn) and request_plan.rewind_before is not None:
-            session = await rewind_session(self._runner, session, request_plan.rewind_before)
+            session = await rewind_session(
+                self._runner, session, request_plan.rewind_before, kept_steering=request_plan.kept_steering
+            )
         session = session or await create_session(planned.runner, *incoming.chat)
         await repair_session(planned.runner, session)
         for event in events_before_message(request_plan) if isinstance(request_plan, NewUserTurn) else ():

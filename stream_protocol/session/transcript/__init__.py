@@ -7,6 +7,7 @@ Where to change what:
 - ``_turn_calls``: calls of a session with their ids and answers.
 - ``_first_reading``: finds events that are hidden, shown before they were stored, or outside the conversation.
 - ``_version_tree``: versions of user messages that rewinds removed.
+- ``_steering_messages``: steering messages, and those that wait for a model call.
 - ``_metadata``: our metadata on stored events.
 """
 

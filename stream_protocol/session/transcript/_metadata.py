@@ -114,6 +114,9 @@ class EventMetadata:
     """On an appended user event without content: a steering message that waits for a model call."""
     steering: TakenInMessage | None = None
     """On an appended user event: the steering message in it."""
+    kept_steering: tuple[str, ...] = ()
+    """On an appended user event without content, directly before a rewind: the ids of the steering messages that the
+    rewind does not remove."""
 
     @classmethod
     def of(cls, event: Event) -> Self:
@@ -166,6 +169,12 @@ def steering_state(event: Event) -> tuple[AcceptedMessage | None, str | None]:
     return metadata.accepted, metadata.steering.id if metadata.steering is not None else begun
 
 
+def kept_steering(event: Event) -> tuple[str, ...]:
+    """Return ``EventMetadata.of(event).kept_steering``, but faster, because it is called for each event of a
+    session."""
+    return EventMetadata.of(event).kept_steering if "kept" in _stored_on(event) else ()
+
+
 def is_appended(event: Event) -> bool:
     """Return True for an event that we appended. ADK's own events have only the keys that the run config carries."""
     return not _ON_EVENTS_OF_ADK.issuperset(_stored_on(event))
@@ -210,6 +219,7 @@ def _to_stored(metadata: EventMetadata) -> dict[str, Any]:
         },
         "steering": metadata.steering
         and {"id": metadata.steering.id, "call": metadata.steering.model_call, **_stored_context(metadata.steering)},
+        "kept": list(metadata.kept_steering),
     }
     return {key: value for key, value in keys.items() if value}
 
@@ -240,6 +250,8 @@ def _parsed(stored: dict[str, Any]) -> dict[str, Any]:
                 fields["outcome"] = value
             case "untold", list():
                 fields["hidden_events"] = tuple(value)
+            case "kept", list():
+                fields["kept_steering"] = tuple(value)
             case "told", dict():
                 fields["shown_content"] = value
             case "streamed" | "unfinished", bool():

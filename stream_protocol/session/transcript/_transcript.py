@@ -28,7 +28,8 @@ from stream_protocol.adk import (
     steering_id,
 )
 from stream_protocol.session.transcript._first_reading import DisplayOrder, FirstReading
-from stream_protocol.session.transcript._metadata import AcceptedMessage, EventMetadata, shown_event, steering_state
+from stream_protocol.session.transcript._metadata import EventMetadata, shown_event
+from stream_protocol.session.transcript._steering_messages import SteeringMessages
 from stream_protocol.session.transcript._transcript_reader import EventRole, TranscriptReader
 from stream_protocol.session.transcript._turn_calls import external_calls
 from stream_protocol.session.transcript._version_tree import VersionTree
@@ -151,9 +152,10 @@ class Transcript:
         hidden, self._beginnings = first.hidden, first.beginnings
         order = DisplayOrder(hidden)
         current_events = [placed for facts in self._facts for placed in order.place(facts)]
-        self.accepted, settled = _accepted(facts.event for facts in current_events)
+        steering = SteeringMessages(self.stored, (facts.event for facts in current_events))
+        self.accepted: Final = steering.accepted
         """The steering messages, in order: id -> message."""
-        self.waiting: Final = tuple(each for each in self.accepted.values() if each.id not in settled)
+        self.waiting: Final = steering.waiting
         """The steering messages, in order, that no model call has read and that begin no turn."""
         self._hidden = hidden.hidden_events
         self.call_ids: Final = call_ids.copy()
@@ -219,20 +221,6 @@ class Transcript:
         """Return True if no earlier turn has events of this turn's invocation. Only such a turn can be rewound."""
         own = turn.invocation_id
         return turn is next(each for each in self.turns if any(event.invocation_id == own for event in each.stored))
-
-
-def _accepted(events: Iterable[Event]) -> tuple[dict[str, AcceptedMessage], set[str]]:
-    """Return the accepted steering messages by id, and the ids of the messages that no longer wait."""
-    accepted: dict[str, AcceptedMessage] = {}
-    settled: set[str] = set()
-    for event in events:
-        message, settled_id = steering_state(event)
-        if message is not None:
-            accepted[message.id] = message
-            settled.discard(message.id)
-        if settled_id is not None:
-            settled.add(settled_id)
-    return accepted, settled
 
 
 @dataclass

@@ -14,7 +14,7 @@ from redis.asyncio import Redis
 from stream_protocol.serving import LogBounds, RedisRunLog
 from stream_protocol.serving.run_logs import ChatTakenError, EventBuffer, Lease, RunLogError, _log_writer
 from stream_protocol.serving.run_logs._lease import SharedLease
-from stream_protocol.serving.run_logs._run_store import RENEWALS
+from stream_protocol.serving.run_logs._run_store import RENEWALS, Post
 from stream_protocol.serving.run_logs.redis._commands import COMMANDS_AT_ONCE
 from stream_protocol.serving.run_logs.redis._scripts import APPEND, RENEW, STOP
 from stream_protocol.testing._fake_runs import (
@@ -383,6 +383,27 @@ async def test_a_run_whose_lease_redis_forgot_gets_no_stop_from_before_its_claim
         assert not owner.stopped.is_set()
         owner.finish()
         lease.release()
+
+
+async def test_a_run_whose_lease_redis_forgot_gets_no_post_that_was_not_delivered(
+    redis: RedisServer, ends: list[Wire]
+) -> None:
+    async with two_workers(*ends, lease=9) as logs:
+        owner, lease = await begin(logs[0])
+        await until(await reader(logs[1]), TEXT)
+        assert await logs[1].store.post(CHAT, lease.run_id, Post.of(b"early")) is not None
+        await command(redis, "EVAL", "redis.call('DEL', unpack(redis.call('KEYS', '*:lease')))", 0)
+        assert await logs[1].post(CHAT, lease.run_id, b"late") is None
+        assert isinstance(lease, SharedLease)
+        lease.renew_now()
+        async with asyncio.timeout(HANG):
+            while await logs[1].current(CHAT) is None:  # noqa: ASYNC110 - the store tells nobody
+                await asyncio.sleep(0.01)
+            assert await logs[1].post(CHAT, lease.run_id, b"again") == b"re: again"
+        owner.finish()
+        lease.release()
+        await freed(logs[1])
+    assert owner.received == [b"again"]
 
 
 async def test_a_stop_is_insisted_upon_once_however_often_it_is_asked_for(ends: list[Wire], wired: Logs) -> None:

@@ -1,0 +1,49 @@
+"""``SteeringMessages``: the steering messages of a session, and those that wait for a model call."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from stream_protocol.session.transcript._metadata import AcceptedMessage, kept_steering, steering_state
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from google.adk.events import Event
+
+
+class SteeringMessages:
+    """Steering messages that runs have accepted.
+
+    ``stored``: all events of the session. ``current``: the events that no rewind has removed. A rewind keeps the
+    messages that the event before it names: they wait again.
+    """
+
+    def __init__(self, stored: Sequence[Event], current: Iterable[Event]) -> None:
+        self.accepted: dict[str, AcceptedMessage] = {}
+        """Id -> message, in the order of the session."""
+        settled: set[str] = set()
+        kept = _kept_by_rewinds(stored)
+        for event in current:
+            message, settled_id = steering_state(event)
+            for each in (*kept.get(event.id, ()), *([message] if message is not None else ())):
+                self.accepted[each.id] = each
+                settled.discard(each.id)
+            if settled_id is not None:
+                settled.add(settled_id)
+        self.waiting = tuple(each for each in self.accepted.values() if each.id not in settled)
+        """The messages that no model call has read and that begin no turn, in the order of the session."""
+
+
+def _kept_by_rewinds(stored: Sequence[Event]) -> dict[str, list[AcceptedMessage]]:
+    """Id of a rewind -> the steering messages that it keeps."""
+    ids = {
+        event.id: names
+        for before, event in pairwise(stored)
+        if event.actions.rewind_before_invocation_id and (names := kept_steering(before))
+    }
+    if not ids:
+        return {}
+    known = {message.id: message for event in stored if (message := steering_state(event)[0]) is not None}
+    return {rewind: [known[name] for name in names if name in known] for rewind, names in ids.items()}
