@@ -104,7 +104,7 @@ MUTANTS: Final = (
     Mutant(
         "A request is accepted before it is stored",
         module="runs._job",
-        function="Job._observed_runner",
+        function="Job._observed_sessions",
         old="refusing = refusing or",
         new="self.on_stored(self.answers)\n        refusing = refusing or",
         seed=135,

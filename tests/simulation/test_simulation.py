@@ -60,6 +60,7 @@ FOUND = (
     4009084,
     4013766,
     4020717,
+    4024193,
 )
 """Schedules that have found faults, of ours or of the simulation: see `docs/decisions/simulation.md`."""
 

@@ -22,7 +22,7 @@ from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
-from stream_protocol.serving.base import RUN_LOG, closing_refusal, not_ended_refusal, unreachable_refusal
+from stream_protocol.serving.base import RUN_LOG, abandon, closing_refusal, not_ended_refusal, unreachable_refusal
 from stream_protocol.serving.run_logs import ChatTakenError, RunLogError
 from stream_protocol.serving.runs._claim import Claim, Taken
 from stream_protocol.serving.runs._run import Run
@@ -84,8 +84,7 @@ class ActiveRuns:
         self._runs_are_recovered = runs_are_recovered
         self._runs: dict[Run, ChatKey] = {}
         """A chat can have two runs for a moment: a run that has lost its lease and is ending, and the next run."""
-        self.is_closed = False
-        """True if ``close`` was called."""
+        self._closing = asyncio.Event()
         self._begin_turn: Callable[[ChatKey, NextTurn], None] | None = None
 
     def begin_turns_with(self, begin_turn: Callable[[ChatKey, NextTurn], None]) -> None:
@@ -284,7 +283,7 @@ class ActiveRuns:
 
         ``context``: ``None`` without context. Raises ``ChatRequestError`` (503) if the run does not reply.
         """
-        reply = await post(self._run_log, self._name(key), run, delivery(message, context), self._limits.stop_timeout)
+        reply = await self._post(key, run, delivery(message, context), self._limits.stop_timeout)
         if reply is None or reply == "left":
             raise unreachable_refusal(RUN_LOG)
         return reply
@@ -294,7 +293,7 @@ class ActiveRuns:
         self, key: ChatKey, run: RunInfo, message_id: str, patience: float | None
     ) -> Reply | None:
         """Waits until the agent reads the steering message, or the run ends; ``None`` after ``patience`` seconds."""
-        return await post(self._run_log, self._name(key), run, question(message_id), patience)
+        return await self._post(key, run, question(message_id), patience)
 
     @_refuse_if_unreachable()
     async def read(self, key: ChatKey, run_id: str, *, rebuild: bool = True) -> RunReader | None:
@@ -304,13 +303,18 @@ class ActiveRuns:
         )
 
     @property
+    def is_closed(self) -> bool:
+        """True if ``close`` was called."""
+        return self._closing.is_set()
+
+    @property
     def any_here(self) -> bool:
         """True if this worker has a run, or one of its requests holds a chat."""
         return bool(self._runs)
 
     def close(self) -> None:
         """Refuses later claims. Leaves recoverable runs to other workers, and stops all other runs of this worker."""
-        self.is_closed = True
+        self._closing.set()
         for run in self._runs:
             if run.can_be_recovered:
                 run.leave()
@@ -352,6 +356,23 @@ class ActiveRuns:
             return None
         reader = await self.read(key, other.run_id, rebuild=False)
         return None if reader is None else Taken(other, reader)
+
+    async def _post(self, key: ChatKey, run: RunInfo, content: bytes, patience: float | None) -> Reply | None:
+        """Send a post to this run, and return its reply; ``None`` after ``patience`` seconds.
+
+        Raises ``ChatRequestError`` (503) after ``close``, unless the run is on this worker, which ends it.
+        """
+        reply = asyncio.create_task(post(self._run_log, self._name(key), run, content, patience))
+        closing = asyncio.create_task(self._closing.wait())
+        try:
+            if key not in self._runs.values():
+                await asyncio.wait((reply, closing), return_when=asyncio.FIRST_COMPLETED)
+                if not reply.done():
+                    raise closing_refusal()
+            return await reply
+        finally:
+            abandon(closing)
+            abandon(reply)
 
     async def _is_ours(self, key: ChatKey) -> bool:
         """Return True if the run of this chat belongs to this deployment.
