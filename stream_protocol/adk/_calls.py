@@ -168,7 +168,7 @@ class KnownCalls:
         return known
 
     def _count(self, known: KnownCall) -> int:
-        """Count a call of the newest event, and return the number of earlier calls of the event with its id."""
+        """Count a call of the newest event. Return how many earlier calls of this event have the same call id."""
         counts = self._counts = self._counts or {}
         number = max((counts.get(calls, 0) for calls in known.same_id), default=0)
         for calls in known.same_id:

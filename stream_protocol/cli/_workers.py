@@ -140,7 +140,10 @@ class _Workers:
         self._kill_at = math.inf
 
     def run(self, *, opens_page: bool) -> None:
-        """Serve. Returns when SIGINT has ended all workers. After SIGTERM, this process ends by SIGTERM, too."""
+        """Serve. Returns when SIGINT has ended all workers.
+
+        After a SIGTERM, this process waits for its workers, and then ends itself with SIGTERM.
+        """
         from stream_protocol.server import ending_with_terminal  # noqa: PLC0415 - slow; workers start meanwhile
 
         self._server.set_up_log()

@@ -80,8 +80,8 @@ def durable_tool(tool: BaseTool, idempotent: Collection[str]) -> BaseTool:
 def _name(calls: CallJournal, tool: BaseTool, args: dict[str, Any], tool_context: ToolContext) -> str:
     """Return the name of the tool's execution.
 
-    It depends on the arguments that the model sent. Callbacks may change the tool's arguments differently in each
-    execution.
+    It depends on the arguments that the model sent. The arguments of the tool are not used, because callbacks may
+    change them differently in each execution.
     """
     # Our plugin does not see agents of an `AgentTool` without plugins.
     call = running_call(tool_context) or RunningCalls().start(tool_context, tool.name, args)

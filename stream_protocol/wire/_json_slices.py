@@ -119,7 +119,7 @@ class _Open:
             self.items = items
 
     def put(self, value: Any, end: int) -> None:
-        """Add the large value that ends before ``end``."""
+        """Add a value that was parsed on its own. ``end``: the position after it."""
         assert self.items is not None  # the items before the value were added, even if there were none
         if isinstance(self.items, dict):
             self.items[safe_key(self.key, in_constructor=self.in_constructor)] = value

@@ -76,7 +76,7 @@ class ChatStore:
         return await with_timeout(self._timeout, self.find(key))
 
     async def read(self, user_id: str, read: Callable[[], Awaitable[T]]) -> T:
-        """Calls ``read``, which reads or changes a chat of this user."""
+        """Calls the function ``read`` with a chat of this user. The function may change the chat."""
         return await self.with_timeout(self._in_turn(user_id, read))
 
     async def with_timeout(self, work: Coroutine[Any, Any, T], *, of: str = SESSION_STORE) -> T:

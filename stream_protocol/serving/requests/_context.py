@@ -230,7 +230,10 @@ def _history_policy(given: ServiceOptions, runner: Runner, store: ChatStore) -> 
 
 
 def _usable_engine(given: ServiceOptions, runner: Runner, run_log: RunLog) -> Engine | None:
-    """Return the engine; ``None`` if it does not support the agents. Raises ``StreamProtocolError``."""
+    """Return the engine; ``None`` if it does not support the agents.
+
+    Raises ``StreamProtocolError`` if another option does not fit an engine: ``history`` or ``run_log``.
+    """
     engine = given["engine"]
     if engine is None:
         return None

@@ -141,8 +141,9 @@ class EventBuffer:
         """Returns a reader of all events, from the first one until the log is closed.
 
         A piece of the reader is one event, or several events with up to ``PIECE_BYTES``. ``rebuild``: True for a page
-        that has no part of the message. Such a page gets ``past`` after the first event, which is ``start``. A reader
-        that is created before the first event gets the events as they were appended, whenever it begins to read.
+        that has no part of the message. The first event is ``start``. After it, such a page gets ``past``: the earlier
+        part of the message. A reader that is created before the first event gets the events as they were appended,
+        whenever it begins to read.
         """
         cursor = Cursor()
         stream = self._read(cursor, rebuild=rebuild, late=self.count > 0)

@@ -8,10 +8,10 @@ Adapters stream arguments in three forms:
 
 Each class takes fragments and returns the new text. No text is repeated or taken back, so a client may concatenate it.
 ``complete`` takes the arguments of the complete call. It returns the missing text, so that the concatenated text is
-JSON equal to the arguments. It returns ``None`` if the written text cannot become that JSON. For example, a value was
-continued after other values had followed it. Or an empty container is missing in a closed container, because fragments
-cannot express an empty container. After ``None``, the deltas stop, and the client uses the input of the complete call.
-``so_far`` returns the arguments so far, for a call that ends early.
+JSON equal to the arguments. It returns ``None`` if the written text cannot become that JSON. This happens if a value
+was continued after other values had followed it. It also happens if an object or list whose end is already written
+lacks an empty object or list, because fragments cannot express an empty one. After ``None``, the deltas stop, and the
+client uses the input of the complete call. ``so_far`` returns the arguments so far, for a call that ends early.
 
 A fragment that cannot be appended in order freezes the text: later fragments are ignored. Even then, ``complete`` tries
 to return the missing text. The time of each class is linear: the work for a fragment does not depend on the text before
