@@ -5,12 +5,13 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from stream_protocol.adk import Rewind
 from stream_protocol.session.transcript._metadata import AcceptedMessage, kept_steering, steering_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from google.adk.events import Event
+    from stream_protocol.adk import EventFacts
 
 
 class SteeringMessages:
@@ -20,14 +21,14 @@ class SteeringMessages:
     messages that the event before it names: they wait again.
     """
 
-    def __init__(self, stored: Sequence[Event], current: Iterable[Event]) -> None:
+    def __init__(self, stored: Sequence[EventFacts], current: Iterable[EventFacts]) -> None:
         self.accepted: dict[str, AcceptedMessage] = {}
         """Id -> message, in the order of the session."""
         settled: set[str] = set()
         kept = _kept_by_rewinds(stored)
-        for event in current:
-            message, settled_id = steering_state(event)
-            for each in (*kept.get(event.id, ()), *([message] if message is not None else ())):
+        for facts in current:
+            message, settled_id = steering_state(facts.event)
+            for each in (*kept.get(facts.event.id, ()), *([message] if message is not None else ())):
                 self.accepted[each.id] = each
                 settled.discard(each.id)
             if settled_id is not None:
@@ -36,14 +37,14 @@ class SteeringMessages:
         """The messages that no model call has read and that begin no turn, in the order of the session."""
 
 
-def _kept_by_rewinds(stored: Sequence[Event]) -> dict[str, list[AcceptedMessage]]:
+def _kept_by_rewinds(stored: Sequence[EventFacts]) -> dict[str, list[AcceptedMessage]]:
     """Id of a rewind -> the steering messages that it keeps."""
     ids = {
-        event.id: names
-        for before, event in pairwise(stored)
-        if event.actions.rewind_before_invocation_id and (names := kept_steering(before))
+        facts.event.id: names
+        for before, facts in pairwise(stored)
+        if facts.reports_a(Rewind) and (names := kept_steering(before.event))
     }
     if not ids:
         return {}
-    known = {message.id: message for event in stored if (message := steering_state(event)[0]) is not None}
+    known = {message.id: message for facts in stored if (message := steering_state(facts.event)[0]) is not None}
     return {rewind: [known[name] for name in names if name in known] for rewind, names in ids.items()}

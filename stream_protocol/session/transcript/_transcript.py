@@ -152,7 +152,7 @@ class Transcript:
         hidden, self._beginnings = first.hidden, first.beginnings
         order = DisplayOrder(hidden)
         current_events = [placed for facts in self._facts for placed in order.place(facts)]
-        steering = SteeringMessages(self.stored, (facts.event for facts in current_events))
+        steering = SteeringMessages(self._facts, current_events)
         self.accepted: Final = steering.accepted
         """The steering messages, in order: id -> message."""
         self.waiting: Final = steering.waiting
