@@ -20,15 +20,14 @@ HEAD: Final = """\
 
 Results of [`adk-ui-stream check --url`](check-backend.md) for other backends of `useChat`. Each server runs the same
 small agent, follows the package's own documentation, and gets the same prompts.
-{clients} [The report](../bench/reports/backends.md) has the versions, the servers and the result of each check.
+{clients}
+[The report](../bench/reports/backends.md) has the versions, the servers and their setup.
 """
 
 REPORT_HEAD: Final = """\
-# The servers and checks of the comparison
+# The servers of the comparison
 
-The details of [Backends compared](../../docs/backends.md). `python -m tests.backends` writes both pages.
-
-✓ holds · ✗ is broken · - is not offered. {clients}
+The details of [Backends compared](../../docs/backends.md). `python -m tests.backends` writes both pages. {clients}
 """
 
 FAIRNESS: Final = """\
@@ -67,14 +66,15 @@ def load_results() -> Results:
 def page(results: Results) -> str:
     """Return the page."""
     head = HEAD.format(clients=_clients(results))
-    return _joined(head, "\n".join(_counts(results)), FAIRNESS, "\n".join(_broken(results)), REPEAT)
+    tables = "\n".join(_counts(results)), FAIRNESS, "\n".join(_broken(results)), "\n".join(_grid(results))
+    return _joined(head, *tables, REPEAT)
 
 
 def report(results: Results) -> str:
-    """Return the report: the servers, and the result of each check."""
+    """Return the report: the servers, and the chunk and the source of each broken check."""
     head = REPORT_HEAD.format(clients=_clients(results))
     broken = "\n".join(_broken(results, in_report=True))
-    return _joined(head, "\n".join(_setups(results)), "\n".join(_grid(results)), broken)
+    return _joined(head, "\n".join(_setups(results)), broken)
 
 
 def date(results: Results) -> str:
@@ -130,7 +130,7 @@ def _grid(results: Results) -> Iterator[str]:
     yield from (
         "## The grid",
         "",
-        "[The list of checks](../../docs/check-backend.md#checks) has the rule of each check.",
+        "✓ holds · ✗ is broken · - is not offered. [The list of checks](check-backend.md#checks) has each rule.",
         "",
     )
     for profile in PROFILES:
