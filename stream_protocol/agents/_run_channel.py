@@ -81,7 +81,7 @@ def set_channel(channel: RunChannel) -> None:
 
 
 def enter_call(context: Context) -> None:
-    """Store the channel of the call with this context. Must be called in the task of the call, when it begins."""
+    """Store the channel of the call that has this context. Must be called in the task of the call, when it begins."""
     channel = _CHANNEL.get()
     if channel is not None:
         _SCOPES[context] = CallScope(channel, _around(context))

@@ -61,7 +61,7 @@ class NestedMessage:
     def __init__(
         self, conversion: NestedConversion, call_id: str, ai_sdk: AiSdkVersion, *, answerable: bool = False
     ) -> None:
-        """``call_id``: the client's id of the call, and the id of the message.
+        """``call_id``: the client's id of the call. The nested message has the same id.
 
         ``answerable``: the agent runs in the outer session, where it can wait for answers.
         """

@@ -211,7 +211,7 @@ class StreamedTexts:
             self.gather()
 
     def keep(self, part: Part) -> None:
-        """Add a part that is not text to the whole stream, if the whole stream is stored."""
+        """Add a part without text to the stored parts of the whole stream, if they are stored."""
         if self.kept is not None:
             self.gather()
             self.kept.add(part)

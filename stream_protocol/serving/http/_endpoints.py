@@ -315,7 +315,10 @@ class ChatEndpoints:
 
 
 def _parse_choice(body: bytes) -> str:
-    """Return the version in the body of ``choose_version``. Raises ``ChatRequestError`` (400, 422)."""
+    """Return the message version that the body of a ``choose_version`` request names.
+
+    Raises ``ChatRequestError`` (400, 422).
+    """
     match parse_object(body):
         case {"version": str(version), **others} if not others:
             return version

@@ -63,7 +63,7 @@ class Total:
         self._number += number
 
     def observe(self, _options: metrics.CallbackOptions) -> Iterable[metrics.Observation]:
-        """Returns the number, when OpenTelemetry collects it."""
+        """Returns the current number. OpenTelemetry calls the function when it collects metrics."""
         return [metrics.Observation(self._number)]
 
 

@@ -56,7 +56,7 @@ class CallRegistry:
         return None if found is None else self.of(found)
 
     def unsettled(self) -> list[ToolCall]:
-        """Return the calls that are not settled in this response."""
+        """Return the calls of this response that have no result and no error."""
         return [*self._read_unsettled()]
 
     def _read_unsettled(self) -> Iterator[ToolCall]:
