@@ -29,6 +29,7 @@ OF_OTHER_LIBRARIES: Final = {
         "custom_metadata",  # of an event that ADK is about to store: its callback is the place to change it
         "plugins",  # of the copied manager of a copied runner
     },
+    "serving/adk_runner/_delegating_sessions.py": {"timestamp"},  # of an event that is about to be stored
     "serving/adk_runner/_session_services.py": {"disabled"},  # of a logger, for the time of a block
     "serving/engine/_resumed_sessions.py": {  # a session service completes the events that it stores
         "id",

@@ -198,7 +198,7 @@ async def readers(deployment: Deployment) -> dict[str, str]:
     async with AsyncExitStack() as stack:
         await deployment.begin(stack, "slow", "reloaded", seen="One")
     deployment.tool_log.open("reloaded")
-    return {"The answer continues after a client reloads or disconnects": yes(await deployment.says("reloaded", "two"))}
+    return {"A reply continues after a client reloads or disconnects": yes(await deployment.says("reloaded", "two"))}
 
 
 async def neighbours(deployment: Deployment) -> dict[str, str]:

@@ -1,12 +1,14 @@
 """Requests of one chat that meet at a bad moment, and readers that come and go."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
 from google.adk.agents import LlmAgent
 from google.adk.events import Event
 from google.adk.sessions import InMemorySessionService, Session
+from google.adk.sessions.sqlite_session_service import SqliteSessionService
 
 from stream_protocol import parse_chat_request
 from stream_protocol.serving import ServiceLimits, create_app
@@ -185,6 +187,21 @@ async def test_an_event_whose_storing_is_cancelled_does_not_outdate_the_session(
     await ending
     assert storing.cancelled()
     assert [event.author for event in session.events] == ["user", "root"]
+
+
+async def test_events_keep_their_order_in_a_store_that_sorts_them_by_time(tmp_path: Path) -> None:
+    """ADK sets the time of a model's answer before the model call, so before the steering message that it reads."""
+    store = SqliteSessionService(str(tmp_path / "chats.db"))
+    key: Any = {"app_name": "root", "user_id": "ann", "session_id": "c1"}
+    session = await store.create_session(**key)
+    sessions = ObservedSessions(store, lambda _: None, lambda _: None)
+    answer = Event(author="root")
+    message = Event(author="user", timestamp=answer.timestamp + 0.5)
+    for event in (message, answer):
+        await sessions.append_event(session, event)
+    reloaded = await store.get_session(**key)
+    assert reloaded is not None
+    assert [event.author for event in reloaded.events] == ["user", "root"]
 
 
 async def test_a_store_that_does_not_answer_is_left_at_the_second_cancellation() -> None:

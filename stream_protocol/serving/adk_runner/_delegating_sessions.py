@@ -80,6 +80,7 @@ class ObservedSessions(DelegatingSessions):
             return await super().append_event(session, event)
         async with self._storing:
             self._before_storing(event)
+            _follow(session, event)
             storing = asyncio.create_task(super().append_event(session, event))
             try:
                 appended = await asyncio.shield(storing)
@@ -89,3 +90,12 @@ class ObservedSessions(DelegatingSessions):
                 raise
             self._stored(event)
         return appended
+
+
+def _follow(session: Session, event: Event) -> None:
+    """Give the event a time after the session's last event, because stores return events in the order of their times.
+
+    ADK sets the time of a model's answer before the model call. A steering message that the call reads is newer.
+    """
+    if session.events and event.timestamp < session.events[-1].timestamp:
+        event.timestamp = session.events[-1].timestamp + 1e-6

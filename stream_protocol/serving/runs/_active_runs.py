@@ -85,6 +85,9 @@ class ActiveRuns:
         self._runs: dict[Run, ChatKey] = {}
         """A chat can have two runs for a moment: a run that has lost its lease and is ending, and the next run."""
         self._closing = asyncio.Event()
+        self._waits_until = inf
+        """The time from which requests do not wait for runs of other workers, because this worker ends."""
+        self._patience_after_close = times.answering / 3
         self._begin_turn: Callable[[ChatKey, NextTurn], None] | None = None
 
     def begin_turns_with(self, begin_turn: Callable[[ChatKey, NextTurn], None]) -> None:
@@ -315,6 +318,7 @@ class ActiveRuns:
     def close(self) -> None:
         """Refuses later claims. Leaves recoverable runs to other workers, and stops all other runs of this worker."""
         self._closing.set()
+        self._waits_until = _now() + self._patience_after_close
         for run in self._runs:
             if run.can_be_recovered:
                 run.leave()
@@ -394,8 +398,9 @@ class ActiveRuns:
     ) -> RunInfo | None:
         """Wait until the chat has no run, or ``goes_on`` returns False for its run, or the deadline has passed.
 
-        Returns the run of the chat at that time. Raises ``ChatRequestError`` (503) after ``close``, because this worker
-        cannot wait for the runs of others then. With ``until_close``, it does not wait for its own runs either.
+        Returns the run of the chat at that time. Raises ``ChatRequestError`` (503) soon after ``close``, because this
+        worker cannot wait for the runs of others then. The store frees the chats of its own runs within this time. With
+        ``until_close``, it raises at once, and does not wait for its own runs either.
         """
         begun = _now()
         while True:
@@ -404,8 +409,8 @@ class ActiveRuns:
             run = await self._run_log.current(self._name(key))
             if run is None or not goes_on(run) or _now() >= deadline:
                 return run
-            if key not in self._runs.values():
-                self._refuse_if_closed()
+            if key not in self._runs.values() and _now() >= self._waits_until:
+                raise closing_refusal()
             await asyncio.sleep(min(max(MIN_PAUSE, (_now() - begun) / 10), MAX_PAUSE))
 
     def _name(self, key: ChatKey) -> str:
