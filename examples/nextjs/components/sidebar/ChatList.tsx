@@ -95,6 +95,7 @@ function moveFocus(event: KeyboardEvent<HTMLElement>): void {
 
 /** The chats below the day on which each was last used. */
 function byDate(chats: ListedChat[]): [string, ListedChat[]][] {
+  if (chats.length === 0) return []; // Next.js prerenders this list, and allows no current time there
   const today = new Date().setHours(0, 0, 0, 0);
   const days = new Map<string, ListedChat[]>();
   for (const chat of chats) {
