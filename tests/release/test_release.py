@@ -121,7 +121,7 @@ def test_without_a_key_the_screen_and_the_log_say_so(shell: Shell) -> None:
     sentence = "No API key for gemini-flash-latest: set GOOGLE_API_KEY in the environment of this server."
     with shell.serving("my_agent") as (url, screen):
         assert f"Missing    {sentence}" in screen
-        assert b'"errorText":"An error occurred."' in post_words(url, "Hello there")
+        assert f'"errorText":"{sentence}"'.encode() in post_words(url, "Hello there")
     assert shell.log() == f"ERROR: {sentence}\n"
 
 
