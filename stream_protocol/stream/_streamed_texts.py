@@ -248,7 +248,7 @@ class StreamedTexts:
         return self._known if self._earlier is None else None
 
     def of(self, kind: PartKind) -> PrefixHash:
-        """Return the text of the stream that is of this kind."""
+        """Return the stream's text of this kind."""
         self.gather()
         known = texts_by_kind(self._known)[kind]
         return PrefixHash(known) if self._earlier is None else self._earlier[kind].plus(known)

@@ -97,7 +97,7 @@ class _AppResponse(Response):
 
 
 def _sent_by(app: ASGIApp) -> Callable[[Request], Awaitable[Response]]:
-    """Return a path operation whose response the ASGI app sends, after FastAPI has run the dependencies."""
+    """Return a path operation. FastAPI runs its dependencies, and then the ASGI app sends the response."""
 
     async def respond(_request: Request) -> Response:
         return _AppResponse(app)
