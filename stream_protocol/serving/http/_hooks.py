@@ -133,13 +133,15 @@ def _is_remote(host: str) -> bool:
 def is_developer(request: Request, user_id: str) -> bool:
     """Return True for a request from this machine to an app without ``identify``.
 
-    The client's address, each address that a proxy has forwarded, and each host name must be loopback. A proxy that
-    changes ``Host`` and forwards no address cannot be recognized.
+    The client's address, each address that a proxy has forwarded, each host name and the page's origin must be
+    loopback. If a proxy changes ``Host`` and forwards no address, only browsers are recognized, by ``Origin``.
     """
     if user_id != LOCAL_USER or request.client is None or "forwarded" in request.headers:
         return False
     addresses = [request.client.host, *_listed(request, "x-forwarded-for"), *_listed(request, "x-real-ip")]
-    names = [name.rpartition(":")[0] or name for name in _listed(request, "host", "x-forwarded-host")]
+    origins = [origin.rpartition("://")[2] for origin in _listed(request, "origin")]
+    hosts = [*_listed(request, "host", "x-forwarded-host"), *origins]
+    names = [host.rpartition(":")[0] or host for host in hosts]
     return all(map(is_loopback_address, addresses)) and all(
         name == "localhost" or is_loopback_address(name.strip("[]")) for name in names
     )

@@ -39,7 +39,12 @@ async def test_a_developer_without_a_key_reads_what_to_set(host: str) -> None:
 
 
 async def test_a_developer_behind_a_proxy_on_the_same_machine_reads_it_too() -> None:
-    forwarded = {"x_forwarded_for": "::1, 127.0.0.1", "x_forwarded_host": "localhost:3000"}
+    forwarded = {
+        "x_forwarded_for": "::1, 127.0.0.1",
+        "x_forwarded_host": "localhost:3000",
+        "origin": "http://localhost:3000",
+        "sec_fetch_site": "same-origin",
+    }
     assert await error_of(ChatService(agent()), **forwarded) == ADVICE
 
 
@@ -54,6 +59,8 @@ async def test_a_developer_behind_a_proxy_on_the_same_machine_reads_it_too() -> 
         {"x_real_ip": ELSEWHERE},
         {"x_forwarded_host": "chat.example"},
         {"forwarded": "for=127.0.0.1"},
+        {"origin": "https://chat.example", "sec_fetch_site": "same-origin"},
+        {"origin": "null", "sec_fetch_site": "same-origin"},
         {"x_user": "ada"},
     ],
     ids="-".join,
