@@ -177,7 +177,8 @@ async def test_an_event_whose_storing_is_cancelled_does_not_outdate_the_session(
     """ADK cancels a stopped agent, which may be storing a steering message, and then stores the end itself."""
     store = SlowToCommit()
     session = await store.create_session(app_name="root", user_id="ann", session_id="c1")
-    sessions = ObservedSessions(store, lambda _: None, lambda _: None)
+    reported: list[Event] = []
+    sessions = ObservedSessions(store, lambda _: None, reported.append)
     storing = asyncio.create_task(sessions.append_event(session, Event(author="user")))
     await soon(store.has_stored)
     storing.cancel()
@@ -187,6 +188,7 @@ async def test_an_event_whose_storing_is_cancelled_does_not_outdate_the_session(
     await ending
     assert storing.cancelled()
     assert [event.author for event in session.events] == ["user", "root"]
+    assert reported == session.events
 
 
 async def test_events_keep_their_order_in_a_store_that_sorts_them_by_time(tmp_path: Path) -> None:

@@ -87,6 +87,8 @@ class ObservedSessions(DelegatingSessions):
             except asyncio.CancelledError:
                 # A stop cancels the agent. Without this wait, the store might have an event that the session lacks.
                 await asyncio.gather(storing, return_exceptions=True)  # a second cancellation also cancels the store
+                if not storing.cancelled() and storing.exception() is None:
+                    self._stored(event)
                 raise
             self._stored(event)
         return appended
