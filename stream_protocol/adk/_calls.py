@@ -6,7 +6,8 @@ fragments nor sent chunks, because a session stores neither.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from heapq import nsmallest
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from stream_protocol.adk._adk_requests import confirmed_call
 from stream_protocol.adk._call_ids import CallIds
@@ -15,8 +16,8 @@ from stream_protocol.adk._call_index import CallRank, CallReference, CallsUnderI
 if TYPE_CHECKING:
     from stream_protocol.adk._facts import EventFacts, Result
 
-
 T = TypeVar("T")
+IsSettled: TypeAlias = Callable[[KnownCall], bool]
 
 
 class Answered(NamedTuple):
@@ -279,7 +280,7 @@ class KnownCalls:
     def find(
         self,
         reference: CallReference,
-        is_settled: Callable[[KnownCall], bool] = lambda known: known.opened is None,
+        is_settled: IsSettled = lambda known: known.opened is None,
         *,
         event: object = None,
         args: Mapping[str, Any] | None = None,
@@ -291,6 +292,12 @@ class KnownCalls:
         comes first, then calls of the newest run, then calls with the arguments ``args``, and then the oldest. If all
         calls are settled, the newest is returned.
         """
+        return next(iter(self.find_several(1, reference, is_settled, event=event, args=args)), None)
+
+    def find_several(
+        self, count: int, reference: CallReference, is_settled: IsSettled, *, event: object = None, args: Any = None
+    ) -> list[KnownCall]:
+        """Find the first ``count`` calls in the order of ``find``."""
         adk_id, name, author, branch, number = reference
 
         def order(numbered: tuple[int, KnownCall]) -> tuple[bool | int, ...]:
@@ -310,7 +317,7 @@ class KnownCalls:
             )
 
         calls = self._same_id.get(adk_id or "")
-        return None if calls is None else min(enumerate(calls.numbers), key=order)[1]
+        return [] if calls is None else [call for _, call in nsmallest(count, enumerate(calls.numbers), key=order)]
 
     def _find(self, adk_id: str | None) -> "CallsUnderId | None":
         self._update()

@@ -112,15 +112,15 @@ class RunningCalls:
         taken: dict[tuple[str | None, str], Iterator[RunningCall]] = {}
         for key, count in Counter(named).items():
             reference = CallReference(*key, event.author, event.branch)
-            found = [self._take(event, reference, may_be_silent=False) for _ in range(count)]
-            found += [self._take(event, reference, may_be_silent=True) for _ in range(found.count(None))]
-            taken[key] = iter(sorted(filter(None, found), key=lambda call: call.reference.number or 0))
+            found = self._take(event, reference, count, may_be_silent=False)
+            found += self._take(event, reference, count - len(found), may_be_silent=True)
+            taken[key] = iter(sorted(found, key=lambda call: call.reference.number or 0))
         return [next(taken[key], None) for key in named]
 
-    def _take(self, event: "Event", reference: CallReference, *, may_be_silent: bool) -> RunningCall | None:
-        """Return the next call that a response of the event can be for.
+    def _take(self, event: "Event", reference: CallReference, count: int, *, may_be_silent: bool) -> list[RunningCall]:
+        """Return the next calls, up to ``count``, that responses of the event can be for.
 
-        ``may_be_silent``: the call can be of a long-running tool that has returned nothing.
+        ``may_be_silent``: a call can be of a long-running tool that has returned nothing.
         """
         is_stopped = is_aborted(event)
 
@@ -131,12 +131,12 @@ class RunningCalls:
             return not (running.has_new_result or (is_stopped and running.has_new_result is None))
 
         calls = self._of(event)
-        known = calls.find(reference, is_settled)
-        if known is None or known.name != reference.name or is_settled(known):
-            return None
-        calls.add_response(event, known)
-        taken: RunningCall = known.entry
-        taken.has_new_result = False
+        taken: list[RunningCall] = []
+        for known in calls.find_several(count, reference, is_settled):
+            if known.name == reference.name and not is_settled(known):
+                calls.add_response(event, known)
+                known.entry.has_new_result = False
+                taken.append(known.entry)
         return taken
 
     def _of(self, event: "Event") -> KnownCalls:

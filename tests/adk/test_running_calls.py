@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from google.adk.events import Event
 
-from stream_protocol.adk import RunningCall, RunningCalls
+from stream_protocol.adk import CallReference, KnownCalls, RunningCall, RunningCalls
 from tests.stream.building import call, event, response
 
 ID = "0"
@@ -94,3 +94,23 @@ def test_a_confirmation_request_in_another_run_is_for_no_started_call() -> None:
     run.start("a")
     original = {"id": ID, "name": "work", "args": {"about": "a"}}
     assert run.calls.confirmed(event(invocation_id="other"), original) is None
+
+
+def test_a_response_to_many_calls_with_one_id_looks_at_each_call_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    run, count = Run(), 200
+    run.call(*range(count))
+    started = [run.start(number) for number in range(count)]
+    looks = 0
+    find = KnownCalls.find_several
+
+    def counted(known: KnownCalls, number: int, reference: CallReference, is_settled: Any, **fields: Any) -> Any:
+        def look(call: Any) -> bool:
+            nonlocal looks
+            looks += 1
+            return bool(is_settled(call))
+
+        return find(known, number, reference, look, **fields)
+
+    monkeypatch.setattr(KnownCalls, "find_several", counted)
+    assert run.answer(count) == started
+    assert looks == count
