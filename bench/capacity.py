@@ -263,7 +263,7 @@ def limits(model: Model, assumed: Assumptions) -> Iterator[tuple[float, str]]:
         chats_at(assumed.redis_clients, one.redis_connections),
         f"each Redis node has {assumed.redis_clients:,.0f} connections of workers",
     )
-    yield chats_at(10**10 / 8, one.egress), "clients are sent 10 Gbit a second"
+    yield chats_at(10**10 / 8, one.egress), "the workers send 10 Gbit a second to clients"
 
 
 def limits_table(model: Model, assumed: Assumptions) -> str:
