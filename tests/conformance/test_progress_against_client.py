@@ -55,7 +55,7 @@ def app_of(tools: Callable[[str], list[Any]], door: Door, ai_sdk: AiSdkVersion, 
 
 
 def watched(tools: Callable[[str], list[Any]], door: Door, tool: str) -> list[dict[str, Any]]:
-    """What the clients of each version saw: one after the other, in one process."""
+    """Return the chunks that the client of each version received, one client after the other in one process."""
     with ExitStack() as apps:
         urls = {ai_sdk: apps.enter_context(app_of(tools, door, ai_sdk, tool)) for ai_sdk in VERSIONS}
         asked = [{"ai": ai_sdk, "url": url, "sees": ["data-adk-progress"]} for ai_sdk, url in urls.items()]

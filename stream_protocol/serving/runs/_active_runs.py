@@ -22,7 +22,7 @@ from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
-from stream_protocol.serving.base import RUN_LOG, abandon, closing_refusal, not_ended_refusal, unreachable_refusal
+from stream_protocol.serving.base import RUN_LOG, closing_refusal, not_ended_refusal, unreachable_refusal
 from stream_protocol.serving.run_logs import ChatTakenError, RunLogError
 from stream_protocol.serving.runs._claim import Claim, Taken
 from stream_protocol.serving.runs._run import Run
@@ -362,21 +362,9 @@ class ActiveRuns:
         return None if reader is None else Taken(other, reader)
 
     async def _post(self, key: ChatKey, run: RunInfo, content: bytes, patience: float | None) -> Reply | None:
-        """Send a post to this run, and return its reply; ``None`` after ``patience`` seconds.
-
-        Raises ``ChatRequestError`` (503) after ``close``, unless the run is on this worker, which ends it.
-        """
-        reply = asyncio.create_task(post(self._run_log, self._name(key), run, content, patience))
-        closing = asyncio.create_task(self._closing.wait())
-        try:
-            if key not in self._runs.values():
-                await asyncio.wait((reply, closing), return_when=asyncio.FIRST_COMPLETED)
-                if not reply.done():
-                    raise closing_refusal()
-            return await reply
-        finally:
-            abandon(closing)
-            abandon(reply)
+        # This worker ends its own runs, so it waits for their replies also after `close`.
+        closing = None if key in self._runs.values() else self._closing
+        return await post(self._run_log, self._name(key), run, content, patience, closing)
 
     async def _is_ours(self, key: ChatKey) -> bool:
         """Return True if the run of this chat belongs to this deployment.

@@ -10,6 +10,7 @@ from uuid import uuid4
 import orjson
 
 from stream_protocol.serving.adk_runner import Receipt
+from stream_protocol.serving.base import abandon, closing_refusal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,11 +54,28 @@ def question(message_id: str) -> bytes:
     return orjson.dumps({"await": message_id})
 
 
-async def post(run_log: RunLog, chat: str, run: RunInfo, content: bytes, patience: float | None) -> Reply | None:
+async def post(
+    run_log: RunLog, chat: str, run: RunInfo, content: bytes, patience: float | None, closing: asyncio.Event | None
+) -> Reply | None:
     """Send a post to this run on any worker, and return its reply: ``finished`` if the run has ended.
 
-    Return ``None`` after ``patience`` seconds.
+    Return ``None`` after ``patience`` seconds. Raises ``ChatRequestError`` (503) when ``closing`` is set.
     """
+    reply = asyncio.create_task(_post(run_log, chat, run, content, patience))
+    waiting = asyncio.create_task(closing.wait()) if closing is not None else None
+    try:
+        if waiting is not None:
+            await asyncio.wait((reply, waiting), return_when=asyncio.FIRST_COMPLETED)
+            if not reply.done():
+                raise closing_refusal()
+        return await reply
+    finally:
+        abandon(reply)
+        if waiting is not None:
+            abandon(waiting)
+
+
+async def _post(run_log: RunLog, chat: str, run: RunInfo, content: bytes, patience: float | None) -> Reply | None:
     try:
         async with asyncio.timeout(patience):
             reply = await run_log.post(chat, run.run_id, content)
