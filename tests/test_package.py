@@ -1,3 +1,4 @@
+import os
 import re
 import subprocess
 import sys
@@ -74,6 +75,25 @@ def test_what_a_package_index_shows_leads_to_no_file_of_the_repository(built: Pa
 def test_the_wheel_holds_every_module_of_the_package(wheel: set[str]) -> None:
     modules = {str(path.relative_to(ROOT)) for path in (ROOT / "stream_protocol").rglob("*.py")}
     assert modules | {"adk_ui_stream_pytest.py"} == {name for name in wheel if name.endswith(".py")}
+
+
+def files_of_git(*options: str) -> list[Path]:
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a clone")
+    listing = subprocess.run(["git", "ls-files", *options], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    return [ROOT / line for line in listing.splitlines()]
+
+
+def test_a_link_in_the_repository_leads_to_a_file_of_the_repository() -> None:
+    """A link to a path of one machine breaks `make setup` in every other clone."""
+    files = files_of_git()
+    folders = {folder for file in files for folder in file.parents}
+    links = {link: Path(os.path.normpath(link.parent / link.readlink())) for link in files if link.is_symlink()}
+    assert {link for link, target in links.items() if target not in folders.union(files)} == set()
+
+
+def test_the_repository_holds_nothing_that_git_shall_ignore() -> None:
+    assert files_of_git("--cached", "--ignored", "--exclude-standard") == []
 
 
 def test_the_public_names_are_those_that_were_promised() -> None:
