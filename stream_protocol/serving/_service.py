@@ -309,7 +309,9 @@ class ChatService:
     async def aclose(self) -> None:
         """Stops all runs and waits for them, up to ten seconds. Later requests are refused (503).
 
-        Open requests, such as histories, can finish before the run log is closed.
+        Open requests, such as histories, can finish before the run log is closed. If the service was created with an
+        agent or an ``App``, it then closes the toolsets and plugins, unless another open service uses them. A
+        ``Runner`` stays open, and so do toolsets that only an agent of ``RunOverrides`` has.
         """
         self._draining = True
         await self._context.aclose(self.in_progress)

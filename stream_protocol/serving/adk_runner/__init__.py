@@ -3,6 +3,7 @@
 Where to change what:
 
 - ``_runner``: runners, the default run config, the tree of agents.
+- ``_served_runner``: closes the runner of a service.
 - ``_run_plugin``: our plugin, which ADK calls during a run.
 - ``_steering_inbox``: messages that the user sends to a running agent.
 - ``_nested_runs``: agents that run inside tool calls.
@@ -36,6 +37,7 @@ from stream_protocol.serving.adk_runner._runner import (
     task_agent_tools,
     with_cheap_telemetry,
 )
+from stream_protocol.serving.adk_runner._served_runner import ServedRunner
 from stream_protocol.serving.adk_runner._session_services import (
     SessionServiceError,
     load_session_service,

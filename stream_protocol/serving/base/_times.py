@@ -30,6 +30,8 @@ class ServiceTimes:
     """The time for which ``aclose`` waits for stopped runs. It is longer than ``stop``."""
     answering: float = 3.0
     """The time for which ``aclose`` waits for open requests before it closes the run log."""
+    closing: float = 3.0
+    """The time for which ``aclose`` waits for the toolsets and plugins of the agent."""
     drain_check: float = 0.05
     """The time between two checks of ``drain`` for runs and requests."""
     engine: float = 1.0

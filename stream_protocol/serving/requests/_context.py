@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from stream_protocol.serving.adk_runner import as_runner, default_run_config, task_agent_tools
+from stream_protocol.serving.adk_runner import ServedRunner, as_runner, default_run_config, task_agent_tools
 from stream_protocol.serving.base import (
     AuditTrail,
     RequestRates,
@@ -62,6 +62,8 @@ class ServiceContext:
     """The objects that serve the requests of one service."""
 
     runner: Runner
+    served: ServedRunner
+    """Closes ``runner`` if the service has created it."""
     settings: Settings
     store: ChatStore
     history: HistoryPolicy
@@ -98,7 +100,7 @@ class ServiceContext:
             await asyncio.sleep(self.times.drain_check)
 
     async def aclose(self, in_progress: InProgress) -> None:
-        """Stops the runs and closes all stores.
+        """Stops the runs, closes all stores, and then the runner if the service has created it.
 
         ``in_progress``: the open calls, which may finish before the stores are closed.
         """
@@ -110,6 +112,7 @@ class ServiceContext:
         await in_progress.wait(self.times.answering)
         await self.executor.aclose()
         await self.run_log.aclose()
+        await self.served.aclose(self.times.closing)
 
 
 def assemble(target: Target, given: ServiceOptions, options: ConverterOptions) -> ServiceContext:
@@ -148,6 +151,7 @@ def assemble(target: Target, given: ServiceOptions, options: ConverterOptions) -
     )
     context = ServiceContext(
         runner=runner,
+        served=ServedRunner(runner, is_own=runner is not target),
         settings=settings,
         store=store,
         history=history,

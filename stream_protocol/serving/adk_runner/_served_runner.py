@@ -1,0 +1,54 @@
+"""``ServedRunner``: closes the ADK runner that a service has created."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+from weakref import WeakSet
+
+from google.adk.tools.base_toolset import BaseToolset
+
+from stream_protocol.serving.adk_runner._runner import agent_tree
+from stream_protocol.serving.base import with_timeout
+
+if TYPE_CHECKING:
+    from google.adk.runners import Runner
+
+logger = logging.getLogger(__name__)
+
+
+class ServedRunner:
+    """The runner of a service. ``is_own``: True if the service has created it. Only such a runner is closed.
+
+    ADK closes the toolsets and the plugins of a runner. Several services may share them. Then the last of these
+    services closes its runner.
+    """
+
+    def __init__(self, runner: Runner, *, is_own: bool) -> None:
+        self.runner = runner
+        self._is_own = is_own
+        _served.add(self)
+
+    async def aclose(self, seconds: float) -> None:
+        """Closes the runner in at most this time. Logs a failure in one line. Later calls do nothing."""
+        if self not in _served:
+            return
+        _served.discard(self)
+        mine = _resources(self.runner)
+        if not self._is_own or any(mine & _resources(other.runner) for other in _served):
+            return
+        try:
+            await with_timeout(seconds, self.runner.close())
+        except Exception as error:  # noqa: BLE001 - any error of a toolset, a plugin or the session service
+            logger.error("The toolsets and plugins of the agent were not all closed. %s", error)  # noqa: TRY400 - ADK logs the traceback
+
+
+_served = WeakSet[ServedRunner]()
+"""The runners of the services in this process that are not closed."""
+
+
+def _resources(runner: Runner) -> set[int]:
+    """Return the identities of the toolsets and the plugins."""
+    tools = [tool for node in agent_tree(runner.agent) for tool in getattr(node, "tools", None) or ()]
+    toolsets = [tool for tool in tools if isinstance(tool, BaseToolset)]
+    return {*map(id, toolsets), *map(id, runner.plugin_manager.plugins)}
