@@ -204,6 +204,7 @@ def test_metadata_is_read_as_it_was_written() -> None:
         message_id="u1",
         files=(SentFile(media_type="image/png", filename="a.png"), None, SentFile(media_type="text/plain")),
         idempotency_key="r1",
+        record="e1",
         reasons={"B": "too much"},
         outcome="abort",
         hidden_events=("x", "y"),

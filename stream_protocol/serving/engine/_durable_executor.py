@@ -82,6 +82,7 @@ class DurableExecutor(Executor):
             if job.invocation_id is None:
                 job = job.changed(invocation_id=new_invocation_context_id())
             record = record_of(run, job, self._service.deployment)
+            run.belong_to(record.id)
             local = LocalRun(record, run)
 
             async def work(execution: Execution) -> None:
