@@ -218,6 +218,7 @@ def test_metadata_is_read_as_it_was_written() -> None:
             "message_id": "u1",
             "files": [{"mediaType": "image/png", "filename": "a.png"}, None, {"mediaType": "text/plain"}],
             "request": "r1",
+            "record": "e1",
             "reasons": {"B": "too much"},
             "sealed": "abort",
             "untold": ["x", "y"],
