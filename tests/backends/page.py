@@ -21,7 +21,7 @@ HEAD: Final = """\
 Results of [`adk-ui-stream check --url`](check-backend.md) for other backends of `useChat`. Each server runs the same
 small agent, follows the package's own documentation, and gets the same prompts.
 {clients}
-[The report](../bench/reports/backends.md) has the versions, the servers and their setup.
+[The report](../bench/reports/backends.md) has the result of each check, the versions, and the setup of the servers.
 """
 
 REPORT_HEAD: Final = """\
@@ -35,8 +35,8 @@ FAIRNESS: Final = """\
 
 - **We wrote the checks.** Their [sources](check-backend.md#profiles) are the AI SDK's client and documentation, RFC
   9110, and two promises of our own.
-- **A low count is not always a fault.** The other packages are libraries. Your app adds routes for resume and stop. The
-  server of the last column has these routes, as in the AI SDK's guide.
+- **A low count is not always a fault.** The other packages are libraries, and your app adds routes for resume and stop.
+  The server of the last column has these routes, as in the AI SDK's guide.
 - **A short test server may cause a broken check.** An app can catch more errors than these servers.
 - **The results are a snapshot.** Please report an unfair setup.
 """
@@ -66,15 +66,14 @@ def load_results() -> Results:
 def page(results: Results) -> str:
     """Return the page."""
     head = HEAD.format(clients=_clients(results))
-    tables = "\n".join(_counts(results)), FAIRNESS, "\n".join(_broken(results)), "\n".join(_grid(results))
-    return _joined(head, *tables, REPEAT)
+    return _joined(head, "\n".join(_counts(results)), FAIRNESS, "\n".join(_broken(results)), REPEAT)
 
 
 def report(results: Results) -> str:
-    """Return the report: the servers, and the chunk and the source of each broken check."""
+    """Return the report: the servers, the chunk and the source of each broken check, and the result of each check."""
     head = REPORT_HEAD.format(clients=_clients(results))
     broken = "\n".join(_broken(results, in_report=True))
-    return _joined(head, "\n".join(_setups(results)), broken)
+    return _joined(head, "\n".join(_setups(results)), broken, "\n".join(_grid(results)))
 
 
 def date(results: Results) -> str:
@@ -130,7 +129,7 @@ def _grid(results: Results) -> Iterator[str]:
     yield from (
         "## The grid",
         "",
-        "✓ holds · ✗ is broken · - is not offered. [The list of checks](check-backend.md#checks) has each rule.",
+        "✓ holds · ✗ is broken · - is not offered. [The list of checks](../../docs/check-backend.md#checks) has each rule.",
         "",
     )
     for profile in PROFILES:
