@@ -33,7 +33,6 @@ NOT_RUN: Final[Mapping[Place, str]] = {
     ("CONTRIBUTING.md", "browser: useChat"): "a drawing",
     ("README.md", "make demo "): _MAKE,
     ("README.md", "pip install"): _INSTALL,
-    ("README.md", "useChat({ transport })"): "two lines of the quick start's page, which tests/frontends drives",
     ("docs/adk-integration.md", "adk create"): "tests/release serves the agent that it makes",
     ("docs/adk-integration.md", "adk-ui-stream init"): _PROJECT,
     ("docs/adk-integration.md", "pip install"): "tests/release installs the wheel",
