@@ -129,7 +129,7 @@ def _grid(results: Results) -> Iterator[str]:
     yield from (
         "## The grid",
         "",
-        "✓ holds · ✗ is broken · - is not offered. [The list of checks](../../docs/check-backend.md#checks) has each rule.",
+        "✓ holds · ✗ is broken · - is not offered. [The checks](../../docs/check-backend.md#checks) have these rules.",
         "",
     )
     for profile in PROFILES:
