@@ -51,8 +51,7 @@ SECTIONS: Final[Mapping[str, tuple[type | Callable[..., Any], str]]] = {
     "`FilePolicy`": (FilePolicy, "`ChatService(files=…)` restricts attached files."),
     "`ServiceLimits`": (
         ServiceLimits,
-        "`ChatService(limits=…)`. Each worker counts separately. `None` means no limit. "
-        "See [the response beyond each limit](trust/operators.md#limits).",
+        "`ChatService(limits=…)`. Each worker counts separately. See [all limits](trust/operators.md#limits).",
     ),
     "`LogBounds`": (LogBounds, "Limits of the log of one response."),
     "`PostgresRunLog`": (PostgresRunLog, "Needs the extra `postgres`: see [PostgreSQL](postgresql.md)."),
