@@ -88,7 +88,7 @@ ON_ITS_PAGE: Final = frozenset(
         *("truncated_history", "identify", "limits", "max_body_bytes", "on_audit", "on_busy", "run_log"),
         *("nested_agents", "context", "shared_state", "max_bytes_in_flight"),
         *ServiceLimits.__annotations__.keys() - {"disconnect_grace", "stop_timeout", "hook_timeout"},
-        *("connections", "head_seconds", "body_seconds", "write_seconds"),
+        *("connections", "head_seconds", "body_seconds", "write_seconds", "max_backlog"),
     }
 )
 """Options whose page has all details. This page then has only the first paragraph of their text."""
