@@ -90,7 +90,7 @@ class ConverterOptions(TypedDict, total=False):
     """Function that takes the name and the version of an artifact, and returns its URL for browsers.
 
     The chat routes set this option. A file that is saved as an artifact is then sent as a URL instead of Base64, and
-    ``data-adk-artifact`` has a ``url``. The stream waits at a streamed file until the complete event names the artifact.
+    ``data-adk-artifact`` has a ``url``. At a streamed file, the stream waits for the complete event with its artifact.
     """
     transform: Transform | None
     """Function that gets each chunk before it is sent.
