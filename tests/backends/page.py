@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from stream_protocol.backend_check._run import CHECKS
 from tests.backends.backends import BACKENDS, SERVERS, Backend
 
 RESULTS: Final = Path(__file__).parent / "results.json"
@@ -98,8 +99,8 @@ def _row(*cells: str) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _head(first: str) -> list[str]:
-    return [_row(first, *(backend.title for backend in BACKENDS)), "|---" * (len(BACKENDS) + 1) + "|"]
+def _head(*first: str) -> list[str]:
+    return [_row(*first, *(backend.title for backend in BACKENDS)), "|---" * (len(first) + len(BACKENDS)) + "|"]
 
 
 def _counts(results: Results) -> Iterator[str]:
@@ -129,15 +130,16 @@ def _grid(results: Results) -> Iterator[str]:
     yield from (
         "## The grid",
         "",
-        "✓ holds · ✗ is broken · - is not offered. [The checks](../../docs/check-backend.md#checks) have these rules.",
+        "✓ holds · ✗ is broken · - is not offered.",
         "",
     )
     for profile in PROFILES:
-        yield from (f"### {profile}", "", *_head("Check"))
+        yield from (f"### {profile}", "", *_head("Check", "Rule"))
         columns = [checks_of(results, backend) for backend in BACKENDS]
-        for name, check in columns[0].items():
-            if check["profile"] == profile:
-                yield _row(name, *(SIGNS[column[name]["outcome"]] for column in columns))
+        for check in CHECKS:
+            if check.profile == profile:
+                signs = (SIGNS[column[check.name]["outcome"]] for column in columns)
+                yield _row(check.name, check.rule, *signs)
         yield ""
 
 
