@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from stream_protocol.backend_check._run import CHECKS
 from tests.backends.backends import BACKENDS, SERVERS, Backend
 
 RESULTS: Final = Path(__file__).parent / "results.json"
@@ -21,7 +22,7 @@ HEAD: Final = """\
 Results of [`adk-ui-stream check --url`](check-backend.md) for other backends of `useChat`. Each server runs the same
 small agent, follows the package's own documentation, and gets the same prompts.
 {clients}
-[The report](../bench/reports/backends.md) has the versions, the servers and their setup.
+[The report](../bench/reports/backends.md) has the result of each check, the versions, and the setup of the servers.
 """
 
 REPORT_HEAD: Final = """\
@@ -35,8 +36,8 @@ FAIRNESS: Final = """\
 
 - **We wrote the checks.** Their [sources](check-backend.md#profiles) are the AI SDK's client and documentation, RFC
   9110, and two promises of our own.
-- **A low count is not always a fault.** The other packages are libraries. Your app adds routes for resume and stop. The
-  server of the last column has these routes, as in the AI SDK's guide.
+- **A low count is not always a fault.** The other packages are libraries, and your app adds routes for resume and stop.
+  The server of the last column has these routes, as in the AI SDK's guide.
 - **A short test server may cause a broken check.** An app can catch more errors than these servers.
 - **The results are a snapshot.** Please report an unfair setup.
 """
@@ -66,15 +67,14 @@ def load_results() -> Results:
 def page(results: Results) -> str:
     """Return the page."""
     head = HEAD.format(clients=_clients(results))
-    tables = "\n".join(_counts(results)), FAIRNESS, "\n".join(_broken(results)), "\n".join(_grid(results))
-    return _joined(head, *tables, REPEAT)
+    return _joined(head, "\n".join(_counts(results)), FAIRNESS, "\n".join(_broken(results)), REPEAT)
 
 
 def report(results: Results) -> str:
-    """Return the report: the servers, and the chunk and the source of each broken check."""
+    """Return the report: the servers, the chunk and the source of each broken check, and the result of each check."""
     head = REPORT_HEAD.format(clients=_clients(results))
     broken = "\n".join(_broken(results, in_report=True))
-    return _joined(head, "\n".join(_setups(results)), broken)
+    return _joined(head, "\n".join(_setups(results)), broken, "\n".join(_grid(results)))
 
 
 def date(results: Results) -> str:
@@ -99,8 +99,8 @@ def _row(*cells: str) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _head(first: str) -> list[str]:
-    return [_row(first, *(backend.title for backend in BACKENDS)), "|---" * (len(BACKENDS) + 1) + "|"]
+def _head(*first: str) -> list[str]:
+    return [_row(*first, *(backend.title for backend in BACKENDS)), "|---" * (len(first) + len(BACKENDS)) + "|"]
 
 
 def _counts(results: Results) -> Iterator[str]:
@@ -130,15 +130,16 @@ def _grid(results: Results) -> Iterator[str]:
     yield from (
         "## The grid",
         "",
-        "✓ holds · ✗ is broken · - is not offered. [The list of checks](check-backend.md#checks) has each rule.",
+        "✓ holds · ✗ is broken · - is not offered.",
         "",
     )
     for profile in PROFILES:
-        yield from (f"### {profile}", "", *_head("Check"))
+        yield from (f"### {profile}", "", *_head("Check", "Rule"))
         columns = [checks_of(results, backend) for backend in BACKENDS]
-        for name, check in columns[0].items():
-            if check["profile"] == profile:
-                yield _row(name, *(SIGNS[column[name]["outcome"]] for column in columns))
+        for check in CHECKS:
+            if check.profile == profile:
+                signs = (SIGNS[column[check.name]["outcome"]] for column in columns)
+                yield _row(check.name, check.rule, *signs)
         yield ""
 
 
