@@ -79,6 +79,11 @@ class NestedCall:
         self._size = 0
         self._omitted = 0
 
+    @property
+    def is_open(self) -> bool:
+        """False once the run's response has ended."""
+        return self.outer.is_open
+
     def begin(self) -> None:
         """Notes that a runner with our plugin starts inside the call."""
         self._has_begun = True
@@ -98,8 +103,11 @@ class NestedCall:
     def add(self, event: Event) -> None:
         """Posts an event of the nested agent, and keeps it if it is complete.
 
-        The app's plugins have changed the event already.
+        The app's plugins have changed the event already. After a stop, nobody sees what the agent still does. So it is
+        not kept: a history shows the same as the response.
         """
+        if not self.is_open:
+            return
         if event.partial:
             self.post(event.model_copy())
             self._unfinished.add(event)
