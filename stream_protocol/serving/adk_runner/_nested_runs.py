@@ -25,7 +25,7 @@ from google.genai import types
 from stream_protocol.adk import METADATA_KEY, NESTED_EVENT, NESTED_EVENTS, POSTED_KEY, POSTED_NESTED, running_call
 from stream_protocol.agents import RunChannel, run_channel, set_channel
 from stream_protocol.serving.adk_runner._runner import agent_tree
-from stream_protocol.session import storable_json
+from stream_protocol.session import storable_json, with_stopped_agents
 from stream_protocol.wire import is_instance
 
 if TYPE_CHECKING:
@@ -103,11 +103,14 @@ class NestedCall:
     def add(self, event: Event) -> None:
         """Posts an event of the nested agent, and keeps it if it is complete.
 
-        The app's plugins have changed the event already. After a stop, nobody sees what the agent still does. So it is
-        not kept: a history shows the same as the response.
+        The app's plugins have changed the event already. After a stop, nobody sees what the agent still does. So only
+        the earlier work of agents inside its own calls is kept. A history then shows the same as the response.
         """
         if not self.is_open:
-            return
+            event_with_work = with_stopped_agents(event)
+            if event_with_work is None:
+                return
+            event = event_with_work
         if event.partial:
             self.post(event.model_copy())
             self._unfinished.add(event)
