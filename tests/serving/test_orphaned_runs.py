@@ -1075,11 +1075,12 @@ async def test_a_record_that_comes_after_the_lease_was_lost_is_forgotten_and_the
             session = await gated.sessions.get_session(app_name="root", user_id=USER, session_id="c1")
             frozen.service.runs.run.lease_lost()
             frozen.engine.is_dead = dies
-            with monkeypatch.context() as woken, pytest.raises(ChatRequestError) as refused:
+            with monkeypatch.context() as woken:
                 woken.setattr(InstrumentedLease, "held", False)
                 woken.setattr(InstrumentedLease, "confirm", is_lost)
                 frozen.engine.writes.set()
-                _ = await asking
+                with pytest.raises(ChatRequestError) as refused:
+                    _ = await asking
             assert refused.value.status == 503
             if dies:
                 await until(lambda: bool(gated.kept.runs))
@@ -1089,6 +1090,35 @@ async def test_a_record_that_comes_after_the_lease_was_lost_is_forgotten_and_the
             assert await gated.sessions.get_session(app_name="root", user_id=USER, session_id="c1") == session
             assert await other.text("c1") == "Hello c1."
     assert gated.asked["c1"] == 1
+
+
+async def test_a_recovery_that_loses_its_lease_leaves_the_end_of_a_stopped_run_to_another_worker(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lost = asyncio.Event()
+
+    async def is_lost(_lease: InstrumentedLease) -> bool:
+        lost.set()
+        return False
+
+    gated = GatedWorkers()
+    await crash_with(gated, 1, "c1")
+    (kept,) = gated.kept.runs.values()
+    kept.executions[kept.log_id] = "stopped"
+    with monkeypatch.context() as frozen:
+        frozen.setattr(InstrumentedLease, "held", False)
+        frozen.setattr(InstrumentedLease, "confirm", is_lost)
+        async with gated.worker() as worker:
+            await soon(lost)
+            worker.engine.is_paused = True
+            await worker.service.runs.free()
+            assert [*gated.kept.runs.values()] == [kept]
+    async with gated.worker() as other:
+        await gated.forgotten()
+        await other.service.runs.free()
+        session = await gated.sessions.get_session(app_name="root", user_id=USER, session_id="c1")
+        assert session is not None
+        assert [outcome for event in session.events if (outcome := EventMetadata.of(event).outcome)] == ["abort"]
 
 
 @pytest.mark.slow

@@ -117,7 +117,8 @@ class LocalRuns:
     async def execute(self, local: LocalRun, execution: Coroutine[None, None, None]) -> None:
         """Executes a run, then deletes or marks its record. A stopped run is never executed again.
 
-        The record of a run that has not begun is deleted under a new claim of the chat, if the run has lost its lease.
+        If the run has lost its lease before it began, its record is deleted under a new claim of the chat. A recovery
+        that has lost its lease leaves the record to other workers.
         """
         record, run = local.record, local.run
         self._local[record.id] = local
@@ -130,15 +131,14 @@ class LocalRuns:
             local.is_over.set()
             if run.was_left:
                 await asyncio.shield(self._tasks.start(self._mark(local, "left")))
-            elif not local.is_kept and not (run.log.closed and await run.holds_lease()):
-                # The request is refused, but the engine may have stored the record.
-                _ = self._tasks.start(self._until_done(record, partial(self._forget_refused, local)))
             elif local.is_kept and run.outcome not in (None, "finish") and not await run.holds_lease():
                 # This worker could not store the end. A worker that has the chat stores it.
                 ending = self._until_done(record, partial(self._ends.report, local))
                 await asyncio.shield(self._tasks.start(ending))
-            else:
+            elif local.is_kept or (run.log.closed and await run.holds_lease()):
                 await asyncio.shield(self._tasks.start(self._forget_ended(local)))
+            elif local.earlier is None:  # the request is refused, but the engine may have stored the record
+                _ = self._tasks.start(self._until_done(record, partial(self._forget_refused, local)))
 
     async def note_record(self, local: LocalRun) -> None:
         """Called when the engine has stored the record of a new run."""
