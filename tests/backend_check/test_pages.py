@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from stream_protocol.backend_check import Settings, read_settings
+from stream_protocol.backend_check import PROFILES, Settings, read_settings
 from stream_protocol.backend_check._run import CHECKS
 from stream_protocol.backend_check._settings import PROMPTS
 from tests.backends.backends import BACKENDS, Backend
@@ -23,10 +23,9 @@ def rows(heading: str) -> list[tuple[str, ...]]:
     return [tuple(line.strip("| ").split(" | ")) for line in table.splitlines()[2:]]
 
 
-def test_the_report_lists_every_check_as_it_is() -> None:
-    grid = REPORT.read_text(encoding="utf-8").partition("## The grid")[2]
-    listed = [tuple(line.strip("| ").split(" | ")[:2]) for line in grid.splitlines() if line.startswith("| ")]
-    assert [row for row in listed if row[0] != "Check"] == [(each.name, each.rule) for each in CHECKS]
+@pytest.mark.parametrize("profile", PROFILES)
+def test_the_tables_list_every_check_as_it_is(profile: str) -> None:
+    assert rows(profile) == [(each.name, each.rule) for each in CHECKS if each.profile == profile]
 
 
 @pytest.mark.node

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from stream_protocol.backend_check._run import CHECKS
 from tests.backends.backends import BACKENDS, SERVERS, Backend
 
 RESULTS: Final = Path(__file__).parent / "results.json"
@@ -22,7 +21,7 @@ HEAD: Final = """\
 Results of [`adk-ui-stream check --url`](check-backend.md) for other backends of `useChat`. Each server runs the same
 small agent, follows the package's own documentation, and gets the same prompts.
 {clients}
-[The report](../bench/reports/backends.md) has the result of each check, the versions, and the setup of the servers.
+[The report](../bench/reports/backends.md) has the versions, the servers and their setup.
 """
 
 REPORT_HEAD: Final = """\
@@ -36,8 +35,8 @@ FAIRNESS: Final = """\
 
 - **We wrote the checks.** Their [sources](check-backend.md#profiles) are the AI SDK's client and documentation, RFC
   9110, and two promises of our own.
-- **A low count is not always a fault.** The other packages are libraries, and your app adds routes for resume and stop.
-  The server of the last column has these routes, as in the AI SDK's guide.
+- **A low count is not always a fault.** The other packages are libraries. Your app adds routes for resume, stop and
+  histories. The server of the last column has routes for resume and stop, as in the AI SDK's guide.
 - **A short test server may cause a broken check.** An app can catch more errors than these servers.
 - **The results are a snapshot.** Please report an unfair setup.
 """
@@ -67,14 +66,15 @@ def load_results() -> Results:
 def page(results: Results) -> str:
     """Return the page."""
     head = HEAD.format(clients=_clients(results))
-    return _joined(head, "\n".join(_counts(results)), FAIRNESS, "\n".join(_broken(results)), REPEAT)
+    tables = "\n".join(_counts(results)), FAIRNESS, "\n".join(_broken(results)), "\n".join(_grid(results))
+    return _joined(head, *tables, REPEAT)
 
 
 def report(results: Results) -> str:
-    """Return the report: the servers, the chunk and the source of each broken check, and the result of each check."""
+    """Return the report: the servers, and the chunk and the source of each broken check."""
     head = REPORT_HEAD.format(clients=_clients(results))
     broken = "\n".join(_broken(results, in_report=True))
-    return _joined(head, "\n".join(_setups(results)), broken, "\n".join(_grid(results)))
+    return _joined(head, "\n".join(_setups(results)), broken)
 
 
 def date(results: Results) -> str:
@@ -99,8 +99,8 @@ def _row(*cells: str) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _head(*first: str) -> list[str]:
-    return [_row(*first, *(backend.title for backend in BACKENDS)), "|---" * (len(first) + len(BACKENDS)) + "|"]
+def _head(first: str) -> list[str]:
+    return [_row(first, *(backend.title for backend in BACKENDS)), "|---" * (len(BACKENDS) + 1) + "|"]
 
 
 def _counts(results: Results) -> Iterator[str]:
@@ -130,16 +130,15 @@ def _grid(results: Results) -> Iterator[str]:
     yield from (
         "## The grid",
         "",
-        "✓ holds · ✗ is broken · - is not offered.",
+        "✓ holds · ✗ is broken · - is not offered. [The list of checks](check-backend.md#checks) has each rule.",
         "",
     )
     for profile in PROFILES:
-        yield from (f"### {profile}", "", *_head("Check", "Rule"))
+        yield from (f"### {profile}", "", *_head("Check"))
         columns = [checks_of(results, backend) for backend in BACKENDS]
-        for check in CHECKS:
-            if check.profile == profile:
-                signs = (SIGNS[column[check.name]["outcome"]] for column in columns)
-                yield _row(check.name, check.rule, *signs)
+        for name, check in columns[0].items():
+            if check["profile"] == profile:
+                yield _row(name, *(SIGNS[column[name]["outcome"]] for column in columns))
         yield ""
 
 
