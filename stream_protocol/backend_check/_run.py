@@ -90,7 +90,11 @@ async def _require_backend(backend: Backend) -> None:
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise NoBackendError(f"{backend.url}: {_reason(error, backend.settings.timeout)}") from None
     if status in MISSING:
-        raise NoBackendError(f"{backend.url}: POST gets HTTP {status}: pass the URL of the chat endpoint as --url")
+        usual = httpx.URL(backend.url).copy_with(path="/api/chat", query=None, fragment=None)
+        example = f", such as {usual}" if usual.path != httpx.URL(backend.url).path else ""
+        raise NoBackendError(
+            f"{backend.url}: POST gets HTTP {status}: pass the URL of the chat endpoint as --url{example}"
+        )
     if status in (401, 403):
         raise NoBackendError(f"{backend.url}: HTTP {status}: set a user's `headers` in the file of --prompts")
 
