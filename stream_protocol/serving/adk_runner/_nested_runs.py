@@ -4,7 +4,7 @@ The events of such a nested agent are posted to the run, and stored with the res
 
 ``AgentTool`` gives the plugins of the outer runner to the nested runner. So ADK also calls our plugin for the nested
 run. A context variable holds the channel to which code posts its events. Inside such a tool call, the channel is the
-``NestedCall``. So our plugin finds the tool call.
+``NestedCall``, so our plugin can find the call through the context variable.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class NestedCall:
     def add(self, event: Event) -> None:
         """Posts an event of the nested agent, and keeps it if it is complete.
 
-        The app's plugins have changed the event already.
+        The app's plugins have already changed this event.
         """
         if event.partial:
             self.post(event.model_copy())
@@ -123,7 +123,9 @@ class NestedCall:
         return {"events": [*self._events, *self._unfinished.events()], "omitted": self._omitted}
 
     def restore(self, kept: dict[str, Any] | None) -> None:
-        """Takes the events of an earlier execution of the call. The nested agent does not run again then."""
+        """Sets the events that an earlier execution of the call has stored. The nested agent then does not run
+        again.
+        """
         if kept is not None:
             self._has_begun, self._events, self._omitted = True, kept["events"], kept["omitted"]
 
@@ -168,7 +170,7 @@ class _UnfinishedTexts:
             self._size -= _text_size(ended)
 
     def events(self) -> Iterator[Any]:
-        """Yields one fragment as JSON for each text and thought."""
+        """Yields one partial event as JSON for each text and thought."""
         for fragments in self._fragments.values():
             parts = [part for each in fragments for part in (each.content and each.content.parts) or []]
             for is_thought, same in groupby(parts, key=lambda part: bool(part.thought)):
@@ -191,7 +193,7 @@ def current_nested_call() -> NestedCall | None:
 class NestedRuns:
     """The calls of ``AgentTool`` in one run.
 
-    ``nests``: returns True for the name of a tool whose agent is shown inside its call.
+    ``nests``: a function that gets a tool's name, and returns True if the tool's agent is shown inside the call.
     """
 
     def __init__(self, nests: Callable[[str], bool]) -> None:
@@ -229,7 +231,7 @@ class NestedRuns:
     def keep_events(self, event: Event, answered: Sequence[RunningCall | None]) -> None:
         """Adds the events of nested agents to an event with responses, before it is stored.
 
-        ``answered``: the calls of the responses, in their order.
+        ``answered``: the calls that the responses answer, in the order of the responses.
         """
         nested = [None if call is None else self._calls.pop(call, None) for call in answered]
         kept: dict[str, list[Any]] = {}
@@ -281,7 +283,7 @@ def _to_json(event: Event) -> Any:
 
 
 def _ends_streams_whole(context: InvocationContext) -> bool:
-    """Return True if the agent of this invocation gives the same result with streaming as without it.
+    """Return True if streaming does not change the result of this invocation's agent.
 
     ``AgentTool`` takes the content of the last event as its result, and therefore runs its agent without streaming. The
     result is the same if the last event of a stream has the whole content.
