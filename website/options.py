@@ -65,7 +65,7 @@ SECTIONS: Final[Mapping[str, tuple[type | Callable[..., Any], str]]] = {
 """Heading -> class or function with the options, and the text above their table."""
 
 READ_MORE: Final[Mapping[str, str]] = {
-    "hidden_tools": "[task agents](events.md)",
+    "hidden_tools": "[task agents](sub-agents.md#task-agents)",
     "allow_origins": "[CORS](routes.md#cors)",
     "artifact_links": "[files](trust/developers.md#files)",
     "context": "[context](page-values.md#context)",
