@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Unpack
+from typing import Any, Final, Unpack, cast
 from urllib.parse import quote
 
 from stream_protocol.recording import Recording, replay_steps
@@ -146,13 +147,12 @@ def _read_expectation(path: Path) -> TurnChunks:
 
 def _parse_chunk(path: Path, number: int, line: str) -> Json:
     __tracebackhide__ = True
-    try:
-        chunk: Json = json.loads(line)
-    except (json.JSONDecodeError, RecursionError):
-        chunk = None
+    chunk: Any = None
+    with suppress(json.JSONDecodeError, RecursionError):
+        chunk = json.loads(line)
     if not _is_chunk(chunk):
         raise AssertionError(f"Line {number} of {path} is not a chunk: {_UPDATE_HINT}.")
-    return chunk
+    return cast("Json", chunk)
 
 
 def _is_chunk(value: object) -> bool:
