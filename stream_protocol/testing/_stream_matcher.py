@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Unpack
+from typing import Any, Final, Unpack, cast
 from urllib.parse import quote
 
 from stream_protocol.recording import Recording, replay_steps
@@ -15,6 +16,7 @@ from stream_protocol.testing._stream_difference import describe_difference
 from stream_protocol.wire import (
     SSE_DONE,
     AnyChunk,
+    argument_error,
     check_callable,
     check_flag,
     check_instance,
@@ -82,9 +84,9 @@ class StreamMatcher:
             raise AssertionError(f"The stream is not that of {path.name}: {found}\n{hint}")
 
     def _write(self, path: Path, turns: TurnChunks) -> None:
-        text = "".join(f"{line}\n" for turn in turns for line in [*map(_line, turn), TURN_END])
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
-            path.write_text(text, encoding="utf-8", newline="\n")
+        written = "".join(f"{line}\n" for turn in turns for line in [*map(_line, turn), TURN_END]).encode()
+        if not path.exists() or path.read_bytes().replace(b"\r\n", b"\n") != written:
+            path.write_bytes(written)
             self.on_write(path)
 
 
@@ -108,7 +110,9 @@ def _convert(recording: Recording, **options: Unpack[ConverterOptions]) -> Itera
 def _split_responses(chunks: Iterable[AnyChunk]) -> Iterator[list[AnyChunk]]:
     """Yield the chunks of each response. A ``start`` chunk begins a response."""
     response: list[AnyChunk] = []
-    for chunk in chunks:
+    for number, chunk in enumerate(chunks, 1):
+        if not _is_chunk(chunk):
+            raise argument_error("chunks", f"chunks (item {number})", chunk)
         if chunk["type"] == "start" and response:
             yield response
             response = []
@@ -129,7 +133,11 @@ def _read_expectation(path: Path) -> TurnChunks:
     if not path.exists():
         raise AssertionError(f"There is no {path}, so nothing is expected yet: {_WRITE_HINT}.")
     turns: TurnChunks = [[]]
-    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise AssertionError(f"{path} is not UTF-8: {_UPDATE_HINT}.") from None
+    for number, line in enumerate(text.split("\n"), 1):
         if line == TURN_END:
             turns.append([])
         elif line:
@@ -138,11 +146,17 @@ def _read_expectation(path: Path) -> TurnChunks:
 
 
 def _parse_chunk(path: Path, number: int, line: str) -> Json:
-    try:
-        chunk: Json = json.loads(line)
-    except json.JSONDecodeError:
-        raise AssertionError(f"Line {number} of {path} is not a chunk: {_UPDATE_HINT}.") from None
-    return chunk
+    __tracebackhide__ = True
+    chunk: Any = None
+    with suppress(json.JSONDecodeError, RecursionError):
+        chunk = json.loads(line)
+    if not _is_chunk(chunk):
+        raise AssertionError(f"Line {number} of {path} is not a chunk: {_UPDATE_HINT}.")
+    return cast("Json", chunk)
+
+
+def _is_chunk(value: object) -> bool:
+    return isinstance(value, Mapping) and isinstance(value.get("type"), str)
 
 
 def _without_model_details(turns: Sequence[Sequence[Json]]) -> TurnChunks:

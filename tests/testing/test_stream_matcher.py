@@ -10,7 +10,7 @@ from google.adk.agents.run_config import RunConfig, StreamingMode
 from google.adk.events import Event
 from google.genai import types
 
-from stream_protocol import ConverterOptions, iter_chunks
+from stream_protocol import ConverterOptions, StreamProtocolError, iter_chunks
 from stream_protocol.recording import ChatRecorder, load_recording, record
 from stream_protocol.serving import ChatService, create_app
 from stream_protocol.testing import Call, ScriptedLlm, StreamMatcher, Thought
@@ -97,3 +97,35 @@ async def test_the_expectation_is_made_with_the_recorded_options(
     file = tmp_path_factory.mktemp("recorded") / "run"
     await drained(record(source(run), file, **options))
     match(file, iter_chunks(run, **options))
+
+
+@pytest.mark.parametrize("line", ["[]", "null", '"x"', "{}", '{"type":1}', "{", "[" * 10_000], ids=range(7))
+async def test_a_line_that_is_not_a_chunk_is_named(line: str, tmp_path: Path) -> None:
+    recorded = await _recorded(tmp_path)
+    expectation = recorded.with_suffix(".expected.jsonl")
+    expectation.write_text(f'{{"type":"start"}}\n{line}\n')
+    with pytest.raises(AssertionError, match=r"Line 2 of .* is not a chunk: run"):
+        StreamMatcher(update=False, on_write=Path.exists)(load_recording(recorded))
+
+
+async def test_an_expectation_in_another_encoding_is_refused_and_can_be_written_anew(tmp_path: Path) -> None:
+    recorded = await _recorded(tmp_path)
+    recorded.with_suffix(".expected.jsonl").write_bytes('{"type":"start"}'.encode("utf-16"))
+    with pytest.raises(AssertionError, match="is not UTF-8: run"):
+        StreamMatcher(update=False, on_write=Path.exists)(load_recording(recorded))
+    match(recorded, iter_chunks([SAID]))
+
+
+@pytest.mark.parametrize("chunks", [[1], [None], [{}], [{"type": 1}], b"data: [1]\n\n", b"data: {}\n\n"], ids=str)
+async def test_values_that_are_not_chunks_are_refused(chunks: Any, tmp_path: Path) -> None:
+    with pytest.raises(StreamProtocolError, match=r"`chunks` must be chunks \(item 1\), not"):
+        match(await _recorded(tmp_path), chunks)
+
+
+SAID = Event(author="root", invocation_id="i", content=types.ModelContent("Hi."))
+
+
+async def _recorded(folder: Path) -> Path:
+    path = folder / "a.jsonl"
+    await drained(record(source([SAID]), path))
+    return path
