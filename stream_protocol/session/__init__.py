@@ -66,7 +66,7 @@ from stream_protocol.session._run_input import (
     run_config_for_turn,
     run_inputs,
 )
-from stream_protocol.session._run_output import RunOutput, for_client_only, unshown_events
+from stream_protocol.session._run_output import RunOutput, for_client_only, unfinished_events, unshown_events
 from stream_protocol.session._storable_events import make_storable, storable_json, storable_state
 from stream_protocol.session._stored_responses import idempotency_key
 from stream_protocol.session._submitted_answers import CREDENTIAL_PROVIDED

@@ -2,7 +2,7 @@
 were stored but not shown.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from google.adk.events import Event
@@ -133,6 +133,14 @@ def _streamed_event(stream: UnconfirmedStream, last: Event, *, before: str | Non
     if last.finish_reason is not None:  # the client gets the model's name from this fragment
         event.model_version, event.finish_reason = last.model_version, last.finish_reason
     return event
+
+
+def unfinished_events(stream: UnconfirmedStream) -> Iterator[Event]:
+    """Yield a fragment for each text and thought of an agent inside a call that no complete event has confirmed."""
+    for part in stream.parts:
+        if part.kind is not None and stream.newest is not None:
+            content = types.Content(role="model", parts=[_part(part)])
+            yield stream.newest.event.model_copy(update={"content": content})
 
 
 def _is_for_model(part: StreamedPart, stream: UnconfirmedStream) -> bool:

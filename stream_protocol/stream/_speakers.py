@@ -236,12 +236,9 @@ class Authors(Generic[T]):
 
     def keep_inner(self, facts: EventFacts) -> None:
         """Store a fragment of an agent inside a call until a complete event confirms it, if streams are stored."""
-        author = self.get(facts.speaker)
-        self.note_fragment(author, facts)
-        if author.streamed.kept is not None:
-            author.streamed.kept.is_nested = True
-            for part in facts.parts:
-                author.streamed.keep(part)
+        if (stream := self.get(facts.speaker).streamed.whole) is not None:
+            stream.is_nested = True
+            stream.add_fragment(facts, len(self.complete_ids))
 
     def end_stream(self, author: AuthorStream) -> None:
         """End the author's stream, for which no complete event came.

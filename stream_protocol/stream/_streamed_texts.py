@@ -68,6 +68,17 @@ class UnconfirmedStream:
     is_nested: bool = False
     """True if the stream is of an agent inside a call. Only the call's output shows it."""
 
+    def add_fragment(self, fragment: EventFacts, begin: int = 0) -> None:
+        """Store the next fragment and append its parts. ``begin``: as for ``note``."""
+        self.note(fragment, begin)
+        for part in fragment.parts:
+            self.add(part)
+
+    @property
+    def length(self) -> int:
+        """The number of characters in all texts and thoughts."""
+        return sum(len(piece) for part in self.parts for piece in part.pieces)
+
     def note(self, fragment: EventFacts, begin: int) -> None:
         """Store the next fragment. ``begin``: the number of complete events before it."""
         if self.newest is None:

@@ -9,9 +9,8 @@ run. A context variable holds the channel to which code posts its events. Inside
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -20,19 +19,28 @@ from google.adk.agents.run_config import StreamingMode
 from google.adk.events import Event
 from google.adk.plugins import BasePlugin
 from google.adk.tools.agent_tool import AgentTool
-from google.genai import types
 
-from stream_protocol.adk import METADATA_KEY, NESTED_EVENT, NESTED_EVENTS, POSTED_KEY, POSTED_NESTED, running_call
+from stream_protocol.adk import (
+    METADATA_KEY,
+    NESTED_EVENT,
+    NESTED_EVENTS,
+    POSTED_KEY,
+    POSTED_NESTED,
+    Text,
+    read,
+    running_call,
+)
 from stream_protocol.agents import RunChannel, run_channel, set_channel
 from stream_protocol.serving.adk_runner._runner import agent_tree
-from stream_protocol.session import storable_json, with_stopped_agents
+from stream_protocol.session import storable_json, unfinished_events, with_stopped_agents
+from stream_protocol.stream import UnconfirmedStream
 from stream_protocol.wire import is_instance
 
 if TYPE_CHECKING:
     from google.adk.agents.invocation_context import InvocationContext
     from google.adk.tools import BaseTool, ToolContext
 
-    from stream_protocol.adk import RunningCall
+    from stream_protocol.adk import EventFacts, RunningCall, SpeakerKey
 
 MAX_KEPT: Final = 2**19
 """The most bytes of nested events that are stored with one tool response: 512 KiB of JSON."""
@@ -74,7 +82,10 @@ class NestedCall:
         self.depth: int = outer.depth + 1 if isinstance(outer, NestedCall) else 1
         self._has_begun = False
         """True if our plugin was called inside the call: an ``AgentTool`` may run without plugins."""
-        self._unfinished = _UnfinishedTexts()
+        self._streams: dict[SpeakerKey, UnconfirmedStream] = {}
+        """The streams without a complete event. They are stored only if the run stops before the complete event."""
+        self._streamed_size = 0
+        """The number of characters in these streams: at most ``MAX_UNFINISHED``."""
         self._events: list[Any] = []
         self._size = 0
         self._omitted = 0
@@ -113,9 +124,10 @@ class NestedCall:
             event = event_with_work
         if event.partial:
             self.post(event.model_copy())
-            self._unfinished.add(event)
+            self._add_fragment(read(event))
             return
-        self._unfinished.end(event)
+        if event.content is not None and (stream := self._streams.pop(read(event).speaker, None)) is not None:
+            self._streamed_size -= stream.length
         plain = _to_json(event)
         if plain is not None:
             self.outer.post(self._inside(plain))
@@ -126,12 +138,19 @@ class NestedCall:
         self._events.append(plain)
         self._size += size
 
+    def _add_fragment(self, fragment: EventFacts) -> None:
+        size = sum(len(part.text) for part in fragment.parts if isinstance(part, Text))
+        if size and self._streamed_size + size <= MAX_UNFINISHED:
+            self._streamed_size += size
+            self._streams.setdefault(fragment.speaker, UnconfirmedStream()).add_fragment(fragment)
+
     @property
     def kept(self) -> dict[str, Any] | None:
         """The nested agent's events as JSON, for the store; ``None`` if our plugin was not called inside the call."""
         if not self._has_begun:
             return None
-        return {"events": [*self._events, *self._unfinished.events()], "omitted": self._omitted}
+        unfinished = [_to_json(event) for stream in self._streams.values() for event in unfinished_events(stream)]
+        return {"events": [*self._events, *unfinished], "omitted": self._omitted}
 
     def restore(self, kept: dict[str, Any] | None) -> None:
         """Takes the events of an earlier execution of the call. The nested agent does not run again then."""
@@ -150,47 +169,6 @@ class NestedCall:
             partial=True,
             custom_metadata={POSTED_KEY: POSTED_NESTED, NESTED_EVENT: carried},
         )
-
-
-class _UnfinishedTexts:
-    """The streamed texts that no complete event has repeated yet, with at most ``MAX_UNFINISHED`` characters.
-
-    They are stored only if the run stops before the complete event.
-    """
-
-    def __init__(self) -> None:
-        self._size = 0
-        self._fragments: dict[tuple[str, str | None], list[Event]] = {}
-        """Author and branch -> the fragments of the author's current reply."""
-
-    def add(self, fragment: Event) -> None:
-        parts = (fragment.content and fragment.content.parts) or []
-        texts = [part for part in parts if part.text and part.function_call is None]
-        size = _text_size(fragment)
-        if texts and self._size + size <= MAX_UNFINISHED:
-            self._size += size
-            self._fragments.setdefault((fragment.author, fragment.branch), []).append(fragment.model_copy())
-
-    def end(self, complete: Event) -> None:
-        """Removes the texts of this event's author, unless the event only reports a failure or a stop."""
-        if complete.content is None:
-            return
-        for ended in self._fragments.pop((complete.author, complete.branch), ()):
-            self._size -= _text_size(ended)
-
-    def events(self) -> Iterator[Any]:
-        """Yields one fragment as JSON for each text and thought."""
-        for fragments in self._fragments.values():
-            parts = [part for each in fragments for part in (each.content and each.content.parts) or []]
-            for is_thought, same in groupby(parts, key=lambda part: bool(part.thought)):
-                part = types.Part(text="".join(part.text or "" for part in same), thought=is_thought or None)
-                content = types.Content(role="model", parts=[part])
-                yield _to_json(fragments[-1].model_copy(update={"content": content}))
-
-
-def _text_size(fragment: Event) -> int:
-    parts = (fragment.content and fragment.content.parts) or []
-    return sum(len(part.text or "") for part in parts if part.function_call is None)
 
 
 def current_nested_call() -> NestedCall | None:
