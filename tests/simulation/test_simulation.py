@@ -64,6 +64,8 @@ FOUND = (
     4013766,
     4020717,
     4024193,
+    5000511,
+    5002844,
 )
 """Schedules that have found faults, of ours or of the simulation: see `docs/decisions/simulation.md`."""
 
