@@ -9,9 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, get_args
 
-from stream_protocol.serving.engine import STATES, OrphanedRun, RunRecord, ToldEnd
+from stream_protocol.serving.engine import LiveState, OrphanedRun, RunRecord, ToldEnd
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from dbos import WorkflowStatus
 
-    from stream_protocol.serving.engine import Deployment, ExecutionState, LiveState
+    from stream_protocol.serving.engine import Deployment, ExecutionState
+    from stream_protocol.stream import Ending
 
 FORMAT: Final = 2
 """The version of the stored form of a run, and of the names of its calls."""
@@ -49,6 +50,15 @@ SHOWN: Final = "shown"
 
 UNFINISHED: Final = "text"
 """The attribute with the last text that the client was shown, if it is unfinished. See ``ToldEnd``."""
+
+ENDS: Final[Mapping[Ending, str]] = {"abort": "stopped", "error": "failed", "timeout": "timeout"}
+"""The stored names of ends. The first release has chosen them."""
+
+STATES: Final[Mapping[str, ExecutionState]] = {
+    **{state: state for state in get_args(LiveState)},
+    **{name: end for end, name in ENDS.items()},
+}
+"""The states of an execution by their stored names. Runs with other names, stored by a newer release, are ignored."""
 
 LOG: Final = "log"
 """The attribute with the run's id in the run log of its newest execution."""
@@ -140,7 +150,7 @@ class KeptRun:
                 if name.startswith(prefix):
                     if state not in STATES:
                         return None
-                    executions[name.removeprefix(prefix)] = state
+                    executions[name.removeprefix(prefix)] = STATES[state]
         return OrphanedRun(
             record=self.record,
             executions=executions,
@@ -159,4 +169,5 @@ def execution_attributes(log_id: str, state: LiveState | ToldEnd) -> dict[str, A
     error = {ERROR_TEXT: state.error_text} if state.error_text else {}
     shown = {SHOWN: list(state.shown)} if state.shown is not None else {}
     text = {UNFINISHED: state.unfinished_text} if state.unfinished_text else {}
-    return {name: state.state, f"{END}{log_id}": state.state, **error, **shown, **text}
+    end = ENDS[state.outcome]
+    return {name: end, f"{END}{log_id}": end, **error, **shown, **text}

@@ -24,12 +24,23 @@ RUN = KeptRun(
 
 
 def test_a_run_that_another_worker_has_stopped_stays_stopped_when_its_own_worker_leaves_it() -> None:
-    stopped, left = execution_attributes("r1", ToldEnd("stopped")), execution_attributes("r1", "left")
+    stopped, left = execution_attributes("r1", ToldEnd("abort")), execution_attributes("r1", "left")
     run = RUN.with_attributes({**stopped, **left})
     assert run is not None
-    assert end_of_orphan(run, []) == ToldEnd("stopped")
+    assert end_of_orphan(run, []) == ToldEnd("abort")
 
 
 def test_a_state_that_only_a_newer_release_knows_hides_the_run() -> None:
     assert RUN.with_attributes({"execution r1": "unknown"}) is None
     assert RUN.with_attributes({"end r1": "unknown"}) is None
+
+
+def test_the_stored_names_of_ends_are_those_of_the_first_release() -> None:
+    assert execution_attributes("r1", ToldEnd("error", "No.")) == {
+        "execution r1": "failed",
+        "end r1": "failed",
+        "error": "No.",
+    }
+    run = RUN.with_attributes({"execution r1": "failed", "error": "No."})
+    assert run is not None
+    assert end_of_orphan(run, []) == ToldEnd("error", "No.")

@@ -113,7 +113,7 @@ class KeepingEngine:
         if not self.is_dead and record.id in self.kept.runs:
             kept = self.kept.runs[record.id]
             if isinstance(state, ToldEnd):
-                kept.executions[log_id] = state.state
+                kept.executions[log_id] = state.outcome
                 kept.error_text = state.error_text or kept.error_text
                 kept.shown = kept.shown if state.shown is None else state.shown
                 kept.unfinished_text = state.unfinished_text or kept.unfinished_text

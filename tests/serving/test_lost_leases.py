@@ -12,6 +12,7 @@ from google.adk.sessions import InMemorySessionService, Session
 from google.genai.types import UserContent
 
 from stream_protocol.serving import MemoryRunLog, create_app
+from stream_protocol.serving.engine import RunRecord
 from stream_protocol.serving.run_logs import Lease, RunHandle
 from stream_protocol.session.transcript import EventMetadata, update_metadata
 from stream_protocol.testing import Call, ScriptedLlm, Wait
@@ -160,6 +161,36 @@ async def test_a_run_stores_no_end_after_the_message_of_a_later_run() -> None:
     session = await find()
     assert session is not None
     assert {EventMetadata.of(event).outcome for event in session.events} == {None}
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [{"record": "other"}, {"idempotency_key": "another request"}, {"idempotency_key": None, "execution": "other"}],
+    ids=["equal request", "another request", "another execution"],
+)
+async def test_a_run_stores_no_message_if_another_run_has_stored_one_since_its_plan(stored: dict[str, Any]) -> None:
+    """A fail-over has forgotten the lease of the other run, so both runs hold the chat."""
+    sessions = InMemorySessionService()
+    find = partial(sessions.get_session, app_name="root", user_id="local", session_id="c1")
+
+    class Slow(FakeEngine):
+        async def execute(self, record: RunRecord, *others: Any) -> None:
+            session = await find()
+            assert session is not None
+            other = Event(author="user", invocation_id="other", content=UserContent("hi"))
+            update_metadata(other, **{"idempotency_key": record.idempotency_key, **stored})
+            await sessions.append_event(session, other)
+            await super().execute(record, *others)
+
+    model = ScriptedLlm(turns=["Hi."])
+    service = InstrumentedService(LlmAgent(name="root", model=model), session_service=sessions, engine=Slow())
+    with pytest.raises(ChatRequestError) as refused:
+        await service.respond(parse_chat_request(chat(said("hi"))), user_id="local")
+    assert refused.value.status == 503
+    await service.runs.free()
+    session = await find()
+    assert session is not None
+    assert [event.invocation_id for event in session.events] == ["other"]
 
 
 async def test_a_request_that_has_lost_the_chat_meanwhile_rewinds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -868,7 +868,7 @@ async def test_the_end_of_a_stopped_run_is_stored_by_another_worker_if_its_own_c
         await worker.service.stop("c1", user_id=USER)
         assert (await reading)[-1]["type"] == "abort"
         (kept,) = gated.kept.runs.values()
-        assert [*kept.executions.values()] == ["stopped"]
+        assert [*kept.executions.values()] == ["abort"]
         draining = asyncio.create_task(worker.service.drain())
         await asyncio.sleep(0.05)
         draining.cancel()
@@ -888,8 +888,8 @@ async def test_the_end_of_a_stopped_run_is_stored_by_another_worker_if_its_own_c
     [
         ("timeout", TOO_SLOW_TEXT, True),
         ("timeout", TOO_SLOW_TEXT, False),
-        ("failed", ERROR_TEXT, True),
-        ("failed", ERROR_TEXT, False),
+        ("error", ERROR_TEXT, True),
+        ("error", ERROR_TEXT, False),
     ],
     ids=["a limit", "a limit that only the log knows", "a failure", "a failure that only the log knows"],
 )
@@ -1008,7 +1008,7 @@ async def test_a_failure_before_the_messages_are_stored_leaves_nothing_to_end() 
         with pytest.raises(ChatRequestError):
             _ = await worker.say("c1")
         (kept,) = gated.kept.runs.values()
-        kept.executions[kept.log_id] = "failed"
+        kept.executions[kept.log_id] = "error"
         await worker.die()
         gated.sessions.error = None
         gated.log = MemoryRunLog()
@@ -1104,7 +1104,7 @@ async def test_a_recovery_that_loses_its_lease_leaves_the_end_of_a_stopped_run_t
     gated = GatedWorkers()
     await crash_with(gated, 1, "c1")
     (kept,) = gated.kept.runs.values()
-    kept.executions[kept.log_id] = "stopped"
+    kept.executions[kept.log_id] = "abort"
     with monkeypatch.context() as frozen:
         frozen.setattr(InstrumentedLease, "held", False)
         frozen.setattr(InstrumentedLease, "confirm", is_lost)
@@ -1158,7 +1158,7 @@ async def test_the_end_of_a_stopped_run_is_stored_by_another_worker_if_its_own_h
             await worker.service.stop("c1", user_id=USER)
             assert (await reading)[-1]["type"] == "abort"
             await worker.service.runs.free()
-        assert [[*kept.executions.values()] for kept in gated.kept.runs.values()] == [["stopped"]]
+        assert [[*kept.executions.values()] for kept in gated.kept.runs.values()] == [["abort"]]
         async with gated.worker() as other:
             await gated.forgotten()
             await other.service.runs.free()
@@ -1262,7 +1262,7 @@ async def test_a_stopped_run_whose_messages_are_not_stored_is_ended_by_one_recov
         asking = asyncio.create_task(worker.say("c1"))
         await until(lambda: bool(gated.kept.runs))
         (kept,) = gated.kept.runs.values()
-        kept.executions[kept.log_id] = "stopped"
+        kept.executions[kept.log_id] = "abort"
         worker.crash()
     with pytest.raises(ChatRequestError):
         _ = await asking

@@ -178,7 +178,7 @@ async def test_an_event_whose_storing_is_cancelled_does_not_outdate_the_session(
     store = SlowToCommit()
     session = await store.create_session(app_name="root", user_id="ann", session_id="c1")
     reported: list[Event] = []
-    sessions = ObservedSessions(store, lambda _: None, reported.append)
+    sessions = ObservedSessions(store, lambda *_: None, reported.append)
     storing = asyncio.create_task(sessions.append_event(session, Event(author="user")))
     await soon(store.has_stored)
     storing.cancel()
@@ -196,7 +196,7 @@ async def test_events_keep_their_order_in_a_store_that_sorts_them_by_time(tmp_pa
     store = SqliteSessionService(str(tmp_path / "chats.db"))
     key: Any = {"app_name": "root", "user_id": "ann", "session_id": "c1"}
     session = await store.create_session(**key)
-    sessions = ObservedSessions(store, lambda _: None, lambda _: None)
+    sessions = ObservedSessions(store, lambda *_: None, lambda _: None)
     answer = Event(author="root")
     message = Event(author="user", timestamp=answer.timestamp + 0.5)
     for event in (message, answer):
@@ -210,7 +210,7 @@ async def test_a_store_that_does_not_answer_is_left_at_the_second_cancellation()
     store = SlowToCommit()
     session = await store.create_session(app_name="root", user_id="ann", session_id="c1")
     storing = asyncio.create_task(
-        ObservedSessions(store, lambda _: None, lambda _: None).append_event(session, Event(author="user"))
+        ObservedSessions(store, lambda *_: None, lambda _: None).append_event(session, Event(author="user"))
     )
     await soon(store.has_stored)
     for _ in range(2):

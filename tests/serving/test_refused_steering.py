@@ -8,6 +8,7 @@ import pytest
 from stream_protocol import StreamProtocolError
 from stream_protocol.serving import ChatService, PageContext, SharedState, create_app, header_user
 from stream_protocol.serving.base import ServiceLimits
+from stream_protocol.serving.run_logs._memory import _MemoryLease
 from stream_protocol.testing import Call
 from tests.serving.steering import SteeredApp, rest
 from tests.serving.support import HANG, begin, chat, chunks, client, only, post, said, soon
@@ -78,6 +79,21 @@ async def test_so_many_messages_wait_for_a_run() -> None:
         assert refused.status_code == 429
         app.may_end.set()
         assert len(only(await rest(answer), "data-adk-steering")) == 16
+
+
+async def test_a_worker_without_the_lease_stores_no_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The worker was frozen, and its lease has expired. The page may have been told that no run took the message."""
+    app = SteeredApp(Call("dig", {}), "Dug.")
+    async with begin(app.app, chat(said("Dig."))) as answer:
+        await answer.status()
+        await soon(app.digging)
+        with monkeypatch.context() as woken:
+            woken.setattr(_MemoryLease, "held", False)
+            async with client(app.app) as http:
+                refused = await http.post("/api/chat/c1/steer", json=said("More.", "s1"))
+        assert refused.status_code == 503
+        app.may_end.set()
+        assert only(await rest(answer), "data-adk-steering") == []
 
 
 async def test_a_request_to_steer_counts_as_a_request() -> None:

@@ -38,10 +38,10 @@ def log(*chunks: Any) -> list[bytes]:
     [
         ([], None),
         (log({"type": "text-start", "id": "t"}), None),
-        (log({"type": "abort"}), ToldEnd("stopped")),
-        (log({"type": "error", "errorText": "No."}), ToldEnd("failed", "No.")),
+        (log({"type": "abort"}), ToldEnd("abort")),
+        (log({"type": "error", "errorText": "No."}), ToldEnd("error", "No.")),
         (log({"type": "error", "errorText": TOO_SLOW_TEXT}), ToldEnd("timeout", TOO_SLOW_TEXT)),
-        (log({"type": "finish"}), "finish"),
+        (log({"type": "finish"}), ToldEnd("finish")),
     ],
 )
 @pytest.mark.parametrize("last", [[], [SSE_DONE]])
@@ -51,6 +51,6 @@ def test_a_log_has_the_end_of_its_last_chunk(written: list[bytes], last: list[by
 
 def test_a_recorded_end_of_any_execution_counts_before_the_log() -> None:
     finished = log({"type": "finish"})
-    assert end_of_orphan(orphan("stopped", "running", shown=("e1",)), finished) == ToldEnd("stopped", "", ("e1",))
-    assert end_of_orphan(orphan("left", "failed", error_text="No."), []) == ToldEnd("failed", "No.")
+    assert end_of_orphan(orphan("abort", "running", shown=("e1",)), finished) == ToldEnd("abort", "", ("e1",))
+    assert end_of_orphan(orphan("left", "error", error_text="No."), []) == ToldEnd("error", "No.")
     assert end_of_orphan(orphan("left", "alone"), []) is None

@@ -1,18 +1,28 @@
 """Regenerate and edit: each request that a page can send, and the messages that the chat has then."""
 
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from google.adk.agents import LlmAgent
+from google.adk.errors import StaleSessionError
+from google.adk.events import Event
+from google.adk.runners import Runner
+from google.adk.sessions import DatabaseSessionService
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.tool_context import ToolContext
+from google.genai.types import UserContent
 
 from stream_protocol.serving import ChatService, create_app
+from stream_protocol.serving.chats import create_session, find_session, rewind_session
+from stream_protocol.session import Transcript
+from stream_protocol.session.transcript import AcceptedMessage, update_metadata
 from stream_protocol.testing import Call, ScriptedLlm
+from stream_protocol.wire import ChatRequestError
 from tests.comparable_messages import comparable
 from tests.serving.chat_client import Page
-from tests.serving.support import post
+from tests.serving.support import post, said
 
 
 def page_for(*turns: Any, tools: Any = ()) -> Page:
@@ -217,3 +227,27 @@ async def test_an_approval_that_was_taken_back_cannot_be_given() -> None:
     await page.regenerate()
     assert (await post(page.app, late)).status_code == 409
     assert paid == []
+
+
+async def test_a_rewind_removes_no_message_that_another_worker_has_accepted_since_the_plan(tmp_path: Path) -> None:
+    """A fail-over of the run log has forgotten the lease of the other worker's run."""
+    store = DatabaseSessionService(f"sqlite+aiosqlite:///{tmp_path / 'chats.db'}")
+    runner = Runner(app_name="root", agent=LlmAgent(name="root"), session_service=store)
+    session = await create_session(runner, "ann", "c1")
+    await store.append_event(session, Event(author="user", invocation_id="i1", content=UserContent("hi")))
+    planned, others = await find_session(runner, "ann", "c1"), await find_session(runner, "ann", "c1")
+    assert planned is not None
+    assert others is not None
+    accepted = Event(author="user", invocation_id="i1")
+    update_metadata(accepted, accepted=AcceptedMessage(message=said("and?", "u2"), model_calls=0))
+    await store.append_event(others, accepted)
+    with pytest.raises(ChatRequestError) as refused:
+        await rewind_session(runner, planned, "i1")
+    assert refused.value.status == 503
+    found = await find_session(runner, "ann", "c1")
+    assert found is not None
+    assert [message.id for message in Transcript(found.events).waiting] == ["u2"]
+    await rewind_session(runner, found, "i1", kept_steering=("u2",))
+    with pytest.raises(StaleSessionError):
+        await store.append_event(others, Event(author="user", invocation_id="i1"))
+    await store.close()

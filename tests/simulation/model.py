@@ -223,7 +223,7 @@ def a_steering_message_is_read_once(case: Case) -> Iterator[str]:
     The agent reads it once: a model call of the run reads it, or it begins a run. If its run is stopped or broken off,
     the next run of the chat reads it. Without a fault, one call of the model at most has it as a new message. A message
     that was not delivered is stored only if its page sends it again. A repeated message replaces an unfinished reply,
-    but not the steering messages of this reply.
+    but not the steering messages of this reply: a model call of the new reply reads them again.
     """
     last = case.seen.last_words
     is_usable = last is not None and last.status == 200 and View(last).end == "finish"
@@ -244,7 +244,7 @@ def a_steering_message_is_read_once(case: Case) -> Iterator[str]:
         is_sent = any(each.words == words for each in case.seen.responses)
         if is_refused and not is_sent and case.said_by_user[words]:
             yield f"{words} was not delivered, and is stored"
-        reads = [call for call in case.seen.ledger.calls if words in call.read]
+        reads = case.reads_of(words)
         begins = any(call.message == words for call in case.seen.ledger.calls)
         if case.is_calm and len(reads) + begins > 1:
             yield f"{words} was read by {len(reads)} calls of the model, and {'began' if begins else 'began no'} run"

@@ -111,6 +111,15 @@ MUTANTS: Final = (
         promise="an_accepted_message_is_stored_once",
     ),
     Mutant(
+        "A run stores its message after the message of another run that also holds the chat",
+        module="runs._job",
+        function="Job._observed_sessions",
+        old="raise LeaseLostError",
+        new="pass",
+        seed=3500777,
+        promise="an_accepted_message_is_stored_once",
+    ),
+    Mutant(
         "A worker without the lease stores the end of a run",
         module="chats._sessions",
         function="Completion.store",

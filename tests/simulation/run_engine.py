@@ -177,12 +177,12 @@ class SimulatedEngine:
             if kept is None:
                 return
             if isinstance(state, ToldEnd):
-                kept.executions[log_id] = state.state
+                kept.executions[log_id] = state.outcome
                 kept.told = state
             elif kept.executions.get(log_id, "running") in get_args(LiveState):
                 kept.executions[log_id] = state
 
-        told = state.state if isinstance(state, ToldEnd) else state  # the shown events of an end are in no order
+        told = state.outcome if isinstance(state, ToldEnd) else state  # the shown events of an end are in no order
         await self._ask(f"mark {record.id} {told}", mark)
 
     async def unfinished(self, chat: tuple[str, str] | None = None) -> list[OrphanedRun]:

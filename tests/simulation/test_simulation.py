@@ -53,6 +53,7 @@ FOUND = (
     3015092,
     3015708,
     3100291,
+    3500777,
     4000277,
     4000739,
     4001559,
@@ -63,6 +64,8 @@ FOUND = (
     4013766,
     4020717,
     4024193,
+    5000511,
+    5002844,
 )
 """Schedules that have found faults, of ours or of the simulation: see `docs/decisions/simulation.md`."""
 

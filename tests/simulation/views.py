@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from google.adk.events import Event
 
+    from tests.simulation.agent import ModelCall
     from tests.simulation.seen import History, Response, Seen
 
 TERMINALS: Final = frozenset({"finish", "abort", "error"})
@@ -135,13 +136,22 @@ class Case:
             isinstance(fault, (Kill, Retire)) or (isinstance(fault, Outage) and fault.store == "sessions")
             for fault in self.faults
         )
-        rewinds = [each.at for each in self.seen.stored if each.event.actions.rewind_before_invocation_id]
         return is_excused and any(
             response.words == words
             and response.status in {0, 503}
-            and any(response.begun <= at <= (response.ended or at) for at in rewinds)
+            and any(response.begun <= at <= (response.ended or at) for at in self.rewinds)
             for response in self.seen.responses
         )
+
+    @cached_property
+    def rewinds(self) -> list[float]:
+        """The times of the rewinds. Each has removed an incomplete reply."""
+        return [each.at for each in self.seen.stored if each.event.actions.rewind_before_invocation_id]
+
+    def reads_of(self, words: str) -> list[ModelCall]:
+        """Return the model calls that have read the steering message, and whose reply no rewind has removed."""
+        newest = max(self.rewinds, default=0.0)
+        return [call for call in self.seen.ledger.calls if words in call.read and call.at > newest]
 
     def accepted(self, words: str) -> float | None:
         """Return the time when the message was accepted; ``None`` if it was not."""

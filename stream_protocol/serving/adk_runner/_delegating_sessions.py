@@ -64,11 +64,14 @@ class ObservedSessions(DelegatingSessions):
     ADK and a steering message may append to one ``Session`` at the same time. So a lock ensures that only one event is
     stored at a time. Without this lock, a session service would refuse the second event because the session is
     outdated. For the same reason, a cancelled caller waits until its event is stored.
-    ``before_storing``: if it raises, the event is not stored.
+    ``before_storing``: called with the session as the agent has read it. If it raises, the event is not stored.
     """
 
     def __init__(
-        self, sessions: BaseSessionService, before_storing: Callable[[Event], None], stored: Callable[[Event], None]
+        self,
+        sessions: BaseSessionService,
+        before_storing: Callable[[Session, Event], None],
+        stored: Callable[[Event], None],
     ) -> None:
         super().__init__(sessions)
         self._before_storing = before_storing
@@ -80,7 +83,7 @@ class ObservedSessions(DelegatingSessions):
         if event.partial:
             return await super().append_event(session, event)
         async with self._storing:
-            self._before_storing(event)
+            self._before_storing(session, event)
             _follow(session, event)
             storing = asyncio.create_task(super().append_event(session, event))
             try:

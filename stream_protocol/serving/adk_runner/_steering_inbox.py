@@ -126,7 +126,7 @@ class SteeringInbox:
         async with self._storing:
             return self.waiting
 
-    async def receive(self, message: UIMessage, context: Any = None) -> Receipt:
+    async def receive(self, message: UIMessage, context: Any, holds_lease: Callable[[], bool]) -> Receipt:
         """Stores a message as accepted, and keeps it for the next model call.
 
         ``context``: the client's context that came with the message; ``None`` without context. A repeated message is
@@ -134,12 +134,15 @@ class SteeringInbox:
 
         The message is stored even if its request is cancelled meanwhile. In that case, a failure to store it is
         ignored.
+
+        ``holds_lease``: returns True if the run holds the chat's lease. If not, the message is not stored: its sender
+        may know already that the run has lost the lease. The reply is ``left``.
         """
-        receiving = self._tasks.start(self._receive(message, context))
+        receiving = self._tasks.start(self._receive(message, context, holds_lease))
         receiving.add_done_callback(ignore_failure)
         return await asyncio.shield(receiving)
 
-    async def _receive(self, message: UIMessage, context: Any) -> Receipt:
+    async def _receive(self, message: UIMessage, context: Any, holds_lease: Callable[[], bool]) -> Receipt:
         async with self._changed:
             await self._changed.wait_for(lambda: self._closed or self._invocation is not None)
         async with self._storing:
@@ -149,6 +152,8 @@ class SteeringInbox:
                 return self._refusal or "finished"
             if len(self._waiting) >= MAX_WAITING:
                 return "full"
+            if not holds_lease():
+                return "left"
             accepted = AcceptedMessage(message={**message}, model_calls=self._calls.total(), context=context)
             event = Event(author=USER, invocation_id=invocation.invocation_id)
             update_metadata(event, accepted=accepted)

@@ -6,12 +6,13 @@ import time
 from copy import copy
 from typing import TYPE_CHECKING, Any, Literal
 
+from google.adk.errors import StaleSessionError
 from google.adk.events import Event, EventActions
 from google.adk.plugins.save_files_as_artifacts_plugin import SaveFilesAsArtifactsPlugin
 
 from stream_protocol.adk import USER, is_user_event
 from stream_protocol.serving.adk_runner import MemorySessionService, agent_names
-from stream_protocol.serving.base import run_off_loop
+from stream_protocol.serving.base import SESSION_STORE, run_off_loop, unreachable_refusal
 from stream_protocol.serving.chats._chat_details import delete_details, is_details_id
 from stream_protocol.session import Transcript, completing_events, restore_client_history
 from stream_protocol.session.transcript import EventMetadata, update_metadata
@@ -73,11 +74,17 @@ async def rewind_session(
 
     ``kept_steering``: the ids of steering messages that wait again after the rewind. They are stored before the rewind,
     so a worker that dies between the two loses no message.
+
+    Raises ``ChatRequestError`` (503) if the session has changed since it was read. After a fail-over of the run log,
+    another worker may have accepted a message, which the rewind would remove. This worker stores an event first. So
+    the session of the other worker is outdated, and accepts no message between this event and the rewind.
     """
-    if kept_steering:
-        event = Event(author=USER)
-        update_metadata(event, kept_steering=kept_steering)
+    event = Event(author=USER)
+    update_metadata(event, kept_steering=kept_steering)
+    try:
         await runner.session_service.append_event(session, event)
+    except StaleSessionError as error:
+        raise unreachable_refusal(SESSION_STORE) from error
     user_id, session_id = session.user_id, session.id
     await runner.rewind_async(user_id=user_id, session_id=session_id, rewind_before_invocation_id=invocation_id)
     return await find_session(runner, user_id, session_id)

@@ -15,7 +15,6 @@ Where to change what:
 from stream_protocol.serving.engine._deployment import deployment_of
 from stream_protocol.serving.engine._durable_executor import DurableExecutor
 from stream_protocol.serving.engine._engine import (
-    STATES,
     Deployment,
     Engine,
     Execution,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
+
+from stream_protocol.stream import Ending
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -17,19 +19,14 @@ CRASHES_OF_SUSPECT: Final = 2
 MAX_CRASHES: Final = 6
 """Number of crashes after which a run is not executed again, even if its worker never executed it alone."""
 
-EndState: TypeAlias = Literal["stopped", "failed", "timeout"]
-"""The end of a response that the page has received. It may not be stored yet. ``stopped``: an ``abort`` after a stop by
-the user. ``failed``: an ``error``. ``timeout``: an ``error`` after a limit of the server."""
-
 LiveState: TypeAlias = Literal["running", "alone", "left"]
 """The state of an execution without an end. ``running``: a worker executes the run, or has crashed during the run.
 ``alone``: like ``running``, and the worker executes no other run. ``left``: the worker has handed the run over to other
 workers, and has not crashed."""
 
-ExecutionState: TypeAlias = LiveState | EndState
-
-STATES: Final = frozenset((*get_args(LiveState), *get_args(EndState)))
-"""All execution states of this release. Runs with other states, stored by a newer release, are ignored."""
+ExecutionState: TypeAlias = LiveState | Ending
+"""The state of an execution. An ``Ending`` is the end of the response that the page has received. The session may not
+have it yet."""
 
 
 _KEYS: Final = {"idempotency_key": "digest"}
@@ -40,7 +37,7 @@ _KEYS: Final = {"idempotency_key": "digest"}
 class ToldEnd:
     """The end of a run's response that the client has received."""
 
-    state: EndState
+    outcome: Ending
     error_text: str = ""
     """The text of the ``error``."""
     shown: tuple[str, ...] | None = None

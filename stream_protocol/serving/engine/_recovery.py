@@ -83,14 +83,13 @@ class Recovery:
     async def _execute(self) -> None:
         orphan, isolation, ending = self._orphan, self._tools.isolation, self._run.is_ending
         log = await self._written(orphan.log_id)
-        reported = end_of_orphan(orphan, log)
-        end = reported if isinstance(reported, ToldEnd) else None
+        end = end_of_orphan(orphan, log)
         if self._run.was_left:
             return
         self._run.output.add_earlier(shown_before(end, self._sessions.earlier))
-        if end is not None and end.state != "stopped" and not self._run.is_open:
+        if end is not None and end.outcome in ("error", "timeout") and not self._run.is_open:
             await self._in_turn(self._discard())
-        elif reported is not None:
+        elif end is not None:
             await self._in_turn(self._end_as_told(log, end))
         elif orphan.is_given_up:
             await self._in_turn(self._refuse(CRASHES_TEXT, "crashes"))
@@ -161,19 +160,16 @@ class Recovery:
                 ended = "Run %s of chat %s is ended in place of being recovered: %s"
                 logger.error(ended, record.id, record.chat_id, text)
             count_failed_recovery(reason)
-            await self._end(await self._written(self._orphan.log_id), ToldEnd("failed", text))
+            await self._end(await self._written(self._orphan.log_id), ToldEnd("error", text))
 
-    async def _end_as_told(self, log: Sequence[bytes], end: ToldEnd | None) -> None:
-        """Stores the end that the client has received, in place of a worker that died before it stored this end.
-
-        ``end``: ``None`` if the run has finished.
-        """
+    async def _end_as_told(self, log: Sequence[bytes], end: ToldEnd) -> None:
+        """Stores the end that the client has received. The worker of the run died before it could store this end."""
         if await self._fence():
             ended = "Run %s of chat %s had ended (%s). Its end is stored."
-            logger.info(ended, self._record.id, self._record.chat_id, end.state if end else "finished")
+            logger.info(ended, self._record.id, self._record.chat_id, end.outcome)
             await self._end(log, end)
 
-    async def _end(self, log: Sequence[bytes], end: ToldEnd | None) -> None:
+    async def _end(self, log: Sequence[bytes], end: ToldEnd) -> None:
         await self._tools.service.work.do(self._run, self._job, _ending(self._job, log, self._run, self._sessions, end))
 
     async def _fence(self) -> bool:
@@ -233,12 +229,11 @@ async def with_shown(
 
 
 async def _ending(
-    job: Job, log: Sequence[bytes], run: Run, sessions: ResumedSessions, end: ToldEnd | None
+    job: Job, log: Sequence[bytes], run: Run, sessions: ResumedSessions, end: ToldEnd
 ) -> AsyncGenerator[Event]:
     """Yield the stored events of a run that is not executed again, then its last partial text, and end the run.
 
-    ``end``: the reported end of the run; ``None`` if the run finished. The first yielded event is an empty event with
-    the invocation id.
+    ``end``: the reported end of the run. The first yielded event is an empty event with the invocation id.
     """
     invocation_id = job.invocation_id or ""
     yield Event(author="user", invocation_id=invocation_id)
@@ -248,16 +243,16 @@ async def _ending(
         said = read(event)
         author = author if said.by_user else said.speaker[0]
         yield event
-    log = log or as_log(end.unfinished_text if end else "")
+    log = log or as_log(end.unfinished_text)
     unfinished = unfinished_text(log, [*run.log.events()], author=author, invocation_id=invocation_id)
     if unfinished is not None:
         # The model reads the whole text, if that is stored.
         await sessions.append_shown(unfinished if len(shown) == len(sessions.earlier) else for_client_only(unfinished))
         yield unfinished
-    match end:
-        case ToldEnd(state="stopped"):
+    match end.outcome:
+        case "abort":
             run.stop()
-        case ToldEnd(state="timeout"):
+        case "timeout":
             run.stop_at_limit(end.error_text, "It had come to a limit before its worker broke down.")
-        case ToldEnd(state="failed"):
+        case "error":
             raise RunLimitError(end.error_text)

@@ -6,10 +6,11 @@ A run with such an end is never executed again. ``ReportedEnds`` stores the ends
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, get_args
 
-from stream_protocol.serving.engine._engine import EndState, ToldEnd
+from stream_protocol.serving.engine._engine import ToldEnd
 from stream_protocol.serving.runs import TEXTS_OF_TIMEOUTS
+from stream_protocol.stream import Ending
 from stream_protocol.wire.client import parse_sse
 
 if TYPE_CHECKING:
@@ -42,19 +43,19 @@ class ReportedEnds:
         stopped = set[str]()
         for orphan in orphans:
             end = end_of_orphan(orphan, await self._runs.written(key, orphan.log_id))
-            if end != "finish":
-                await self._engine.mark(orphan.record, orphan.log_id, end or ToldEnd("stopped"))
+            if end is None or end.outcome != "finish":
+                await self._engine.mark(orphan.record, orphan.log_id, end or ToldEnd("abort"))
                 stopped.add(orphan.record.idempotency_key)
         # Another worker may have begun to recover one of these runs before they were marked.
         await self._runs.stop_if_answering(key, stopped)
 
 
-def end_of_orphan(orphan: OrphanedRun, log: Sequence[bytes]) -> ToldEnd | Literal["finish"] | None:
+def end_of_orphan(orphan: OrphanedRun, log: Sequence[bytes]) -> ToldEnd | None:
     """Return the end of an orphaned run, from the engine or else from the run's log; ``None`` without an end.
 
-    A run with an end is not executed again. ``finish``: the response is complete.
+    A run with an end is not executed again. A stop counts before an error of another execution.
     """
-    ends = (end for end in get_args(EndState) if end in orphan.executions.values())
+    ends = (end for end in reversed(get_args(Ending)) if end in orphan.executions.values())
     recorded = (ToldEnd(end, orphan.error_text, orphan.shown, orphan.unfinished_text) for end in ends)
     return next(recorded, None) or end_in_log(log)
 
@@ -69,13 +70,12 @@ def end_of_local(run: Run) -> ToldEnd | None:
         return None
     shown, unfinished = tuple(run.output.shown_ids) if run.log.closed else None, run.output.unfinished_text
     if run.outcome in ("abort", None):
-        return ToldEnd("stopped", "", shown, unfinished)
+        return ToldEnd("abort", "", shown, unfinished)
     told = end_in_log([*run.log.events()])
-    text = told.error_text if isinstance(told, ToldEnd) else ""
-    return ToldEnd("timeout" if run.outcome == "timeout" else "failed", text, shown, unfinished)
+    return ToldEnd(run.outcome, told.error_text if told is not None else "", shown, unfinished)
 
 
-def end_in_log(log: Sequence[bytes]) -> ToldEnd | Literal["finish"] | None:
+def end_in_log(log: Sequence[bytes]) -> ToldEnd | None:
     """Return the end in a run's log; ``None`` without an end.
 
     A timeout is recognized by its error text. If the app's ``on_error`` has replaced this text, the end counts as a
@@ -83,9 +83,9 @@ def end_in_log(log: Sequence[bytes]) -> ToldEnd | Literal["finish"] | None:
     """
     match next((chunks[-1] for events in reversed(log) if (chunks := [*parse_sse(events)])), None):
         case {"type": "abort"}:
-            return ToldEnd("stopped")
+            return ToldEnd("abort")
         case {"type": "error", "errorText": str(text)}:
-            return ToldEnd("timeout" if text in TEXTS_OF_TIMEOUTS else "failed", text)
+            return ToldEnd("timeout" if text in TEXTS_OF_TIMEOUTS else "error", text)
         case {"type": "finish"}:
-            return "finish"
+            return ToldEnd("finish")
     return None

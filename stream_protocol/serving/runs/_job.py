@@ -17,7 +17,7 @@ from google.adk.agents.invocation_context import new_invocation_context_id
 from google.adk.agents.run_config import RunConfig
 from google.adk.events import Event
 
-from stream_protocol.adk import NO_IDS, USER, CallIds, is_compaction, raising_calls
+from stream_protocol.adk import NO_IDS, USER, CallIds, is_compaction, is_user_event, raising_calls
 from stream_protocol.serving.adk_runner import (
     ObservedSessions,
     RunPlugin,
@@ -27,7 +27,7 @@ from stream_protocol.serving.adk_runner import (
 )
 from stream_protocol.serving.base import run_off_loop
 from stream_protocol.serving.chats import find_session, is_overtaken, title_delta
-from stream_protocol.serving.runs._run import NOT_FAILURES
+from stream_protocol.serving.runs._run import NOT_FAILURES, LeaseLostError
 from stream_protocol.serving.runs._run_response import StartedResponse
 from stream_protocol.session import (
     AnsweredCalls,
@@ -209,7 +209,7 @@ class Job:
         plugin = RunPlugin(self.session.id, run.steering, self.page_writes, nests=Settings(**self.options).nests)
         compactions: list[Event] = []
         """Compaction events, which ADK stores but does not yield."""
-        sessions = self._observed_sessions(run, run_input, compactions)
+        sessions = self._observed_sessions(run, run_input, compactions, known=len(session.events))
         events = extended_runner(self.runner, plugin, sessions).run_async(
             user_id=self.session.user_id,
             session_id=self.session.id,
@@ -285,25 +285,32 @@ class Job:
         since = session.events[len(self.session.events) :]
         return is_overtaken(since, mark=run.mark, execution=run.id)
 
-    def _observed_sessions(self, run: Run, run_input: RunInput, compactions: list[Event]) -> ObservedSessions:
+    def _observed_sessions(
+        self, run: Run, run_input: RunInput, compactions: list[Event], *, known: int
+    ) -> ObservedSessions:
         """Return a session service that calls ``on_stored`` after it has stored the user's message or answers.
 
         It appends each stored compaction to ``compactions``. If the run is stopped before the answers are stored, the
         service raises ``StoppedBeforeStoredError``. If the answers in ``run_input.before`` are stored, the other
         answers must be stored, too.
+
+        A fail-over of the run log can give the chat to two runs. If another run has stored a message after the first
+        ``known`` events, the plan of this run is outdated, and the service raises ``LeaseLostError``.
         """
         refusing = False
 
         def is_input(event: Event) -> bool:
             return event.author == USER and EventMetadata.of(event).idempotency_key == run.idempotency_key
 
-        def before_storing(event: Event) -> None:
+        def before_storing(session: Session, event: Event) -> None:
             nonlocal refusing
             refusing = refusing or not (
                 run_input.before or not is_input(event) or run.may_store_input(self.request_plan)
             )
             if refusing:  # ADK would also store events that close the pending calls
                 raise StoppedBeforeStoredError
+            if is_input(event) and not run_input.before and any(map(_is_of_run, session.events[known:])):
+                raise LeaseLostError
 
         def stored(event: Event) -> None:
             if is_input(event):
@@ -359,3 +366,9 @@ class Job:
             self.continued_message(), ai_sdk=client_version(self.options.get("ai_sdk", 6)).major
         )
         return b"".join(map(encode_sse, parts))
+
+
+def _is_of_run(event: Event) -> bool:
+    """Return True for the message or the answers of a run, and for the event with which another execution begins."""
+    metadata = EventMetadata.of(event)
+    return is_user_event(event) and (metadata.idempotency_key is not None or metadata.execution is not None)

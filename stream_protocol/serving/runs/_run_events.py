@@ -104,7 +104,7 @@ class _WaitingEvents:
 async def _run_events(runner: Runner, session_id: str, arguments: dict[str, Any]) -> AsyncGenerator[Event]:
     waiting = _WaitingEvents()
     posts = RunPosts(waiting.post, pause=PAUSE, room=waiting.room)
-    sessions = ObservedSessions(runner.session_service, lambda _event: None, waiting.note_stored)
+    sessions = ObservedSessions(runner.session_service, lambda _session, _event: None, waiting.note_stored)
     plugin = RunPlugin(session_id, None, nests=lambda _tool: True)
     observed = extended_runner(runner, plugin, sessions)
 

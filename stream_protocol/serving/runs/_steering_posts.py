@@ -13,7 +13,7 @@ from stream_protocol.serving.adk_runner import Receipt
 from stream_protocol.serving.base import abandon, closing_refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from stream_protocol.serving.adk_runner import SteeringInbox
     from stream_protocol.serving.base import RunOverrides
@@ -85,9 +85,9 @@ async def _post(run_log: RunLog, chat: str, run: RunInfo, content: bytes, patien
     return "finished" if reply is None else cast("Reply", reply.decode())
 
 
-async def reply_to(inbox: SteeringInbox, post: bytes) -> Reply:
-    """Handle a post to the run of this inbox, and return the reply."""
+async def reply_to(inbox: SteeringInbox, post: bytes, holds_lease: Callable[[], bool]) -> Reply:
+    """Handle a post to the run of this inbox, and return the reply. ``holds_lease``: see ``SteeringInbox.receive``."""
     fields: dict[str, Any] = orjson.loads(post)
     if (message_id := fields.get("await")) is not None:
         return "taken-in" if await inbox.wait_until_taken_in(message_id) else "finished"
-    return await inbox.receive(fields["message"], fields.get("context"))
+    return await inbox.receive(fields["message"], fields.get("context"), holds_lease)
