@@ -1,6 +1,7 @@
 /**
  * A fence (group 1) or code in a line (2), a block of dollars; then what `\[…\]` on lines of its own (3 and 4), `\(…\)`
- * (5), `\[…\]` in a line (6), an escape and `$…$` (7) are. Groups have no names: these need a newer target than that of a new Next.js app.
+ * (5), `\[…\]` in a line (6), an escape and `$…$` (7) are. Groups have no names: these need a newer target than that of a
+ * new Next.js app.
  */
 const PIECES = new RegExp(
   [
