@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+import httpx
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.chromium import Screen, launched, opened_tab
@@ -112,6 +113,7 @@ def main() -> None:
 
 def take(browser: Browser, url: str, path: Path, picture: Picture) -> None:
     """Take a picture of the page after its reply."""
+    delete_chats(url)  # earlier pictures would be in the list of chats
     screen: Screen = {**picture.screen, "colors": "dark" if picture.dark else "light"}
     with opened_tab(browser, **screen) as tab:
         tab.emulate_media(reduced_motion="reduce")
@@ -131,6 +133,12 @@ def take(browser: Browser, url: str, path: Path, picture: Picture) -> None:
             tab.wait_for_load_state("networkidle")
         taken = tab if picture.part is None else picture.part(tab)
         taken.screenshot(path=path, animations="disabled", caret="hide")
+
+
+def delete_chats(url: str) -> None:
+    """Delete all chats of the server."""
+    for chat in httpx.get(f"{url}/api/chats").json()["chats"]:
+        httpx.delete(f"{url}/api/chat/{chat['id']}").raise_for_status()
 
 
 @contextmanager

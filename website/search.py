@@ -23,8 +23,22 @@ NOT_SEARCHED: Final = (
 )
 """Prefixes of page names that are not searched."""
 
-WEIGHTS: Final = {"reference/": 0.3, "coming-from/": 0.5, "events.md": 0.5, "errors.md": 2, "frontends.md": 2}
-"""Prefix of page names -> factor of their scores. Without the factors, short entries would come before the guides."""
+EXAMPLES: Final = tuple(
+    f"examples/{name}/README.md"
+    for name in ("assistant-ui", "frontend-tests", "nextjs", "plain", "react", "svelte", "vue")
+)
+"""Guides below ``NOT_SEARCHED`` that are searched."""
+
+WEIGHTS: Final = {
+    "reference/": 0.3,
+    "coming-from/": 0.5,
+    "events.md": 0.5,
+    "errors.md": 2,
+    "frontends.md": 2,
+    "examples/nextjs/": 1.3,
+}
+"""Prefix of page names -> factor of their scores. Without the factors, short entries would come before the guides.
+"""
 
 WORKER: Final = "assets/javascripts/workers/search.*.min.js"
 """Script of the theme that searches in the browser."""
@@ -39,8 +53,9 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> None:
     """Set the search options of a page."""
     name = page.file.src_uri
-    if name.startswith(NOT_SEARCHED):
+    if name.startswith(NOT_SEARCHED) and not name.startswith(EXAMPLES):
         page.meta["search"] = {"exclude": True}
+        return
     for beginning, weight in WEIGHTS.items():
         if name.startswith(beginning):
             page.meta["search"] = {"boost": weight}

@@ -28,6 +28,21 @@ def choose(page: Page, item: Locator, action: str) -> None:
     page.get_by_role("menuitem", name=action).click()
 
 
+def test_a_chat_that_waits_for_the_user_is_marked_also_beside_another_chat(page: Page) -> None:
+    say(page, "pay 7")
+    expect(page.get_by_role("button", name="Approve")).to_be_visible()
+    mark = sidebar(page).get_by_role("img", name="Needs your input")
+    expect(mark).to_have_count(1)
+    press(page, "New chat")
+    say(page, "hello")
+    expect_status(page, "ready")
+    expect(current(page).get_by_role("img", name="Needs your input")).to_have_count(0)
+    expect(mark).to_have_count(1)
+    sidebar(page).get_by_role("link", name="pay 7").click()
+    press(page, "Approve")
+    expect(mark).to_have_count(0)
+
+
 def test_a_chat_is_marked_while_it_runs_and_searched_renamed_archived_and_deleted(
     page: Page, scenes: Scenes, shots: Path
 ) -> None:

@@ -183,7 +183,10 @@ def test_data_of_another_shape_than_its_renderers_is_a_folded_table(page: Page, 
 def test_each_message_says_its_model_and_its_usage(page: Page) -> None:
     say(page, "hello")
     facts = "scripted · 1,234 tokens in · 12 out · 7 reasoning"
-    expect(page.locator("[data-usage]")).to_have_text(facts)
+    usage = page.locator("[data-usage]")
+    expect(usage).to_have_text(facts)
+    page.set_viewport_size({"width": 320, "height": 700})
+    assert usage.evaluate("line => line.clientHeight") < 20  # one line
 
 
 ABOVE_THE_COMPOSER: Final = """() => {

@@ -7,7 +7,9 @@ from typing import Final
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from stream_protocol import SSE_HEADERS, encode_sse
 from stream_protocol.serving import create_app
+from stream_protocol.wire import AnyChunk
 from tests.chromium import opened_tab
 from tests.demo_page import answers, expect_status, field, press, say, tool, unfolded
 from tests.pages.conftest import Open
@@ -17,6 +19,22 @@ from tests.served import served
 pytestmark = [pytest.mark.pages, pytest.mark.browser, pytest.mark.node]
 
 LETTER = "\n".join(f"{number}. A line of a long letter." for number in range(1, 31))
+
+
+def test_arguments_that_grow_are_low_and_their_end_is_in_view(page: Page) -> None:
+    chunks: list[AnyChunk] = [
+        {"type": "start", "messageId": "m1"},
+        {"type": "tool-input-start", "toolCallId": "c1", "toolName": "timetable"},
+        {"type": "tool-input-delta", "toolCallId": "c1", "inputTextDelta": json.dumps({"days": [*range(40)]})[:-2]},
+    ]
+    body = b"".join(map(encode_sse, chunks))
+    page.route("**/api/chat", lambda route: route.fulfill(body=body, headers=SSE_HEADERS))
+    say(page, "timetable")
+    box = tool(page, "timetable", "input-streaming").locator("[data-json=input] pre")
+    expect(box).to_contain_text("39")
+    low, end = box.evaluate("box => [box.clientHeight, box.scrollTop + box.clientHeight - box.scrollHeight]")
+    assert 0 < low < 130
+    assert abs(end) <= 1
 
 
 def test_a_long_value_is_folded_and_unfolded_it_is_json(page: Page, shots: Path) -> None:

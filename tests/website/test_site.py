@@ -17,6 +17,7 @@ from tests.processes import ROOT
 from website.events import ROWS, Row
 from website.paths import recording
 from website.runs import RUNS
+from website.search import EXAMPLES
 
 SITE: Final = ROOT / "build" / "site"
 PAGES: Final = [
@@ -149,8 +150,9 @@ FOUND: Final = {
     "login": "Authentication",
     "sign in": "Authentication",
     "cookie": "Authentication",
-    "nextjs": "Frontends",
-    "next.js": "Frontends",
+    "nextjs": "A Next.js app",
+    "next.js": "A Next.js app",
+    "svelte": "Svelte",
     "error": "Troubleshooting",
     "an install": "Install",
 }
@@ -170,9 +172,31 @@ def test_a_search_finds_the_right_page_first(browser: Browser, url: str, words: 
 
 def test_a_search_finds_no_decision_and_no_source_of_an_example(url: str) -> None:
     index = httpx.get(f"{url}search/search_index.json").json()
-    places = {entry["location"].partition("/")[0] for entry in index["docs"]}
+    pages = {entry["location"].partition("#")[0] for entry in index["docs"]}
+    places = {page.partition("/")[0] for page in pages}
     assert {"approvals", "production", "reference"} <= places
-    assert places & {"decisions", "examples", "tests", "CHANGELOG"} == set()
+    assert places & {"decisions", "tests", "CHANGELOG"} == set()
+    assert {page for page in pages if page.startswith("examples/")} == {
+        file.removesuffix("README.md") for file in EXAMPLES
+    }
+
+
+def test_a_missing_page_leads_to_the_search_and_to_pages_that_exist(browser: Browser, url: str) -> None:
+    with opened_tab(browser, width=400) as tab:
+        tab.goto(f"{url}404.html")
+        article = tab.get_by_role("article")
+        links = article.get_by_role("link").evaluate_all("links => links.map(link => link.href)")
+        assert len(links) > 5
+        assert {httpx.get(link).status_code for link in links} == {200}
+        article.get_by_role("searchbox").fill("authentication")
+        article.get_by_role("button", name="Search").click()
+        expect(tab.locator(".md-search-result__item").first.locator("h1")).to_have_text("Authentication")
+
+
+def test_a_signature_names_its_options(url: str) -> None:
+    text = httpx.get(f"{url}reference/serving/").text
+    assert "Unpack" not in text
+    assert "allow_origins" in text.partition('id="stream_protocol.serving.chat_router"')[2].partition("</pre>")[0]
 
 
 def test_a_search_ignores_common_words(browser: Browser, url: str) -> None:

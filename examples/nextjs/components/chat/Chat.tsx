@@ -6,7 +6,8 @@ import { useAttachments } from "../composer/use-attachments";
 import { Message } from "../messages/Message";
 import { Drafts } from "../tools/drafts";
 import { TooLargeError } from "./chat-api";
-import { Announcer } from "./Announcer";
+import { useNoteWaiting } from "../sidebar/waiting-chats";
+import { Announcer, neededFrom } from "./Announcer";
 import { Conversation } from "./Conversation";
 import { type ChatMessage, type Draft, type MessageVersions, speakerOf } from "./message-types";
 import { Problem } from "./Problem";
@@ -81,6 +82,7 @@ export function Chat(props: ChatProps) {
   const reconnecting = chat.connection === "reconnecting";
   useEscape(busy, stop);
   useTabTitle(id, messages, busy, about?.agent);
+  useNoteWaiting(id, !busy && neededFrom(messages.at(-1)) !== undefined);
 
   return (
     <div className="flex min-h-0 flex-1">

@@ -11,7 +11,7 @@ export function Usage({ metadata }: { metadata: ChatMetadata | undefined }) {
   const facts = [modelId, ...counts].filter((fact) => fact !== undefined);
   if (facts.length === 0) return null;
   return (
-    <p className="ms-1.5 text-xs text-muted-foreground" data-usage title="The model, and the tokens of the answer">
+    <p className="ms-1.5 min-w-0 truncate text-xs text-muted-foreground" data-usage title={facts.join(" · ")}>
       {facts.join(" · ")}
     </p>
   );

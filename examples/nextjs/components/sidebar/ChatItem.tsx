@@ -1,8 +1,9 @@
-import { LoaderCircle } from "lucide-react";
+import { Hand, LoaderCircle } from "lucide-react";
 import { useState } from "react";
 import { useHost } from "../chat/host";
 import { ChatMenu } from "./ChatMenu";
 import type { Changes, ListedChat } from "./chat-list";
+import { useWaits } from "./waiting-chats";
 
 type ChatItemProps = {
   chat: ListedChat;
@@ -16,6 +17,7 @@ type ChatItemProps = {
 
 export function ChatItem({ chat, current, tabStop, onPick, onUpdate, onDelete }: ChatItemProps) {
   const { chatHref, Link } = useHost();
+  const waits = useWaits(chat.id);
   const [renaming, setRenaming] = useState(false);
   const title = chat.title || "Untitled";
   const rename = (text: string) => {
@@ -45,6 +47,11 @@ export function ChatItem({ chat, current, tabStop, onPick, onUpdate, onDelete }:
       >
         {title}
       </Link>
+      {waits && !chat.running && (
+        <span role="img" aria-label="Needs your input" title="Needs your input" className="me-1 text-warning pointer-fine:group-focus-within/chat:hidden pointer-fine:group-hover/chat:hidden">
+          <Hand className="size-4" aria-hidden />
+        </span>
+      )}
       {chat.running && (
         <span role="img" aria-label="Answering" className="me-1 text-muted-foreground">
           <LoaderCircle className="size-4 animate-spin" aria-hidden />

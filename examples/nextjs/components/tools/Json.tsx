@@ -16,9 +16,10 @@ export function Json({ value, label, live = false }: JsonProps) {
       <Caption label={label} text={text} />
       <pre
         ref={box}
+        data-live={live || undefined}
         tabIndex={0}
         dir={typeof value === "string" ? "auto" : "ltr"}
-        className="max-h-64 overflow-auto rounded-lg bg-muted px-3 py-2 font-mono text-xs leading-relaxed whitespace-pre-wrap wrap-anywhere"
+        className="max-h-64 overflow-auto data-live:max-h-28 rounded-lg bg-muted px-3 py-2 font-mono text-xs leading-relaxed whitespace-pre-wrap wrap-anywhere"
       >
         {drawn(value, text, live)}
       </pre>
