@@ -125,12 +125,13 @@ class Ours:
 
     workers = 1
     settings: Mapping[str, object] = {}
+    agent = "bench.paced_agent:root_agent"
 
     def command(self, folder: Path, port: int) -> list[str]:
         """Return the command: see ``Server``."""
         limits = ("max-runs", "max-runs-per-user", "max-connections", "requests-per-minute")
         write_settings(folder, {**dict.fromkeys(limits, 100_000), **self.settings})
-        return ["-m", "stream_protocol", "serve", "bench.paced_agent:root_agent", "--no-page", "--port", str(port)]
+        return ["-m", "stream_protocol", "serve", self.agent, "--no-page", "--port", str(port)]
 
     def requests(self, chat: str, words: str) -> list[tuple[str, dict[str, object]]]:
         """Return the requests: see ``Server``."""
@@ -209,7 +210,7 @@ def measure(server: Server, shape: Shape, env: Mapping[str, str] = os.environ) -
     """Start the server, and measure it with streams of this shape."""
     gc.collect()
     gc.freeze()  # a garbage collection of the client would delay chunks
-    with tempfile.TemporaryDirectory() as name, _started(server, Path(name), env) as (pid, port):
+    with tempfile.TemporaryDirectory() as name, started(server, Path(name), env) as (pid, port):
         return asyncio.run(_load(server, shape, pid, port))
 
 
@@ -257,10 +258,10 @@ async def _stream(server: Server, port: int, chat: str, shape: Shape) -> _Stream
     start = monotonic()  # with ADK's server, the time includes the request for a session
     *before, (path, body) = server.requests(chat, f"{shape.chunks} {shape.per_second}")
     for each in before:
-        async for _ in _post(port, *each):
+        async for _ in post(port, *each):
             pass
     rest = b""
-    async for data in _post(port, path, body):
+    async for data in post(port, path, body):
         now = monotonic()
         times.add(rest + data, now)
         rest = (rest + data)[-MARK_BYTES:]
@@ -270,7 +271,7 @@ async def _stream(server: Server, port: int, chat: str, shape: Shape) -> _Stream
     return times
 
 
-async def _post(port: int, path: str, body: dict[str, object]) -> AsyncGenerator[bytes]:
+async def post(port: int, path: str, body: dict[str, object]) -> AsyncGenerator[bytes]:
     """Yield the response as it arrives, with its head and the sizes of its pieces. Without a response, yields nothing
     at all.
     """
@@ -285,7 +286,7 @@ async def _post(port: int, path: str, body: dict[str, object]) -> AsyncGenerator
 
 
 @contextmanager
-def _started(server: Server, folder: Path, env: Mapping[str, str]) -> Iterator[tuple[int, int]]:
+def started(server: Server, folder: Path, env: Mapping[str, str]) -> Iterator[tuple[int, int]]:
     """Start the server. Yields its process id and its port, once it responds."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

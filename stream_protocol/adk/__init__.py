@@ -15,7 +15,7 @@ Where to change what:
 - ``_facts``: the types of the facts.
 - ``_grounding``: sources and citations, and their positions, which Google counts in bytes.
 - ``_calls``: finds the call that an event or a client means: by an id, an approval, a repetition, or from inside the
-  call. The only module with rules for ids that come again.
+  call. It decides which call is meant if a model uses an id again.
 - ``_running_calls``: the calls that run, the calls whose tools raised, and calls whose results are stored.
 - ``_call_index``: the index of calls by id.
 - ``_call_ids``: ids of calls in the client: ``<id>.2``, ``call_0``.

@@ -91,11 +91,18 @@ async def _require_backend(backend: Backend) -> None:
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise NoBackendError(f"{backend.url}: {_reason(error, backend.settings.timeout)}") from None
     if status in MISSING:
-        raise NoBackendError(f"{backend.url}: POST gets HTTP {status}: pass the URL of the chat endpoint as --url")
+        raise NoBackendError(f"{backend.url}: POST gets HTTP {status}{_wrong_url(backend)}")
     if status < 300 and kind.startswith("text/html"):
-        raise NoBackendError(f"{backend.url}: POST gets a web page: pass the URL of the chat endpoint as --url")
+        raise NoBackendError(f"{backend.url}: POST gets a web page{_wrong_url(backend)}")
     if status in (401, 403):
         raise NoBackendError(f"{backend.url}: HTTP {status}: set a user's `headers` in the file of --prompts")
+
+
+def _wrong_url(backend: Backend) -> str:
+    given = httpx.URL(backend.url)
+    usual = given.copy_with(path="/api/chat", query=None, fragment=None)
+    example = f", such as {usual}" if usual.path != given.path else ""
+    return f": pass the URL of the chat endpoint as --url{example}"
 
 
 def _reason(error: Exception, seconds: float) -> str:

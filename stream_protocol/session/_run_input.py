@@ -13,12 +13,23 @@ from stream_protocol.session._files import InlineFile, TextOrFile
 from stream_protocol.session._request_plans import AnsweredCalls, CallAnswer, NewUserTurn
 from stream_protocol.session._run_output import event_like
 from stream_protocol.session._user_message import adk_part
-from stream_protocol.session.transcript import HIDDEN_FROM_MODEL, EventMetadata, SentFile, Transcript, update_metadata
+from stream_protocol.session.transcript import (
+    HIDDEN_FROM_MODEL,
+    EventMetadata,
+    RunMark,
+    SentFile,
+    Transcript,
+    update_metadata,
+)
 
 UNANSWERED: Final = "The user went on without an answer."
 """Error text for a call that a new user message superseded. The model reads it, and history shows it."""
 
 _READ_BY_MODEL: Final = frozenset({CallKind.CLIENT_TOOL, CallKind.INPUT})
+
+
+NO_MARK: Final[RunMark] = {"idempotency_key": None, "record": None}
+"""The mark of events that are not stored."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,12 +44,12 @@ class RunInput:
     answers: tuple[CallAnswer, ...] = ()
 
 
-def run_inputs(request_plan: NewUserTurn | AnsweredCalls, idempotency_key: str | None = None) -> list[RunInput]:
+def run_inputs(request_plan: NewUserTurn | AnsweredCalls, mark: RunMark = NO_MARK) -> list[RunInput]:
     """Return the inputs for a plan: the user's text and files, or the user's answers to calls. ADK does not accept
     both.
 
-    Answers may need several runs, one after the other, because ADK resumes one agent per run. ``idempotency_key``: as
-    for ``run_config_for_turn``.
+    Answers may need several runs, one after the other, because ADK resumes one agent per run. ``mark``: stored with
+    the user's answers.
     """
     match request_plan:
         case NewUserTurn():
@@ -47,27 +58,27 @@ def run_inputs(request_plan: NewUserTurn | AnsweredCalls, idempotency_key: str |
             runs: dict[str | None, list[CallAnswer]] = {}
             for answer in request_plan.answers:
                 runs.setdefault(answer.resumes, []).append(answer)
-            return [_answers_for_run(answers, idempotency_key) for answers in runs.values()]
+            return [_answers_for_run(answers, mark) for answers in runs.values()]
 
 
-def denial_events(answers: Iterable[CallAnswer], reasons: Mapping[str, str], idempotency_key: str) -> list[Event]:
+def denial_events(answers: Iterable[CallAnswer], reasons: Mapping[str, str], mark: RunMark) -> list[Event]:
     """Return the events that store the denials among these answers of the user.
 
     The answers came for a run that was stopped, so the agent did not read them. A denial can be stored although the
     agent does not run.
 
-    ``reasons``: approval id -> the user's reason for the denial. ``idempotency_key``: as for ``run_config_for_turn``.
+    ``reasons``: approval id -> the user's reason for the denial. ``mark``: stored with the denials.
     """
     events = []
     for answer in answers:
         if answer.is_denial and answer.event is not None:
             event = _answer_event(answer, answer.event)
-            update_metadata(event, idempotency_key=idempotency_key, reasons=_reason(answer, reasons))
+            update_metadata(event, **mark, reasons=_reason(answer, reasons))
             events.append(event)
     return events
 
 
-def _answers_for_run(answers: Sequence[CallAnswer], idempotency_key: str | None) -> RunInput:
+def _answers_for_run(answers: Sequence[CallAnswer], mark: RunMark) -> RunInput:
     """Return the input for a run with these answers. ADK adds the content of a run to one branch only, so answers for
     other branches become events before the run.
 
@@ -84,7 +95,7 @@ def _answers_for_run(answers: Sequence[CallAnswer], idempotency_key: str | None)
             parts.append(_answer_part(answer))
         else:
             event = _answer_event(answer, answer.event)
-            update_metadata(event, idempotency_key=idempotency_key)
+            update_metadata(event, **mark)
             before.append(event)
     return RunInput(content=_content(parts), before=tuple(before), answers=tuple(answers))
 
@@ -165,21 +176,19 @@ def _answer_part(answer: CallAnswer) -> types.Part:
 
 
 def run_config_for_turn(
-    request_plan: NewUserTurn | AnsweredCalls, base: RunConfig, idempotency_key: str | None = None
+    request_plan: NewUserTurn | AnsweredCalls, base: RunConfig, mark: RunMark = NO_MARK
 ) -> RunConfig:
     """Return ``base`` with metadata from the client's request, which ADK stores with the user event.
 
-    ``idempotency_key``: the key of the request.
+    ``mark``: stored with the user event.
     """
     match request_plan:
         case NewUserTurn():
             has_files = any(isinstance(part, InlineFile) for part in request_plan.texts_and_files)
             files = tuple(map(_sent_file, request_plan.texts_and_files)) if has_files else ()
-            metadata = EventMetadata(
-                message_id=request_plan.client_message_id, idempotency_key=idempotency_key, files=files
-            )
+            metadata = EventMetadata(message_id=request_plan.client_message_id, files=files, **mark)
         case AnsweredCalls():
-            metadata = EventMetadata(idempotency_key=idempotency_key, reasons=request_plan.reasons)
+            metadata = EventMetadata(reasons=request_plan.reasons, **mark)
     return base.model_copy(update={"custom_metadata": metadata.to_custom(base.custom_metadata)})
 
 

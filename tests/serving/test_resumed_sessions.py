@@ -16,6 +16,7 @@ from stream_protocol.serving.engine._recovery import with_shown
 from stream_protocol.serving.engine._resumed_sessions import ResumedSessions
 from stream_protocol.serving.engine._shown import is_partial_text, unfinished_text
 from stream_protocol.serving.runs import Run
+from stream_protocol.session.transcript import update_metadata
 from tests.session.test_run_output import shown
 
 RUN = "invocation-1"
@@ -55,18 +56,20 @@ async def session_of(service: BaseSessionService, chat_id: str) -> Session:
     return session
 
 
-async def resumed(*stored: Event) -> tuple[InMemorySessionService, ResumedSessions]:
+async def resumed(
+    *stored: Event, idempotency_key: str = "", record: str = "r1"
+) -> tuple[InMemorySessionService, ResumedSessions]:
     """A session in which an earlier execution has stored these after the question."""
     service = InMemorySessionService()
     session = await service.create_session(app_name="app", user_id="ann", session_id="c1")
     for event in (says("hi", "user"), *stored):
         await service.append_event(session, event)
-    record = RunRecord(
-        id="r1",
+    found = RunRecord(
+        id=record,
         user_id="ann",
         chat_id="c1",
         request={},
-        idempotency_key="",
+        idempotency_key=idempotency_key,
         chat_was_busy=False,
         invocation_id=RUN,
         found_events=1,
@@ -74,7 +77,28 @@ async def resumed(*stored: Event) -> tuple[InMemorySessionService, ResumedSessio
         state_delta={},
         artifact_base=None,
     )
-    return service, ResumedSessions(service, session, record)
+    return service, ResumedSessions(service, session, found)
+
+
+def message_of(record: str | None, idempotency_key: str = "request") -> Event:
+    """A message of the user that a run with this record has stored."""
+    event = says("And now?", "user")
+    update_metadata(event, idempotency_key=idempotency_key, record=record)
+    return event
+
+
+@pytest.mark.parametrize(
+    ("message", "is_over"),
+    [
+        (message_of("r1"), False),
+        (message_of(None), False),  # of a version that stored no record
+        (message_of("r2"), True),  # the page has sent its request again, because the worker of `r1` did not respond
+        (message_of(None, "another request"), True),
+    ],
+)
+async def test_a_run_is_over_if_another_run_has_stored_its_message(message: Event, is_over: bool) -> None:
+    _, sessions = await resumed(message, says("The answer."), idempotency_key="request")
+    assert sessions.is_over == is_over
 
 
 def test_a_text_that_no_model_has_ended_is_a_half() -> None:

@@ -29,9 +29,11 @@ FIXED = (*range(100), *range(FIRST_STEERED, FIRST_STEERED + 40))
 FOUND = (
     1605,
     14938,
+    16652,
     21379,
     23688,
     31765,
+    38887,
     40709,
     71127,
     96130,

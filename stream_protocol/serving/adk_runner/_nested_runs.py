@@ -25,7 +25,7 @@ from google.genai import types
 from stream_protocol.adk import METADATA_KEY, NESTED_EVENT, NESTED_EVENTS, POSTED_KEY, POSTED_NESTED, running_call
 from stream_protocol.agents import RunChannel, run_channel, set_channel
 from stream_protocol.serving.adk_runner._runner import agent_tree
-from stream_protocol.session import storable_json
+from stream_protocol.session import storable_json, with_stopped_agents
 from stream_protocol.wire import is_instance
 
 if TYPE_CHECKING:
@@ -79,6 +79,11 @@ class NestedCall:
         self._size = 0
         self._omitted = 0
 
+    @property
+    def is_open(self) -> bool:
+        """False once the run's response has ended."""
+        return self.outer.is_open
+
     def begin(self) -> None:
         """Notes that a runner with our plugin starts inside the call."""
         self._has_begun = True
@@ -98,8 +103,14 @@ class NestedCall:
     def add(self, event: Event) -> None:
         """Posts an event of the nested agent, and keeps it if it is complete.
 
-        The app's plugins have changed the event already.
+        The app's plugins have changed the event already. After a stop, nobody sees what the agent still does. So only
+        the earlier work of agents inside its own calls is kept. A history then shows the same as the response.
         """
+        if not self.is_open:
+            event_with_work = with_stopped_agents(event)
+            if event_with_work is None:
+                return
+            event = event_with_work
         if event.partial:
             self.post(event.model_copy())
             self._unfinished.add(event)

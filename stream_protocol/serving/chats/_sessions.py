@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from google.adk.sessions.base_session_service import GetSessionConfig
 
     from stream_protocol.session import AnsweredCalls, NewUserTurn, RunOutput
+    from stream_protocol.session.transcript import RunMark
     from stream_protocol.stream import Ending
     from stream_protocol.wire import ChatRequest
 
@@ -102,19 +103,20 @@ def _upload_plugin_state(runner: Runner, state: Mapping[str, Any]) -> dict[str, 
     return {key: {} for key in keys if state.get(key, {}) is None}
 
 
-def is_overtaken(events: Iterable[Event], *, idempotency_key: str, execution: str) -> bool:
-    """Return True if a later request, or a later execution of the same run, has stored an event.
+def is_overtaken(events: Iterable[Event], *, mark: RunMark, execution: str) -> bool:
+    """Return True if another run, or a later execution of the same run, has stored an event.
 
     A fail-over of the run log can lose the lease of a run. Its worker detects the loss only at the next renewal. So
     another worker may have begun a later run, or may have recovered this run.
 
-    ``events``: the events since the run began. ``execution``: the id of this execution in the run log.
+    ``events``: the events since the run began. ``mark``: of the run. ``execution``: the id of this execution in the
+    run log.
     """
     newest = execution
     for event in events:
         if event.author == USER:
             metadata = EventMetadata.of(event)
-            if is_user_event(event) and metadata.idempotency_key not in (None, idempotency_key):
+            if is_user_event(event) and metadata.is_of_another_run(mark):
                 return True
             newest = metadata.execution or newest
     return newest != execution
@@ -123,8 +125,8 @@ def is_overtaken(events: Iterable[Event], *, idempotency_key: str, execution: st
 class Completion:
     """Completes the session after a run: stores the output that only the page has, and the run's interruption.
 
-    ``before``: the session when the run began. ``agent``: the name of its root agent. ``idempotency_key``: the key of
-    the run's request. ``execution``: the id of the run's execution in the run log.
+    ``before``: the session when the run began. ``agent``: the name of its root agent. ``mark``: stored with the
+    run's user events. ``execution``: the id of the run's execution in the run log.
     ``holds_lease``: returns True if the run still holds the chat's lease. It is called after the session was read. If
     another worker stores events after that, the session that was read is outdated. The store then refuses to append to
     it.
@@ -138,7 +140,7 @@ class Completion:
         outcome: Ending,
         *,
         agent: str,
-        idempotency_key: str,
+        mark: RunMark,
         execution: str,
         holds_lease: Callable[[], Awaitable[bool]],
     ) -> None:
@@ -147,7 +149,7 @@ class Completion:
         self._output = output
         self._outcome: Ending = outcome
         self._agent = agent
-        self._idempotency_key = idempotency_key
+        self._mark: RunMark = mark
         self._execution = execution
         self._holds_lease = holds_lease
         self._events: list[Event] | None = None
@@ -167,7 +169,7 @@ class Completion:
 
     def _is_overtaken(self, events: Sequence[Event]) -> bool:
         since = events[len(self._before.events) :]
-        return is_overtaken(since, idempotency_key=self._idempotency_key, execution=self._execution)
+        return is_overtaken(since, mark=self._mark, execution=self._execution)
 
     def _begin(self, events: Sequence[Event]) -> int:
         """Return the number of events before the run's own events.
@@ -179,7 +181,8 @@ class Completion:
         own = (
             index
             for index in range(found, len(events))
-            if is_user_event(events[index]) and EventMetadata.of(events[index]).idempotency_key == self._idempotency_key
+            if is_user_event(events[index])
+            and EventMetadata.of(events[index]).idempotency_key == self._mark["idempotency_key"]
         )
         return next(own, found)
 

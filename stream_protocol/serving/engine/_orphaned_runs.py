@@ -134,6 +134,7 @@ class OrphanedRuns:
         overrides = RunOverrides(state_delta=record.state_delta, artifact_base=record.artifact_base)
         runner = job_runner(self._runner, sessions)
         job = self._service.planner.job(request, request_plan, sessions.found, overrides, runner, lambda _: run.open())
+        run.belong_to(record.id)
         run.recover()
         run.allow_recovery()
         if sessions.has_input:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from google.adk.sessions.base_session_service import GetSessionConfig
 
     from stream_protocol.serving.engine._engine import RunRecord
+    from stream_protocol.session.transcript import RunMark
 
 
 _VERSION: Final = re.compile(r"\d+$")
@@ -51,25 +52,27 @@ class ResumedSessions(DelegatingSessions):
         """All stored events of earlier executions."""
         self._has_diverged = False
         """True after this execution has stored an event of the agent that no earlier execution has stored."""
-        self._idempotency_key = record.idempotency_key
+        self._mark: RunMark = {"idempotency_key": record.idempotency_key, "record": record.id}
 
     @property
     def is_over(self) -> bool:
-        """Return True if the session contains the end of the run, or a later message of the user."""
-        return any(map(self._is_later_than_run, self.earlier))
+        """Return True if the session contains the end of the run, or the message of another run.
+
+        The other run may have the same request: a page sends it again if this run's worker does not respond.
+        """
+        return any(map(self._is_after_run, self.earlier))
 
     @property
     def has_input(self) -> bool:
         """Return True if an earlier execution has stored the user's message, or the first answers to calls."""
         return any(
-            is_user_event(event) and EventMetadata.of(event).idempotency_key == self._idempotency_key
+            is_user_event(event) and EventMetadata.of(event).idempotency_key == self._mark["idempotency_key"]
             for event in self.earlier
         )
 
-    def _is_later_than_run(self, event: Event) -> bool:
+    def _is_after_run(self, event: Event) -> bool:
         metadata = EventMetadata.of(event)
-        answers_another = is_user_event(event) and metadata.idempotency_key not in (None, self._idempotency_key)
-        return metadata.outcome is not None or answers_another
+        return metadata.outcome is not None or (is_user_event(event) and metadata.is_of_another_run(self._mark))
 
     @property
     def steering(self) -> list[Event]:

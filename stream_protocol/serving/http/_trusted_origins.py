@@ -4,7 +4,9 @@ A browser lets any page send a ``POST`` without a body to any server, with the u
 ``no-cors``, a form). It only hides the response from the page. Such a request is enough to stop a run. Only requests
 that change data are refused: the page cannot read the response to a ``GET``.
 
-``admit`` is the only check. All routes call it: those of the chats, the Inspector, the replay server and ``/metrics``.
+The rule is in ``_admit``. ``admit`` applies it to the routes of the chats, the Inspector, the replay server and
+``/metrics``. ``admit_headers`` applies it to the routes of other frameworks. ``page_site`` tells other modules which
+site sent a request.
 """
 
 from collections.abc import Callable, Collection, Iterable

@@ -164,7 +164,7 @@ class Job:
         session = self.session.model_copy(update={"events": list(self.session.events)})
         for event in responses_missing_for_model(self.transcript) if isinstance(self.request_plan, NewUserTurn) else ():
             await self.runner.session_service.append_event(session, event)
-        inputs = run_inputs(self.request_plan, run.idempotency_key)
+        inputs = run_inputs(self.request_plan, run.mark)
         for number, run_input in enumerate(inputs):
             if number:  # ADK has appended events to the session
                 session = await find_session(self.runner, session.user_id, session.id) or session
@@ -177,7 +177,7 @@ class Job:
                             yield event
                     continue
             left = [answer for each in inputs[number:] for answer in each.answers]
-            for event in denial_events(left, self.request_plan.reasons, run.idempotency_key):
+            for event in denial_events(left, self.request_plan.reasons, run.mark):
                 yield await self.runner.session_service.append_event(session, event)
             self.on_stored([answer for answer in left if answer.is_denial])
             return
@@ -216,9 +216,7 @@ class Job:
             invocation_id=invocation_id or named,
             new_message=content,
             state_delta=self._state_delta() or None,
-            run_config=run_config_for_turn(
-                self.request_plan, self._config_with_context(run.steering), run.idempotency_key
-            ),
+            run_config=run_config_for_turn(self.request_plan, self._config_with_context(run.steering), run.mark),
             yield_user_message=True,
             abort_signal=run.abort_signal,
         )
@@ -285,7 +283,7 @@ class Job:
     def is_overtaken(self, run: Run, session: Session) -> bool:
         """Return True if a later run, or a later execution of this run, has stored an event in the session."""
         since = session.events[len(self.session.events) :]
-        return is_overtaken(since, idempotency_key=run.idempotency_key, execution=run.id)
+        return is_overtaken(since, mark=run.mark, execution=run.id)
 
     def _observed_sessions(self, run: Run, run_input: RunInput, compactions: list[Event]) -> ObservedSessions:
         """Return a session service that calls ``on_stored`` after it has stored the user's message or answers.

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from stream_protocol.serving.base import RunOverrides, ServiceLimits
     from stream_protocol.serving.run_logs import Lease, LogBounds, RunLog
     from stream_protocol.session import AnsweredCalls
-    from stream_protocol.session.transcript import AcceptedMessage
+    from stream_protocol.session.transcript import AcceptedMessage, RunMark
     from stream_protocol.wire import ChatRequest
 
 logger = logging.getLogger(__package__)
@@ -107,6 +107,7 @@ class Run:
         """True if another worker can recover the run."""
         self.is_recovered = False
         """True for the recovery of an orphaned run."""
+        self._record_id: str | None = None
         self.opened = asyncio.Event()
         """Set when the request is accepted: the user's message is stored."""
         self._earlier_is_shown = False
@@ -138,6 +139,15 @@ class Run:
         """
         if request.target["role"] == "assistant":
             self._response.continue_message(request.target)
+
+    @property
+    def mark(self) -> RunMark:
+        """The data that the run stores with the user's message and answers."""
+        return {"idempotency_key": self.idempotency_key, "record": self._record_id}
+
+    def belong_to(self, record_id: str) -> None:
+        """Notes the id of the run's record in the engine. Called before the run begins."""
+        self._record_id = record_id
 
     def recover(self) -> None:
         """Marks the run as the recovery of an orphaned run. Its request is not refused if a store is unreachable."""
@@ -203,7 +213,7 @@ class Run:
         if self.log.closed:
             self._stop_agent()
         self._timers.start("time", self._limits.run_timeout, self._expire)
-        posts = RunPosts(self._add_posted, pause=self._times.progress)
+        posts = RunPosts(self._add_posted, pause=self._times.progress, has_ended=lambda: self.log.closed)
         try:
             with open_channel(posts):
                 await self._read(events, posts)

@@ -128,7 +128,7 @@ class RunWork:
             run.output,
             run.outcome,
             agent=agent,
-            idempotency_key=run.idempotency_key,
+            mark=run.mark,
             execution=run.id,
             holds_lease=run.holds_lease,
         )

@@ -18,6 +18,7 @@ from stream_protocol.session.transcript._metadata import (
     STATE_PREFIX,
     AcceptedMessage,
     EventMetadata,
+    RunMark,
     SentFile,
     TakenInMessage,
     is_appended,

@@ -8,7 +8,7 @@ events that are hidden from it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 from google.genai.types import Content
 
@@ -34,10 +34,17 @@ EVENT_INTERVAL: Final = 0.001
 """Seconds between events that we append. ADK orders events by time, and SQL stores round times to microseconds."""
 
 
-_ON_EVENTS_OF_ADK: Final = frozenset({"message_id", "files", "request", "reasons"})
+_ON_EVENTS_OF_ADK: Final = frozenset({"message_id", "files", "request", "record", "reasons"})
 """The stored keys that can be on events from ADK."""
 
 _NOTHING: Final[dict[str, Any]] = {}
+
+
+class RunMark(TypedDict):
+    """The fields of ``EventMetadata`` that tell which run has stored a user event."""
+
+    idempotency_key: str | None
+    record: str | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,6 +99,8 @@ class EventMetadata:
     files."""
     idempotency_key: str | None = None
     """On the events of a run: the key of the request that started the run."""
+    record: str | None = None
+    """On the events of a run with an engine: the id of the run's record. Each execution of the run has the same id."""
     reasons: Mapping[str, str] = field(default_factory=dict)
     """On a user event with answers: approval id -> the user's reason for the decision."""
     outcome: str | None = None
@@ -122,6 +131,11 @@ class EventMetadata:
     def of(cls, event: Event) -> Self:
         """Read our data from the event. Unknown keys and invalid values are ignored."""
         return cls(**_parsed(_stored_on(event)))
+
+    def is_of_another_run(self, mark: RunMark) -> bool:
+        """Return True if another run has stored the user event with this data. A page may send one request twice."""
+        is_equal_request = self.idempotency_key in (None, mark["idempotency_key"])
+        return not is_equal_request or (bool(self.record and mark["record"]) and self.record != mark["record"])
 
     def to_custom(self, others: Mapping[str, Any] | None = None) -> dict[str, Any] | None:
         """Return ``others``, the metadata of other programs, together with this data. ``None`` if both are empty."""
@@ -203,6 +217,7 @@ def _to_stored(metadata: EventMetadata) -> dict[str, Any]:
         "message_id": metadata.message_id,
         "files": files,
         "request": metadata.idempotency_key,
+        "record": metadata.record,
         "reasons": dict(metadata.reasons),
         "sealed": metadata.outcome,
         "untold": list(metadata.hidden_events),
@@ -256,7 +271,7 @@ def _parsed(stored: dict[str, Any]) -> dict[str, Any]:
                 fields["shown_content"] = value
             case "streamed" | "unfinished", bool():
                 fields[key] = value
-            case "before" | "execution", str():
+            case "before" | "execution" | "record", str():
                 fields[key] = value
             case "accepted", {"message": {"id": str()} as message, "calls": int(calls), **more}:
                 context = more.get(CONTEXT_KEY)
