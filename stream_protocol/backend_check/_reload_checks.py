@@ -5,7 +5,7 @@ from typing import Final
 
 from stream_protocol.backend_check._chat_response import text_of
 from stream_protocol.backend_check._results import BrokenError, Check
-from stream_protocol.backend_check._steps import CHAT, TOOLS, first_prompt, reload
+from stream_protocol.backend_check._steps import PROMISE, TOOLS, first_prompt, reload
 from stream_protocol.backend_check._stock_client import Backend, Chat
 from stream_protocol.backend_check._tool_checks import pending_approvals, require_ends, with_approval
 from stream_protocol.wire import UIMessage
@@ -62,7 +62,7 @@ async def _reloaded_approval(backend: Backend) -> None:
 
 RELOAD_CHECKS: Final = (
     Check("reload", "durable", "A reloaded page gets the same messages.", PERSISTENCE, ("text",), _reload),
-    Check("stored once", "durable", "A repeated POST stores its message once.", CHAT, ("text",), _stored_once),
+    Check("stored once", "durable", "A repeated POST stores its message once.", PROMISE, ("text",), _stored_once),
     Check(
         "reloaded approval",
         "durable",
