@@ -65,7 +65,9 @@ SECTIONS: Final[Mapping[str, tuple[type | Callable[..., Any], str]]] = {
 """Heading -> class or function with the options, and the text above their table."""
 
 READ_MORE: Final[Mapping[str, str]] = {
-    "hidden_tools": "[task agents](events.md)",
+    "hidden_tools": "[task agents](sub-agents.md#task-agents)",
+    "allow_origins": "[CORS](routes.md#cors)",
+    "artifact_links": "[files](trust/developers.md#files)",
     "context": "[context](page-values.md#context)",
     "history": "[what a client's history may do](decisions/client-history.md)",
     "truncated_history": "[a shorter history](durable.md#a-shorter-history)",
@@ -79,6 +81,7 @@ READ_MORE: Final[Mapping[str, str]] = {
     "on_error": "[when it fails](errors.md)",
     "recorder": "[record](recording.md#record)",
     "run_log": "[several workers](durable.md#several-workers)",
+    "session_service": "[persistence](persistence.md)",
     "shared_state": "[shared state](page-values.md#shared-state)",
 }
 """Option -> page about it."""
@@ -87,6 +90,7 @@ ON_ITS_PAGE: Final = frozenset(
     {
         *("truncated_history", "identify", "limits", "max_body_bytes", "on_audit", "on_busy", "run_log"),
         *("nested_agents", "context", "shared_state", "max_bytes_in_flight"),
+        *("allow_origins", "artifact_links", "session_service"),
         *ServiceLimits.__annotations__.keys() - {"disconnect_grace", "stop_timeout", "hook_timeout"},
         *("connections", "head_seconds", "body_seconds", "write_seconds", "max_backlog"),
     }

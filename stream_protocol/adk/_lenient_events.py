@@ -139,7 +139,7 @@ class _Location:
 
     @property
     def index(self) -> int:
-        """The index in a list; -1 in a dictionary."""
+        """The position of this value in its list; -1 if its parent is a dictionary."""
         return self.key if isinstance(self.key, int) else -1
 
     @override

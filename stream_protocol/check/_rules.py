@@ -130,7 +130,7 @@ class Rule(StrEnum):
     CALL_WITHOUT_END = (
         "call-without-end",
         Severity.ERROR,
-        "A call without an end is shown as running for ever. The rule allows it while the last step waits for the user.",
+        "A call without an end is shown as running for ever. It may wait while the last step asks the user.",
     )
     OPEN_ON_FAILURE = (
         "open-on-failure",
@@ -165,7 +165,7 @@ class Rule(StrEnum):
     AUTO_SEND_LOOP = (
         "auto-send-loop",
         Severity.ERROR,
-        "If the last step of a finished response has only ended calls, `sendAutomaticallyWhen` sends requests for ever.",
+        "If a finished response ends with a step of ended calls, `sendAutomaticallyWhen` sends requests for ever.",
     )
     SECOND_MESSAGE_ID = (
         "second-message-id",

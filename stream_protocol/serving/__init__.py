@@ -5,8 +5,8 @@ To implement a run log, import from ``stream_protocol.serving.run_logs``.
 Where to change what:
 
 - ``_service``: the public methods.
-- ``base``: limits of a user (429, 503), times, long computations in threads, the audit trail.
-- ``requests``: one request from its arrival to its run; histories; stops and deletions; options; ``/readyz``.
+- ``base``: limits of a user (429, 503), timeouts, threads for long computations, the audit trail.
+- ``requests``: the states of a request before its run, histories, stops, deletions, options, ``/readyz``.
 - ``runs``: active runs. ``run_logs``: responses that several workers share. ``engine``: runs of dead workers.
 - ``chats``: stored chats. ``adk_runner``: ADK's runner; agents named on a command line; session services created from
   URIs. ``http``: the routes.

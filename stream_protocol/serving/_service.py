@@ -56,7 +56,7 @@ class ChatService:
 
     @property
     def accepts_runs(self) -> bool:
-        """True until ``drain`` or ``aclose`` is called. Requests can begin runs while it is True."""
+        """True until ``drain`` or ``aclose`` is called. While it is True, requests can begin runs."""
         return not self._draining
 
     @property
@@ -96,7 +96,7 @@ class ChatService:
     def hold_memory(self, user_id: str) -> ByteShare:
         """Returns a counter for the bytes of one response to this user.
 
-        It begins at 0. ``ServiceLimits.max_response_bytes`` is the limit for the bytes of all responses.
+        The counter begins at 0. ``ServiceLimits.max_response_bytes`` is the limit for the bytes of all responses.
 
         ``ChatEndpoints`` uses a share for each response. Use it in your own routes that send histories or artifacts.
         """
@@ -108,14 +108,13 @@ class ChatService:
     ) -> AsyncIterator[bytes]:
         """Starts a run for the request, and returns the SSE events of the response.
 
-        Read the events at any pace. If an equal request has a running response, the method returns this response. If
-        another run of the chat is active, a new message interrupts this run. An answer to a call waits until the run
-        has ended. See ``on_busy``. Raises ``ChatRequestError`` for a refused request. A refused request stores nothing,
-        starts no run and interrupts no run.
+        The caller may read the events slowly. If the response to an equal request is still running, the method returns
+        that response. If another run of the chat is active, a new message interrupts this run. An answer to a call
+        waits until the run has ended. See ``on_busy``. Raises ``ChatRequestError`` for a refused request. A refused
+        request stores nothing, starts no run and interrupts no run.
 
-        A user's answer that waits long could exceed the timeout of a client or proxy. So the response to this answer
-        begins after ``stop_timeout``, at first without chunks. If the answer is refused after that, the response is one
-        ``error`` chunk.
+        If a user's answer has to wait, the response begins after ``stop_timeout``, at first without chunks. Otherwise a
+        client or proxy could time out. If the answer is refused later, the response is one ``error`` chunk.
         """
         check_text("user_id", user_id)
         check_request(request, overrides)
@@ -210,8 +209,8 @@ class ChatService:
     ) -> ChatListPage:
         """Returns a page of the user's chats, newest first.
 
-        ``cursor``: ``next_cursor`` of the previous page. ``search`` and ``archived`` must be equal for all pages. The
-        pages contain each chat once, even if chats change meanwhile.
+        ``cursor``: ``next_cursor`` of the previous page. ``search`` and ``archived`` must be equal for all pages. Each
+        chat is on exactly one page, even if chats change between two calls.
         ``search``: returns only chats with this text in their title, ignoring case. Up to 200 characters.
         ``archived``: True for the archived chats, False for the others.
 
@@ -248,7 +247,7 @@ class ChatService:
             await choose_version(self._context, user_id, chat_id, version_id)
 
     async def write_state(self, chat_id: str, changes: dict[str, Any], *, user_id: str) -> dict[str, Any]:
-        """Writes state that the page shares with the agent: see ``SharedState``. Returns the whole new shared state.
+        """Writes state that the client shares with the agent: see ``SharedState``. Returns the whole new shared state.
 
         An active run on any worker applies the change at its next step. Without an active run, the next run applies it.
 
@@ -310,8 +309,8 @@ class ChatService:
         """Stops all runs and waits for them, up to ten seconds. Later requests are refused (503).
 
         Open requests, such as histories, can finish before the run log is closed. If the service was created with an
-        agent or an ``App``, it then closes the toolsets and plugins, unless another open service uses them. A
-        ``Runner`` stays open, and so do toolsets that only an agent of ``RunOverrides`` has.
+        agent or an ``App``, ``aclose`` then closes its toolsets and plugins. Those that another open service uses stay
+        open. A ``Runner`` stays open, as do toolsets that only an agent of ``RunOverrides`` has.
         """
         self._draining = True
         await self._context.aclose(self.in_progress)

@@ -42,7 +42,7 @@ WSGI_SSE_HEADERS: Final[Mapping[str, str]] = MappingProxyType(
 class SyncChatService:
     """A ``ChatService`` on a separate event loop, in one background thread for each process.
 
-    All requests share this loop, because a model's client keeps connections that belong to one event loop.
+    All requests share this loop, because the client library of a model keeps connections that belong to one event loop.
 
     ``make``: creates the service. The first request calls it on the loop. If it raises, the next request calls it
     again. A forked process also calls it again, so the server can fork at any time.
@@ -174,7 +174,7 @@ class SyncChatService:
 
 
 def _start_portal() -> BlockingPortal:
-    """Return a portal to a new event loop in a daemon thread that never ends.
+    """Start an event loop in a daemon thread that never ends. Return anyio's portal to the loop.
 
     anyio's ``start_blocking_portal`` waits for its thread when its block ends. A forked process has no such thread, so
     it would wait forever.

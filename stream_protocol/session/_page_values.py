@@ -104,7 +104,7 @@ class PageContext:
     """Type of ``context`` in a request: for example the user's current view, selected rows, language or time zone.
 
     ``declared``: a pydantic model or another type, or a JSON schema. The model calls of the turn get the value; later
-    turns do not. Raises ``StreamProtocolError`` for any other value.
+    turns do not. Raises ``StreamProtocolError`` if ``declared`` is anything else.
     """
 
     def __init__(self, declared: Any) -> None:
@@ -154,7 +154,7 @@ class SharedState:
 
 
 def replace_context(invocation: InvocationContext, request: LlmRequest, context: Any, *, earlier: Any) -> None:
-    """Replace the page's context in this request of a model, and in all later requests of the run.
+    """Replace the client's context in this request of a model, and in all later requests of the run.
 
     ``earlier``: the context until now; ``None`` without context. ADK puts ``RunConfig.model_input_context`` before the
     last content that equals the invocation's user message, or at the beginning without such a content. All agents of

@@ -100,7 +100,7 @@ class NestedMessage:
         return self._sent()
 
     def take_transient(self) -> list[Any]:
-        """Return and remove the transient data parts, which are sent to the page outside the message."""
+        """Return and remove the transient data parts, which are sent to the client outside the message."""
         taken, self._transient = self._transient, []
         return taken
 

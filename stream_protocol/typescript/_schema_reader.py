@@ -207,7 +207,7 @@ def _resolve(reference: str, root: Any) -> Any:
 
 
 def _key(step: str) -> str:
-    """Return the key in a step of a reference."""
+    """Decode one segment of a ``$ref`` path to the key that it names."""
     return unquote(step).replace("~1", "/").replace("~0", "~")
 
 

@@ -115,7 +115,8 @@ async def test_after_a_stop_a_card_has_in_a_history_what_the_page_had(kind: str,
     if moment in ("before a word", "while its result is stored"):
         turns = [wait] if moment == "before a word" else ["Done."]
     root = planner(kind, "Unused.")
-    inner = root.tools[0].agent if kind == "tool" else root.sub_agents[0]  # type: ignore[union-attr]  # an AgentTool
+    tools: list[Any] = [*root.tools]
+    inner: Any = tools[0].agent if kind == "tool" else root.sub_agents[0]
     inner.tools, inner.model = [hold], ScriptedLlm(turns=turns)
     inner.before_agent_callback = before_agent if moment == "in a callback" else None
     root.model = ScriptedLlm(turns=[["Let me.", Call("inner", {"request": "go"})]])

@@ -6,7 +6,7 @@ Where to change what:
 - ``_served_runner``: closes the runner of a service.
 - ``_run_plugin``: our plugin, which ADK calls during a run.
 - ``_steering_inbox``: messages that the user sends to a running agent.
-- ``_nested_runs``: agents that run inside tool calls.
+- ``_nested_runs``: agents that ``AgentTool`` runs inside tool calls.
 - ``_load_target``: loads the agent that a command line names.
 - ``_target_advice``: error messages and suggestions for a wrong name.
 - ``_source_targets``: finds agents in source files, without running the files.

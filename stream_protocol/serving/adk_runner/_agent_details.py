@@ -60,7 +60,7 @@ def used_models(root: BaseNode) -> UsedModels:
 
 
 def _missing_keys(model: BaseLlm) -> Iterator[str]:
-    """Yield a sentence for each API key that the model needs and that is not set.
+    """Yield a sentence for each missing API key of the model.
 
     If a model's library cannot create its client, the library's exception is raised.
     """

@@ -70,7 +70,7 @@ def database_sessions(uri: str) -> DatabaseSessionService:
 
 
 async def check_pooler(service: BaseSessionService) -> None:
-    """Raises ``PoolerError`` if a connection does not keep its settings.
+    """Raises ``PoolerError`` if the settings of a connection are lost between transactions.
 
     Such a connection would also lose prepared statements.
 
@@ -116,7 +116,9 @@ def _connect_arguments(url: URL) -> dict[str, Any]:
 
 
 async def _connect(*arguments: Any, **options: Any) -> Any:
-    """Connects. Retries while the database server is full or starting, so that a running agent does not fail."""
+    """Opens a connection. Retries while the database server is full or starting, so that a running agent does not
+    fail.
+    """
     for seconds in REFUSED_PAUSES:
         with suppress(asyncpg.TooManyConnectionsError, asyncpg.CannotConnectNowError):
             return await asyncpg.connect(*arguments, **options)

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
 
 class DelegatingSessions(BaseSessionService):
-    """Wraps ``sessions``: each method calls the same method of ``sessions``. Subclasses override some of them.
+    """Wraps ``sessions``: each method calls the same method of ``sessions``.
 
-    Other attributes are looked up on ``sessions``, because a tool may use methods that only the app's service has.
+    Subclasses override some methods. Other attributes are looked up on ``sessions``, because a tool may use methods
+    that only the app's service has.
     """
 
     def __init__(self, sessions: BaseSessionService) -> None:
@@ -75,7 +76,7 @@ class ObservedSessions(DelegatingSessions):
         self._storing = asyncio.Lock()
 
     async def append_event(self, session: Session, event: Event) -> Event:
-        """Stores the event, and reports it before and after."""
+        """Stores the event. Reports it before and after it is stored."""
         if event.partial:
             return await super().append_event(session, event)
         async with self._storing:
@@ -95,9 +96,10 @@ class ObservedSessions(DelegatingSessions):
 
 
 def _follow(session: Session, event: Event) -> None:
-    """Give the event a time after the session's last event, because stores return events in the order of their times.
+    """Make the event's time later than that of the session's last event, because stores return events in order of time.
 
-    ADK sets the time of a model's answer before the model call. A steering message that the call reads is newer.
+    ADK sets the time of a model's answer before the model call. A steering message that the call reads gets a later
+    time.
     """
     if session.events and event.timestamp < session.events[-1].timestamp:
         event.timestamp = session.events[-1].timestamp + 1e-6

@@ -65,7 +65,7 @@ def _fields(error: BaseException) -> Collection[str]:
 
 
 def closest(word: str, words: Iterable[str]) -> str | None:
-    """Return the most similar of the words; ``None`` if no word is similar."""
+    """Return the word that is most similar to the given text; ``None`` if no word is similar."""
     words = [*words]
     same_letters = [each for each in words if sorted(each.lower()) == sorted(word.lower())]
     return next(iter(same_letters or get_close_matches(word, words, 1, _CLOSENESS)), None)

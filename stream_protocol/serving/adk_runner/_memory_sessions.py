@@ -52,8 +52,8 @@ class MemorySessionService(InMemorySessionService):
     async def read_session(self, *, app_name: str, user_id: str, session_id: str) -> Session | None:
         """Returns a copy of the session with the stored event objects, not copies; ``None`` if it does not exist.
 
-        Use it only in code that changes no event. It saves time, because copying thousands of events takes longer than
-        reading them.
+        Use it only in code that changes no event. Without the copies, a session with thousands of events is read much
+        faster.
         """
         key = {"app_name": app_name, "user_id": user_id, "session_id": session_id}
         stored = self.sessions.get(app_name, {}).get(user_id, {}).get((session_id or "").strip())

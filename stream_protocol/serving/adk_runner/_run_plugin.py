@@ -1,6 +1,6 @@
 """Our ADK plugin for one run. It makes events storable, and notes the calls whose tools raised an exception.
 
-It also adds steering messages to model calls, and applies state that the page has written.
+It also adds steering messages to model calls, and applies state that the client has written.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ PLUGIN_NAME: Final = "adk_ui_stream"
 
 
 class StateWrites(Protocol):
-    """Changes of the session state that other requests make during a run: see ``PageWrites``."""
+    """Interface of ``PageWrites``: changes of the session state that clients request during a run."""
 
     def are_of(self, session: Session) -> bool:
         """Return True if the writes belong to this session."""
@@ -64,7 +64,7 @@ class RunPlugin(BasePlugin):
     ADK also calls this plugin for agents of an ``AgentTool``, which have their own invocations and sessions.
 
     ``session_id``: the session of the run. ``inbox``: the steering messages for the run; ``None`` if there cannot be
-    any. ``writes``: state to apply between two steps; ``None`` if the page cannot write state. ``nests``: as for
+    any. ``writes``: state to apply between two steps; ``None`` if the client cannot write state. ``nests``: as for
     ``NestedRuns``.
     """
 
@@ -102,7 +102,7 @@ class RunPlugin(BasePlugin):
         self._nested.begin_run(invocation_context)
 
     async def before_model_callback(self, *, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
-        """Notes the titles of the tools that the model may call, and adds the waiting steering messages."""
+        """Notes the titles of the tools that the model can call, and adds the waiting steering messages."""
         for name, tool in llm_request.tools_dict.items():
             if (title := declared_title(tool)) is not None:
                 self._titles[name] = title
@@ -122,9 +122,9 @@ class RunPlugin(BasePlugin):
     async def on_tool_error_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, error: BaseException
     ) -> None:
-        """Notes the call of a tool that raised.
+        """Notes the call of a tool that raised an exception.
 
-        ADK also calls this for a call that is cancelled because a parallel call raised.
+        ADK also calls this for a call that was cancelled because a parallel call raised.
         """
         self._nested.end_call(tool_context)
         if isinstance(error, Exception):
@@ -162,7 +162,7 @@ class RunPlugin(BasePlugin):
             await self._apply_writes(invocation_context)
 
     async def _apply_writes(self, invocation_context: InvocationContext) -> None:
-        """Stores the state that the page has written, before the next model call.
+        """Stores the state that the client has written, before the next model call.
 
         If the writes cannot be read, the next step or the next run applies them.
         """
@@ -199,9 +199,9 @@ class RunPlugin(BasePlugin):
 
 
 def extended_runner(runner: Runner, plugin: BasePlugin, sessions: BaseSessionService) -> Runner:
-    """Return a copy of the runner with this session service, and with this plugin before its other plugins.
+    """Return a copy of the runner with this session service and this plugin.
 
-    The other plugins get the events as this plugin has changed them.
+    The plugin comes before the runner's other plugins, so they get the events that it has changed.
     """
     extended = copy(runner)
     extended.session_service = sessions

@@ -56,8 +56,8 @@ def default_run_config() -> RunConfig:
 def with_cheap_telemetry(run_config: RunConfig) -> RunConfig:
     """Return the config with the cheapest telemetry, unless it sets ``telemetry`` itself.
 
-    Without ``telemetry``, ADK reads the environment again for each chunk of a model. These reads take a fifth of the
-    time per chunk. A ``TelemetryConfig`` that is created once has the values that ADK would read each time. If no
+    Without ``telemetry``, ADK reads the environment again for each chunk of a model. These reads are a fifth of the
+    work for a chunk. So this function reads the environment once, and puts the values into a ``TelemetryConfig``. If no
     telemetry is recorded, the config selects the older semantic conventions of OpenTelemetry. With the newer
     conventions, ADK would keep each chunk in memory until the model has ended. The config also sets each option to off
     explicitly. ADK would look up a missing option several times per chunk.
@@ -134,11 +134,11 @@ def runner_for(agent: BaseNode | None, runner: Runner) -> Runner:
 
 
 def task_agent_tools(root: BaseNode) -> frozenset[str]:
-    """Return the tool names under which agents call their task-mode sub-agents.
+    """Return the names of the tools by which agents call their task-mode sub-agents.
 
     If you convert a live run yourself with ``nested_agents="flat"``, pass these names as ``hidden_tools``. The calls
-    must be hidden, because their results come some turns later, in another message. ``ChatService`` does this by
-    itself.
+    must be hidden, because their results come some turns later, in another message. ``ChatService`` hides them without
+    this function.
     """
     check_instance("root", root, BaseNode, "an agent of ADK")
     parents = [agent for agent in agent_tree(root) if isinstance(agent, LlmAgent)]
@@ -152,7 +152,7 @@ def agent_names(root: BaseNode) -> frozenset[str]:
 
 
 def live_model(root: BaseNode) -> tuple[str, str] | None:
-    """Return the names of an agent and its model, if the model supports only live (bidirectional) runs.
+    """Find an agent whose model supports only live (bidirectional) runs. Return the names of the agent and its model.
 
     Returns ``None`` if no agent has such a model. ADK and Gemini report such a model only at the first request. So this
     function recognizes the model by its name.

@@ -18,10 +18,11 @@ logger = logging.getLogger(__name__)
 
 
 class ServedRunner:
-    """The runner of a service. ``is_own``: True if the service has created it. Only such a runner is closed.
+    """The runner of a service.
 
-    ADK closes the toolsets and the plugins of a runner. Several services may share them. Then the last of these
-    services closes its runner.
+    ``is_own``: True if the service has created it. Only such a runner is closed. When ADK closes a runner, it also
+    closes the toolsets and plugins. If several services share a toolset or plugin, only the last of these services
+    closes its runner.
     """
 
     def __init__(self, runner: Runner, *, is_own: bool) -> None:

@@ -69,8 +69,8 @@ def load_session_service(uri: str, *, times: ProbeTimes = DEFAULT_PROBES) -> Bas
     """Creates the session service of a URI, such as ``sqlite:///chat.db`` or ``postgresql://user@host/db``.
 
     The other URI schemes of ADK also work. The function checks the store before it returns the service. So a server
-    does not start if its store does not work. A new SQLite file is readable by its owner alone. Call this where no
-    event loop runs. Raises ``SessionServiceError``.
+    with a broken store fails at its start. A new SQLite file is readable by its owner alone. Call this where no event
+    loop runs. Raises ``SessionServiceError``.
     """
     if (problem := wrong_form(uri)) is not None:
         raise _refusal(uri, problem)

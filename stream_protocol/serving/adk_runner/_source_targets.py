@@ -62,7 +62,7 @@ def source_targets(file: Path, root: Path) -> dict[str, type]:
 
 
 def read_targets(file: Path, root: Path) -> dict[str, type]:
-    """Return the same as ``source_targets``. Raises ``SourceError`` for a file that cannot be imported."""
+    """Return the targets as ``source_targets`` does, but raise ``SourceError`` for a file that cannot be imported."""
     targets = _read_scope(file, root, frozenset()).targets()
     return {name: targets[name] for name in sorted(targets, key=lambda name: (name != "root_agent", name != "app"))}
 
@@ -99,7 +99,7 @@ def is_agent_folder(folder: Path) -> bool:
 
 
 def other_module(name: str, place: Path) -> str | None:
-    """Return the path of a loaded Python module with this name, if it is not in ``place``; ``None`` otherwise."""
+    """Return the path of a loaded module with this name that lies outside of ``place``; ``None`` if there is none."""
     module = sys.modules.get(name)
     if module is None:
         return None
@@ -288,7 +288,7 @@ class _Scope:
     def _class_of(self, function: ast.expr) -> object:
         """Return the class that the expression names; ``None`` if unknown.
 
-        The class is an ADK class, or a class definition in this file.
+        It is an ADK class, or a class that this file defines.
         """
         match function:
             case ast.Name(id=name):

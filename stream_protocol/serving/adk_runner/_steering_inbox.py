@@ -77,7 +77,8 @@ class SteeringInbox:
         taken_in: Iterable[Event] = (),
         is_repeating: Callable[[], bool] | None = None,
     ) -> None:
-        """Sets the page's context, and adds the messages of earlier runs and executions. Call it before the run starts.
+        """Sets the client's context, and adds the messages of earlier runs and executions. Call it before the run
+        starts.
 
         ``waiting``: messages that wait in the session. ``context``: the context of the request. ``delivered``: the ids
         of messages that earlier runs have read. ``taken_in``: events with messages that an earlier execution of this
@@ -106,7 +107,9 @@ class SteeringInbox:
             self._changed.notify_all()
 
     async def leave(self) -> None:
-        """Called when ADK appends no more to the invocation's session. Waits for a message that is being stored."""
+        """Called when ADK has finished appending to the invocation's session. Waits for a message that is being
+        stored.
+        """
         async with self._storing:
             self._invocation = None
 
@@ -126,10 +129,11 @@ class SteeringInbox:
     async def receive(self, message: UIMessage, context: Any = None) -> Receipt:
         """Stores a message as accepted, and keeps it for the next model call.
 
-        ``context``: the page's context that came with the message; ``None`` without context. A message that comes
-        again is not stored again.
+        ``context``: the client's context that came with the message; ``None`` without context. A repeated message is
+        stored only once.
 
-        The message is stored even if the request that brought it is cancelled meanwhile. Then nobody awaits a failure.
+        The message is stored even if its request is cancelled meanwhile. In that case, a failure to store it is
+        ignored.
         """
         receiving = self._tasks.start(self._receive(message, context))
         receiving.add_done_callback(ignore_failure)

@@ -187,7 +187,7 @@ def _is_file(file: Path) -> Advice:
 
 
 def _targets_with_dots(name: str) -> list[str]:
-    """Return the targets that a name without a colon may mean: ``module.attribute``, or a module."""
+    """Return the targets that the user may have meant by a name without a colon: ``module.attribute``, or a module."""
     module, _, attribute = name.rpartition(".")
     if module and (file := source_of(module, Path())) is not None and attribute in source_targets(file, Path()):
         return [f"{module}:{attribute}"]

@@ -96,8 +96,8 @@ async def check_writable(sessions: BaseSessionService, app_name: str) -> None:
 
     For example, a standby server and a read-only file refuse writes.
 
-    The check deletes a session that does not exist. It is made only for the databases of ADK's own session services. An
-    app's own service may react to this deletion in any way. Services of a remote API raise an error for it.
+    The check deletes a session that does not exist. Only the databases of ADK's own session services are checked. An
+    app's own service, or one for a remote API, could raise an error for this deletion.
     """
     service = sessions.service if isinstance(sessions, ThreadedReads) else sessions
     if type(service).delete_session.__module__ in DELETING_MODULES:

@@ -94,8 +94,8 @@ class AuditFile:
     """Hook that appends each record to a file, as a line: ``ChatService(on_audit=AuditFile("audit.jsonl"))``.
 
     Only the owner can read a new file (mode 0600). The file is opened for each record, so you can move it at any time.
-    Each record begins on a new line, also after a record that a full disk has cut off.
-    Raises ``OSError`` if the file cannot be written.
+    Each record begins on a new line, even if a full disk has cut off the previous record. Raises ``OSError`` if the
+    file cannot be written.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -153,7 +153,7 @@ class AuditScope:
 
     @property
     def decisions(self) -> tuple[Decision, ...] | None:
-        """The decisions that the service has not accepted yet; ``None`` before the request is planned."""
+        """The decisions that the service has not accepted; ``None`` before the request is planned."""
         return self._decisions
 
     def planned_in(self, transcript: Transcript) -> None:
@@ -197,7 +197,7 @@ class AuditTrail:
 
     @asynccontextmanager
     async def answering(self, user_id: str, request: ChatRequest, scope: AuditScope) -> AsyncIterator[None]:
-        """Records a ``ChatRequestError`` of the block as the refusal of each decision in the request."""
+        """If the block raises ``ChatRequestError``, records each decision in the request as refused."""
         try:
             yield
         except ChatRequestError as refused:

@@ -72,8 +72,8 @@ class ServiceLimits:
     """Limits for the users of a ``ChatService``: counts, sizes, and times in seconds. ``None`` means no limit.
 
     Each worker counts separately: with three workers, a user has three times the limit. ``disconnect_grace`` and
-    ``stop_timeout`` may be ``0``. Each count must be a whole number from 1, and all other times must be positive. For
-    other values, the constructor raises ``StreamProtocolError``.
+    ``stop_timeout`` may be ``0``. All other times must be positive, and each count must be a whole number of at least
+    1. The constructor raises ``StreamProtocolError`` for other values.
     """
 
     max_runs: int | None = MAX_RUNS
@@ -210,7 +210,9 @@ class RunSlots:
         return len(self._taken)
 
     async def take(self, slot: RunSlot) -> None:
-        """Takes a slot. Slots with an equal key count once. Raises ``ChatRequestError`` (429, 503) if none is free."""
+        """Takes a slot. Two slots with the same key count as one. Raises ``ChatRequestError`` (429, 503) if none is
+        free.
+        """
         deadline = asyncio.get_running_loop().time() + self._patience
         while (refusal := self._refusal(slot.key)) is not None:
             try:

@@ -1,4 +1,6 @@
-"""Helpers for asyncio: background tasks, timers, open calls, time limits, reliable cancellation, cached checks."""
+"""Helpers for asyncio: background tasks, timers, counters of open calls, time limits, reliable cancellation, cached
+checks.
+"""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ Where to change what:
 - ``_chat_list``: the list of chats, titles.
 - ``_chat_cursor``: the pages of the list.
 - ``_chat_details``: ``PATCH``: titles and archive marks of users.
-- ``_page_writes``: state that the page writes, until a run stores it in the session.
+- ``_page_writes``: state that the client writes, until a run stores it in the session.
 - ``_artifacts``: files as artifacts.
 """
 

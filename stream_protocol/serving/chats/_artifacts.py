@@ -66,7 +66,7 @@ async def load_saved_files(runner: Runner, session: Session, message: Iterable[T
     """Return the texts and files of a message, with the bytes of each saved file.
 
     If the artifact service no longer has a file, the message keeps the link to this file. Raises ``ChatRequestError``
-    (413) if the files have more than ``MAX_FILES_BYTES`` together.
+    (413) if the files together are larger than ``MAX_FILES_BYTES``.
     """
     loaded: list[TextOrFile] = []
     size = 0

@@ -38,8 +38,8 @@ Position: TypeAlias = tuple[float, bytes]
 class ChatCursor:
     """Cursor of one list of chats: the list of one user with one filter.
 
-    ``chat_list``: the hash of the list. ``named``: the hashes of the chats on earlier pages. ``from_top_to``: all chats
-    at this position or above also count as read.
+    ``chat_list``: the hash of the list. ``named``: the hashes of the chats on earlier pages. ``from_top_to``: the chats
+    from the top of the list to this position also count as sent.
     """
 
     chat_list: bytes

@@ -82,10 +82,10 @@ async def list_chats(
     """Returns one page of the list. ``running`` is always False.
 
     Each chat is on one page of a list, even if it changes or is created between two pages. The title of a chat is in
-    the session's state, so no events are loaded. Sessions of other programs or earlier versions have no stored title.
-    For a title, the newest ``MAX_LOADED`` of these sessions are loaded. The older ones have no title until the user's
-    next message.
-    Raises ``ChatRequestError`` (422) for a cursor of a different list, and for a search that is too long.
+    the session's state, so no events are loaded. Sessions that other programs or earlier versions have created have no
+    stored title. The newest ``MAX_LOADED`` of them are loaded, and get a title from their events. The others have no
+    title until the user's next message. Raises ``ChatRequestError`` (422) for a cursor of a different list, and for a
+    search that is too long.
     """
     if len(search) > MAX_SEARCH_LENGTH:
         raise ChatRequestError(f"The search is longer than {MAX_SEARCH_LENGTH} characters.", status=422)

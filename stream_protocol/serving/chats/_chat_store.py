@@ -44,7 +44,7 @@ class ChatStore:
     """Access to the stored chats of a service. It limits the concurrent reads of a user.
 
     ``timeout``: seconds for each call of the session store; ``None`` for no limit. Methods raise ``ChatRequestError``
-    (503) in three cases: the call takes longer, the store is unreachable, or another worker has changed the chat.
+    (503) if the call takes longer, if the store is unreachable, or if another worker has changed the chat.
     """
 
     def __init__(self, runner: Runner, timeout: float | None) -> None:
@@ -80,9 +80,9 @@ class ChatStore:
         return await self.with_timeout(self._in_turn(user_id, read))
 
     async def with_timeout(self, work: Coroutine[Any, Any, T], *, of: str = SESSION_STORE) -> T:
-        """Returns the result of ``work``, which a request does before its run begins.
+        """Awaits ``work``, a call of a store before the run begins, within the time limit. Returns its result.
 
-        ``of``: the store that the work uses.
+        ``of``: the store's name, for the error. Raises ``ChatRequestError`` (503) after the time limit.
         """
         try:
             return await with_timeout(self._timeout, work)

@@ -1,8 +1,9 @@
-"""``PageWrites``: state that the page writes, stored in the details of the chat until a run applies it.
+"""``PageWrites``: state that the client writes, stored in the details of the chat until a run applies it.
 
 Only the active run may append to a chat's session. So a write is stored in the details session, which any worker can
 read. The active run applies the write at its next step. Without an active run, the next run applies it. Each write has
-an id. A write is pending until a separate key of the details contains this id. So a concurrent write is never lost.
+an id. When a run has applied a write, it stores the id in a separate key of the details. Until then, the write is
+pending. So two concurrent writes cannot overwrite each other.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ _APPLIED: Final = f"{STATE_PREFIX}applied:"
 
 
 class PageWrite(NamedTuple):
-    """A value that the page has written, with the id of the write."""
+    """A value that the client has written, with the id of the write."""
 
     id: str
     value: Any
 
 
 class PageWrites:
-    """The pending writes of the page in one chat. ``keys``: the state keys that the page may write."""
+    """The pending writes of the client in one chat. ``keys``: the state keys that the client may write."""
 
     def __init__(self, runner: Runner, chat: Session, keys: tuple[str, ...]) -> None:
         self._runner = runner
@@ -47,7 +48,7 @@ class PageWrites:
         return session.id == self._chat.id and session.user_id == self._chat.user_id
 
     async def add(self, changes: Mapping[str, Any]) -> None:
-        """Stores writes of the page: key -> value."""
+        """Stores writes of the client: key -> value."""
         written = {f"{_WRITTEN}{key}": {"id": uuid4().hex, "value": value} for key, value in changes.items()}
         await store_details(self._runner, self._chat, written)
 

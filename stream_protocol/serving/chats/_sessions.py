@@ -86,7 +86,7 @@ async def rewind_session(
 async def repair_session(runner: Runner, session: Session) -> None:
     """Restores state that a plugin needs and that a rewind has removed.
 
-    It is called at each run, because a worker may have died between a rewind and this repair.
+    It is called before each run, because a worker may have died between a rewind and this repair.
     """
     if repair := _upload_plugin_state(runner, session.state):
         event = Event(author="user", actions=EventActions(state_delta=repair))
@@ -123,13 +123,13 @@ def is_overtaken(events: Iterable[Event], *, mark: RunMark, execution: str) -> b
 
 
 class Completion:
-    """Completes the session after a run: stores the output that only the page has, and the run's interruption.
+    """Completes the session after a run: stores the output that only the client has received, and the run's
+    interruption.
 
-    ``before``: the session when the run began. ``agent``: the name of its root agent. ``mark``: stored with the
-    run's user events. ``execution``: the id of the run's execution in the run log.
+    ``before``: the session when the run began. ``agent``: the name of its root agent. ``mark``: stored with the run's
+    user events. ``execution``: the id of the run's execution in the run log.
     ``holds_lease``: returns True if the run still holds the chat's lease. It is called after the session was read. If
-    another worker stores events after that, the session that was read is outdated. The store then refuses to append to
-    it.
+    another worker stores events after this read, the store refuses to append to the outdated session.
     """
 
     def __init__(
@@ -174,8 +174,7 @@ class Completion:
     def _begin(self, events: Sequence[Event]) -> int:
         """Return the number of events before the run's own events.
 
-        An earlier run may have lost its lease in a fail-over. It may have stored an event after this run read the
-        session.
+        These can include a late event of an earlier run that lost its lease in a fail-over.
         """
         found = len(self._before.events)
         own = (

@@ -9,7 +9,7 @@ Where to change what:
 - ``_records``: the record of a run, from which another worker plans the request again.
 - ``_resumed_sessions``: the session of a recovered run, with the events of earlier executions.
 - ``_local_runs``: the runs of this worker.
-- ``_reported_end``: the end that the page has received, of orphaned and of local runs.
+- ``_reported_end``: the end of the response that the client of a run has received.
 """
 
 from stream_protocol.serving.engine._deployment import deployment_of

@@ -104,7 +104,7 @@ class DurableExecutor(Executor):
 
     @_of_engine
     async def recover_same(self, key: ChatKey, claim: Claim) -> FoundOrphans:
-        """Recovers the orphaned run of an equal request, under the claim of the current request.
+        """Recovers the orphaned run of an earlier, equal request, under the claim of the current request.
 
         Other orphaned runs of the chat do not change. See ``cancel`` and ``recover``.
         """
@@ -136,10 +136,10 @@ class DurableExecutor(Executor):
 
     @_of_engine
     async def stop(self, key: ChatKey) -> bool:
-        """Stops the active run and the orphaned runs of the chat. Returns False if there was none.
+        """Stops the active run and the orphaned runs of the chat.
 
-        No worker executes a stopped run again, even if its worker dies. A worker that recovers a stopped run only
-        stores its end.
+        Returns False if there was none. No worker executes a stopped run again, even if the run's worker dies. A worker
+        that recovers a stopped run only stores its end.
         """
         beginning = await self._runs.not_accepted_yet(key)
         local, reading = self._local.in_chat(key), asyncio.create_task(self._orphans.in_chat(key))
@@ -183,7 +183,7 @@ class DurableExecutor(Executor):
                 raise
 
     async def wait_until_recovered(self, key: ChatKey) -> bool:
-        """Waits until the chat has no orphaned run, and returns True. Used for a page that resumes."""
+        """Waits until the chat has no orphaned run, and returns True. Used for a client that resumes."""
         await self._store.with_timeout(self._wait_until_recovered(key), of=ENGINE)
         return True
 

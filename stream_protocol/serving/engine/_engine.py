@@ -38,7 +38,7 @@ _KEYS: Final = {"idempotency_key": "digest"}
 
 @dataclass(frozen=True)
 class ToldEnd:
-    """The end of a run's response that the page has received."""
+    """The end of a run's response that the client has received."""
 
     state: EndState
     error_text: str = ""
@@ -126,7 +126,7 @@ class OrphanedRun:
     def crashes(self) -> int:
         """Number of workers that crashed while they executed the run.
 
-        The last worker is always counted, even if it is still alive.
+        The run's last worker counts as crashed, even if it is still alive.
         """
         return sum(state != "left" for state in self.executions.values())
 
@@ -137,9 +137,8 @@ class OrphanedRun:
 
     @property
     def is_given_up(self) -> bool:
-        """True if the run is not executed again.
-
-        Either it has crashed a worker on which it ran alone, or it has crashed too many workers.
+        """True if the run is not executed again: it has crashed a worker on which it ran alone, or it has crashed too
+        many workers.
         """
         return self.is_suspect and ("alone" in self.executions.values() or self.crashes >= MAX_CRASHES)
 
@@ -161,7 +160,7 @@ class Execution(Protocol):
 
     @property
     def is_live(self) -> bool:
-        """True after the first model call without a stored result. Until then, all results are replayed."""
+        """True after the first model call without a stored result. Until then, the execution replays stored results."""
 
 
 class Engine(Protocol):
@@ -187,7 +186,8 @@ class Engine(Protocol):
         """
 
     def unsupported(self, runner: Runner) -> Sequence[str]:
-        """Return what of this runner the engine cannot store, for a log: agents with their kind, for example.
+        """Return the parts of this runner whose calls the engine cannot store, such as agents with their kind, for a
+        log.
 
         The list is empty if the engine can store all calls of the agents.
         """
@@ -215,8 +215,8 @@ class Engine(Protocol):
     async def mark(self, record: RunRecord, log_id: str, state: LiveState | ToldEnd) -> None:
         """Stores the state of one execution. Does nothing if the record was deleted.
 
-        A ``LiveState`` never replaces a ``ToldEnd``. For example, another worker stores the end of a stopped run. After
-        that, the run's own worker may leave the run.
+        A ``LiveState`` never replaces a ``ToldEnd``. For example, another worker may have stored the end of a stopped
+        run before the run's own worker shuts down.
         """
 
     async def unfinished(self, chat: tuple[str, str] | None = None) -> Sequence[OrphanedRun]:

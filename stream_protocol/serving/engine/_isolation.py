@@ -35,7 +35,9 @@ class Isolation:
 
     @asynccontextmanager
     async def beside_others(self, stopped: asyncio.Event) -> AsyncIterator[None]:
-        """Waits while a suspect runs alone, then counts the run of the block. A stopped run does not wait."""
+        """Waits while a suspect runs alone, then counts the run that the ``with`` block executes. A stopped run does
+        not wait.
+        """
         while self.holds_back and not stopped.is_set():
             await self._next_change(stopped)
         with self._counted():
@@ -43,7 +45,7 @@ class Isolation:
 
     @asynccontextmanager
     async def alone(self, stopped: asyncio.Event, let_in: Callable[[], Awaitable[None]]) -> AsyncIterator[bool]:
-        """Executes a suspect in the block, never beside another suspect.
+        """Executes a suspect in the ``with`` block, never beside another suspect.
 
         If the other runs end in time, the suspect runs alone.
 

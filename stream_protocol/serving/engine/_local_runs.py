@@ -30,7 +30,9 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class DurableService:
-    """The objects of one service that its durable runs use. ``deployment``: only its orphaned runs are recovered."""
+    """The objects of one service that its durable runs use. ``deployment``: only the orphaned runs of this deployment
+    are recovered.
+    """
 
     engine: Engine
     runner: Runner
@@ -43,7 +45,7 @@ class DurableService:
 
 
 class LocalRun:
-    """A durable run of this worker. ``earlier``: the id of the execution that it recovers; ``None`` without one."""
+    """A durable run of this worker. ``earlier``: the id of the execution that it recovers; ``None`` for a new run."""
 
     def __init__(self, record: RunRecord, run: Run, *, earlier: str | None = None) -> None:
         self.record = record
@@ -150,14 +152,16 @@ class LocalRuns:
             await self._until_done(local.record, partial(self._ends.report, local))
 
     async def forget(self, record: RunRecord, *, has_ended: bool = False) -> None:
-        """Deletes the record of an ended run. The chat stays busy meanwhile, so that no worker recovers the run."""
+        """Deletes the record of an ended run. The chat stays busy until the record is deleted, so that no worker
+        recovers the run.
+        """
         await self._until_done(record, partial(self._engine.cancel, record, has_ended=has_ended))
 
     async def _forget_ended(self, local: LocalRun) -> None:
         """Deletes the record of a run that this worker has ended.
 
-        If the run has not finished, another worker may have begun to recover it, because the run log had forgotten the
-        lease. Then the record stays for this worker. A finished run has stored all its events, so nobody continues it.
+        If the run log had forgotten the lease, another worker may have begun to recover an unfinished run. In this
+        case, the record stays for that worker. A finished run has stored all its events, so no worker continues it.
         """
         if local.run.outcome == "finish":
             await self.forget(local.record, has_ended=True)

@@ -175,8 +175,8 @@ class OrphanedRuns:
     def _order(self, orphan: OrphanedRun) -> tuple[bool, bool]:
         """Return the sort key of a run. Suspects come first, so that they run alone.
 
-        A run comes last if its store was unreachable at an earlier attempt. Another such failure would end the search
-        before the other runs are recovered.
+        Runs whose store was unreachable at an earlier attempt come last, because another such failure ends the whole
+        search.
         """
         return orphan.record.id in self._postponed, not orphan.is_suspect
 

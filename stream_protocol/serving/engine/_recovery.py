@@ -1,4 +1,4 @@
-"""``Recovery``: executes one orphaned run again, or stores the end that its page has received."""
+"""``Recovery``: executes one orphaned run again, or stores the end that its client has received."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class RecoveryTools:
 class Recovery:
     """The recovery of one orphaned run. ``run``: the new execution, which holds the lease of the chat.
 
-    ``refusal``: the error text for the page if the run cannot be executed again; else ``None``.
+    ``refusal``: the error text for the client if the run cannot be executed again; else ``None``.
     """
 
     def __init__(
@@ -151,7 +151,7 @@ class Recovery:
         self._run.leave()
 
     async def _refuse(self, text: str, reason: str) -> None:
-        """Ends a run without executing it again. The page gets the stored part of the message, then the error."""
+        """Ends a run without executing it again. The client gets the stored part of the message, then the error."""
         record = self._record
         if await self._fence():
             if reason == "crashes":
@@ -164,7 +164,7 @@ class Recovery:
             await self._end(await self._written(self._orphan.log_id), ToldEnd("failed", text))
 
     async def _end_as_told(self, log: Sequence[bytes], end: ToldEnd | None) -> None:
-        """Stores the end that the page has received, for a worker that died before it could store the end.
+        """Stores the end that the client has received, in place of a worker that died before it stored this end.
 
         ``end``: ``None`` if the run has finished.
         """
@@ -179,8 +179,8 @@ class Recovery:
     async def _fence(self) -> bool:
         """Fences off the old worker before the run is ended.
 
-        Returns False if the session store is unreachable or the lease is lost. In these cases, the run is left to other
-        workers.
+        Returns False if the session store is unreachable or the lease is lost. In both cases, this worker leaves the
+        run to other workers.
         """
         try:
             await self._sessions.fence(self._run.id)

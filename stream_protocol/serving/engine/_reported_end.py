@@ -1,4 +1,4 @@
-"""The end of a run's response that the page has received, from a worker that is alive or dead.
+"""The end of a run's response that the client has received, from a worker that is alive or dead.
 
 A run with such an end is never executed again. ``ReportedEnds`` stores the ends in the engine, also for a stop.
 ``_recovery`` only stores the end of such a run in the session.
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class ReportedEnds:
-    """Stores in the engine the ends that pages have received."""
+    """Stores the ends of responses that clients have received in the engine."""
 
     def __init__(self, engine: Engine, runs: ActiveRuns) -> None:
         self._engine = engine
@@ -37,7 +37,7 @@ class ReportedEnds:
     async def stop(self, key: ChatKey, orphans: Sequence[OrphanedRun]) -> None:
         """Stores that the orphaned runs of a chat are stopped.
 
-        A finished run is not stopped, because its calls may wait for the user. It only needs to be deleted.
+        A finished run is not stopped, because its calls may wait for the user. Only its record needs to be deleted.
         """
         stopped = set[str]()
         for orphan in orphans:
@@ -60,9 +60,10 @@ def end_of_orphan(orphan: OrphanedRun, log: Sequence[bytes]) -> ToldEnd | Litera
 
 
 def end_of_local(run: Run) -> ToldEnd | None:
-    """Return the end of a run of this worker. A run without an end counts as stopped.
+    """Return the end of a run of this worker.
 
-    ``None`` for a finished run, because another execution of this run would also finish.
+    A run without an end counts as stopped. Returns ``None`` for a finished run, because a repeated execution would also
+    finish.
     """
     if run.outcome == "finish":
         return None

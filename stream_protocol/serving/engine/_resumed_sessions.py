@@ -58,7 +58,7 @@ class ResumedSessions(DelegatingSessions):
     def is_over(self) -> bool:
         """Return True if the session contains the end of the run, or the message of another run.
 
-        The other run may have the same request: a page sends it again if this run's worker does not respond.
+        The other run may have an equal request, because a client repeats a request to which no worker has responded.
         """
         return any(map(self._is_after_run, self.earlier))
 
@@ -86,7 +86,7 @@ class ResumedSessions(DelegatingSessions):
         return [message for message in Transcript(self._stored.events).waiting if message.id not in found]
 
     def is_repeating(self) -> bool:
-        """Return True if this execution has not repeated all stored events of the agent from earlier executions."""
+        """Return True until this execution has repeated all events of the agent that earlier executions have stored."""
         return not self._has_diverged and any(
             event.author != USER and not is_partial_text(event) for event in self._earlier
         )
@@ -99,8 +99,8 @@ class ResumedSessions(DelegatingSessions):
     async def fence(self, execution: str) -> None:
         """Stores an event without content in the session.
 
-        After that, a paused worker has an outdated session. So the store refuses the events of this worker. If the
-        worker reads the session again, it finds this event: see ``is_overtaken``.
+        After that, a paused worker has an outdated session. So the store refuses the events of this worker. If that
+        worker reads the session again, it finds the empty event: see ``is_overtaken``.
 
         ``execution``: the id of the new execution in the run log.
         """
@@ -109,7 +109,7 @@ class ResumedSessions(DelegatingSessions):
         await self._sessions.append_event(self._stored, event)
 
     async def append_shown(self, event: Event) -> None:
-        """Stores a partial text that the page has received, and that no event of the current execution contains."""
+        """Stores a partial text that the client has received, and that no event of the current execution contains."""
         await self._sessions.append_event(self._stored, event)
 
     async def append_event(self, session: Session, event: Event) -> Event:
@@ -163,7 +163,7 @@ class ResumedSessions(DelegatingSessions):
 
 
 def _is_written_state(event: Event) -> bool:
-    """Return True for an event with state that the page has written during the run."""
+    """Return True for an event with state that the client has written during the run."""
     return event.author == USER and event.content is None and bool(event.actions.state_delta)
 
 

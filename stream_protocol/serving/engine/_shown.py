@@ -1,4 +1,4 @@
-"""Functions for the part of a response that the page had received when the worker died."""
+"""Functions for the part of a response that the client had received when the worker died."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def as_log(text: str) -> list[bytes]:
 
 
 def shown_before(end: ToldEnd | None, stored: Sequence[Event]) -> list[Event]:
-    """Return the stored events that the page received before the end of the response.
+    """Return the stored events that the client received before the end of the response.
 
-    If it is unknown which events the page received, return all stored events.
+    If it is unknown which events the client received, return all stored events.
     """
     if end is None or end.shown is None:
         return [*stored]
@@ -57,7 +57,7 @@ def shown_before(end: ToldEnd | None, stored: Sequence[Event]) -> list[Event]:
 
 
 def is_partial_text(event: Event) -> bool:
-    """Return True if ``unfinished_text`` has made the event."""
+    """Return True if ``unfinished_text`` has created the event."""
     return EventMetadata.of(event).unfinished
 
 

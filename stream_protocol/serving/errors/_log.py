@@ -22,7 +22,7 @@ OMITTED: Final = "…"
 
 
 class Quoting:
-    """Argument of a log record whose text may quote a chat.
+    """Argument of a log record. Its text may quote a chat.
 
     ``redacted``: the text for the log in JSON, which must not quote a chat.
     """

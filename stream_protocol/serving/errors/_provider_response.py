@@ -63,7 +63,7 @@ def read_response(error: BaseException) -> ProviderResponse | None:
 
 
 def message_of(message: str) -> str:
-    """Return the message of an error that is written as JSON; any other text is returned unchanged."""
+    """Return the message in an error text that is JSON; return any other text unchanged."""
     try:
         parsed = json.loads(message) if message.startswith("{") else None
     except (ValueError, RecursionError):

@@ -111,9 +111,9 @@ def explain_missing_key(error: BaseException) -> str | None:
 
 
 def _key_problem(error: BaseException, *, quoting: bool) -> str | None:
-    """Return a sentence about a tool's result that has a key other than a string; ``None`` for other errors.
+    """Return a sentence about a tool whose result has a key that is not a string; ``None`` for other errors.
 
-    ADK cannot make a function response of such a result.
+    ADK cannot create a function response from such a result.
     """
     if not isinstance(error, ValidationError) or error.title != "FunctionResponse":
         return None

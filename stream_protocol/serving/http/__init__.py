@@ -14,7 +14,7 @@ Where to change what:
 - ``_response_headers``: security headers.
 - ``_artifact_response``: downloads of artifacts.
 - ``_plain_text_errors``: error responses as text or JSON.
-- ``_hooks``: an app's hooks, and the warning that all visitors are one user.
+- ``_hooks``: an app's hooks, and the warning for an app without ``identify``, where all visitors count as one user.
 - ``_metrics_page``: ``/metrics``.
 """
 

@@ -1,8 +1,8 @@
 """Sends artifacts over HTTP so that they cannot run scripts in the page's origin.
 
 A model or a tool may create any artifact: HTML with scripts, an SVG, a file with a wrong media type. So the headers
-forbid the browser to guess another media type, and to run scripts. The browser shows only plain images, audio, video
-and text. It downloads all other files.
+forbid the browser to guess a different media type, and to run scripts. The browser shows only plain images, audio,
+video and text. It downloads all other files.
 """
 
 from __future__ import annotations

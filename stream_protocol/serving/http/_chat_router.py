@@ -41,9 +41,9 @@ def chat_router(target: Target | ChatService, **options: Unpack[RouteOptions]) -
     Raises ``StreamProtocolError`` for a wrong value. The app does not start if its ``CORSMiddleware`` refuses an origin
     of ``allow_origins``.
 
-    A refused request gets a 4xx and one short plain sentence, which the page shows. The sentence is plain text, or
-    ``{"error": …}`` on routes that return JSON. A failure after the stream has begun is one masked ``error`` chunk in
-    the stream.
+    A refused request gets a 4xx and one short plain sentence, which the client shows. The sentence is plain text, or
+    ``{"error": …}`` on routes that return JSON. If a run fails after the stream has begun, the stream gets one masked
+    ``error`` chunk.
     """
     service = target if isinstance(target, ChatService) else ChatService(target)
     routes = chat_routes(service, **options)

@@ -42,7 +42,7 @@ class ReaderCutOffError(Exception):
 class ClientConnection:
     """The sending side of one HTTP connection.
 
-    To send a chunk, it calls the server's ``send`` once and starts no timer.
+    Sending a chunk costs one call of the server's ``send``, and no timer.
     """
 
     def __init__(self, send: Send) -> None:

@@ -34,8 +34,8 @@ class CrossOrigin:
     Responses to other origins have no CORS headers.
 
     Pages of a named origin may send the user's cookies. Pages that are allowed only by ``*`` may not send them.
-    Starlette's ``CORSMiddleware`` is not used, because it allows cookies for every page. If another middleware of the
-    app allowed more pages, these pages could then send cookies, too. ``methods``: the HTTP methods of the path.
+    Starlette's ``CORSMiddleware`` is not used, because it allows cookies for every page. Then pages that only another
+    middleware of the app allows could send cookies, too. ``methods``: the HTTP methods of the path.
     """
 
     def __init__(self, app: ASGIApp, origins: Collection[str], methods: Collection[str] = ALL_METHODS) -> None:
@@ -97,7 +97,7 @@ def _add_vary(headers: MutableHeaders) -> None:
 
 
 def cross_origin_routes(routes: Sequence[Route], origins: Collection[str]) -> list[Route]:
-    """Return the routes, opened for pages of these origins, and one route for the preflights of each path.
+    """Return the routes with CORS for these origins, and one route for the preflights of each path.
 
     Without origins the routes are returned unchanged.
     """

@@ -91,7 +91,7 @@ class ChatEndpoints:
     Others get 403. In FastAPI and Starlette, name the origins in the app's ``CORSMiddleware`` instead, which also
     handles preflights.
 
-    No method raises for a refused request: the response has a 4xx and one short plain sentence, which the page shows.
+    No method raises for a refused request: the response has a 4xx and one short plain sentence, which the client shows.
     The sentence is plain text, or ``{"error": …}`` for methods that return JSON, such as ``history`` and ``chats``. Any
     other failure is logged. The response is then a 500 with the text of the service's ``on_error``, which is masked by
     default. An empty ``user_id`` is refused (401). Requests beyond the limits of the service are refused (429): see
@@ -163,7 +163,7 @@ class ChatEndpoints:
         self, request: Request, chat_id: str, *, user_id: str, overrides: RunOverrides | Prepare = NO_OVERRIDES
     ) -> Response:
         """Gives a message of the user to the chat's run. The body is the message: ``{"id", "parts"}``, and optionally
-        the page's ``context`` and ``state``.
+        the client's ``context`` and ``state``.
 
         The response is ``{"type": "delivered", "id"}``. If no run accepts messages, the response is ``{"type":
         "not-delivered", "id", "reason"}``. ``overrides``: as for ``respond``. They determine the agent for which the
@@ -180,12 +180,12 @@ class ChatEndpoints:
     async def history(
         self, request: Request, chat_id: str, *, user_id: str, artifact_path: str | None = None
     ) -> Response:
-        """Returns a chat as the page shows it: ``{"messages": […], "versions": […], "stopped": […], "state": {…}}``.
+        """Returns a chat as the client shows it: ``{"messages": […], "versions": […], "stopped": […], "state": {…}}``.
 
-        ``versions`` is absent if no message has several versions: see ``MessageVersions``. ``stopped`` contains the ids
-        of the assistant messages whose run was stopped. It is absent if no run was stopped. ``state`` is absent if the
-        service has no ``shared_state``. If this user has no such chat, the response is a 404 with an empty ``messages``
-        and an ``error``. A chat does not exist before its first message.
+        ``versions`` is absent if every message has only one version: see ``MessageVersions``. ``stopped`` contains the
+        ids of the assistant messages whose run was stopped. It is absent if no run was stopped. ``state`` is absent if
+        the service has no ``shared_state``. If this user has no such chat, the response is a 404 with an empty
+        ``messages`` and an ``error``. A chat does not exist before its first message.
 
         ``artifact_path`` as for ``respond``.
         """
@@ -210,7 +210,7 @@ class ChatEndpoints:
 
     @_errors_as_json
     async def write_state(self, request: Request, chat_id: str, *, user_id: str) -> Response:
-        """Writes state that the page shares with the agent. The body is an object with the keys that change.
+        """Writes state that the client shares with the agent. The body is an object with the keys that change.
 
         Returns the new state as ``{"state": {…}}``. The status is 404 if this user has no such chat. It is 413 or 422
         for values that ``SharedState`` does not allow.

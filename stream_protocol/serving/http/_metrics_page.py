@@ -26,8 +26,8 @@ constantly."""
 class MetricsPage:
     """ASGI middleware that serves ``/metrics``. ``read``: returns the text, and is called in a thread.
 
-    Put this middleware around the whole app, but inside the check of host names. Then the app's CORS rules do not apply
-    to ``/metrics``, so no page of another site can read the metrics.
+    Put this middleware around the whole app, but inside the middleware that checks host names. Then the app's CORS
+    rules do not apply to ``/metrics``, so no page of another site can read the metrics.
     """
 
     def __init__(self, app: ASGIApp, read: Callable[[], bytes]) -> None:

@@ -36,7 +36,9 @@ class _PageFiles(StaticFiles):
         return response
 
     def _coding(self, path: str, request: Headers) -> str | None:
-        """Return the best coding that the client accepts and that has a file; ``None`` for a range request."""
+        """Return the best compression that the client accepts and for which a file exists; ``None`` for a range
+        request.
+        """
         if "range" in request:
             return None
         accepted = _accepted_codings(request.get("accept-encoding", ""))
@@ -45,7 +47,7 @@ class _PageFiles(StaticFiles):
 
 
 def _accepted_codings(header: str) -> set[str]:
-    """Return the codings in an ``Accept-Encoding`` header, without those of weight zero."""
+    """Return the codings in an ``Accept-Encoding`` header whose weight is not zero."""
     accepted = set()
     for part in header.lower().split(","):
         coding, _, parameter = part.partition(";")

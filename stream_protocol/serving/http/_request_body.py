@@ -1,6 +1,6 @@
-"""Reads request bodies. Each has a size limit, and all together have a memory limit.
+"""Reads request bodies. Each body has a size limit, and all bodies together have a memory limit.
 
-A server that responds before it has read the body closes the connection while the client still sends. A browser then
+If a server responds before it has read the body, it closes the connection while the client still sends. A browser then
 reports a network error and does not show the response. So the body of a refused request is read to its end and dropped.
 A hostile client could send such a body forever. So the size of the dropped part, and the time for it, are limited.
 """
@@ -67,8 +67,8 @@ class RequestBodies:
     ) -> AsyncIterator[ChatRequest]:
         """Reads and parses a chat client's request. The bytes count as memory until the caller's ``with`` block ends.
 
-        ``of_chat``: the body is one user message, for the chat with this id.
-        Raises ``ChatRequestError`` with the statuses of ``parse_chat_request``, and with 413, 415, 429 and 503.
+        ``of_chat``: if given, the body is one user message for the chat with this id. Raises ``ChatRequestError`` with
+        the statuses of ``parse_chat_request``, and with 413, 415, 429 and 503.
         """
         async with dropping_body_if_refused(request):
             _require_json(request)
@@ -102,7 +102,7 @@ class RequestBodies:
     async def _parse(self, parsing: Generator[int, None, ChatRequest], take: Callable[[int], None]) -> ChatRequest:
         """Parse a body in slices.
 
-        Only one slice is parsed at a time, also if several bodies are being parsed. Other tasks run between two slices.
+        Only one slice is parsed at a time, even if several bodies are being parsed. Other tasks run between two slices.
         """
         while True:
             async with self._turn:

@@ -1,4 +1,4 @@
-"""A response with a large body, which is created and sent slice by slice and freed at the end."""
+"""A response with a large body, which is created and sent in slices. The memory of the body is released at the end."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class SlicedResponse(Response):
 
     ``pieces``: the parts of the body, which are joined to slices. A slice is sent when the client has read the slice
     before it. ``memory``: the counter of the memory that the pieces take. This memory is released when the response
-    ends, also if the client disconnects or reads nothing for a minute. For a ``HEAD`` request it is released at once.
+    ends, even if the client disconnects or reads nothing for a minute. For a ``HEAD`` request it is released at once.
     """
 
     def __init__(self, pieces: Generator[bytes], *, memory: ByteShare, headers: Mapping[str, str]) -> None:

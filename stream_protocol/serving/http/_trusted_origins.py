@@ -56,8 +56,8 @@ def page_site(headers: Headers) -> PageSite:
 
 
 def permission_of(origin: str, allowed: Collection[str]) -> Permission | None:
-    """Return the requests that pages of ``origin`` may send: with cookies if ``allowed`` contains the origin, or else
-    without cookies if ``allowed`` contains ``*``. Return ``None`` if ``allowed`` contains neither.
+    """Return the kind of requests that pages of ``origin`` may send. If ``allowed`` contains the origin, they may have
+    cookies. If it contains only ``*``, they may not. Return ``None`` if ``allowed`` contains neither.
     """
     if origin in allowed:
         return "with cookies"
@@ -65,10 +65,10 @@ def permission_of(origin: str, allowed: Collection[str]) -> Permission | None:
 
 
 def admit(request: Request, trusted: frozenset[str] = frozenset(), *, also_reads: bool = False) -> bool:
-    """Raise ``ChatRequestError`` (403) for a request that changes data, if a page of an untrusted site has sent it.
+    """Raise ``ChatRequestError`` (403) if a page of an untrusted site has sent a request that changes data.
 
-    Return True for a request of such a page that only reads. These origins are trusted: ``trusted``, the origins of
-    ``CrossOrigin`` around the route, and the origins of the app's ``CORSMiddleware``. ``also_reads``: True refuses
+    Return True if such a page has sent a request that only reads. These origins are trusted: ``trusted``, the origins
+    of ``CrossOrigin`` around the route, and the origins of the app's ``CORSMiddleware``. ``also_reads``: True refuses
     requests that only read, too.
     """
     trusted |= request.scope.get(CROSS_ORIGIN_SCOPE, frozenset())
@@ -109,7 +109,7 @@ def _admit(
 
 
 def _permission_by_cors(cors: CORSMiddleware, origin: str, method: str) -> Permission | None:
-    """Return the permission of a page to send a request with this method, by the app's own CORS settings."""
+    """Return the permission that the app's own CORS settings give a page for a request with this method."""
     if not cors.is_allowed_origin(origin) or method not in cors.allow_methods:
         return None
     is_named = origin in cors.allow_origins or not cors.allow_all_origins

@@ -82,12 +82,13 @@ def create_app(
     ``suggestions``: first messages that the page offers, as texts or as ``{"title": …, "group": …, "prompt": …}``.
     With ``"attach": True``, the page asks for a file before it sends the message.
     Without suggestions, the page lists the agent's tools.
-    ``while_busy``: effect of a message that the user sends during a response. ``"queue"``: the page sends it after the
-    response. ``"steer"``: the agent reads it during the run. ``"interrupt"``: the run stops, and the agent replies.
+    ``while_busy``: the effect of a message that the user sends while a response is running. ``"queue"``: the page sends
+    it after the response. ``"steer"``: the agent reads it during the run. ``"interrupt"``: the run stops, and the agent
+    replies.
 
     Raises ``StreamProtocolError`` for a wrong value.
 
-    When the server shuts down, the runs are stopped. The app waits some seconds for their end.
+    When the server shuts down, the runs are stopped. The app waits some seconds until they have ended.
     """
     check_flag("page", page)
     _check_suggestions(suggestions)

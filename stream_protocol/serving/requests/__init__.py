@@ -1,4 +1,4 @@
-"""Requests to the service: for a response, a history, a version of a message, a deletion.
+"""Handles the requests to the service: responses, histories, versions of messages, deletions.
 
 Where to change what:
 
@@ -6,7 +6,7 @@ Where to change what:
 - ``_chat_reads``: histories, lists, files; stops and deletions.
 - ``_steering``: messages for an active run.
 - ``_versions``: the choice of an earlier version.
-- ``_page_values``: state that the page writes.
+- ``_page_values``: state that the client writes.
 - ``_stored_response``: the response of a repeated request.
 - ``_service_options``: the options of ``ChatService``.
 - ``_readiness``: the check of the stores for ``/readyz``.

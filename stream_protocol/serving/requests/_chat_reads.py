@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class StoredChat:
-    """The content of a stored chat for a page."""
+    """The content of a stored chat for a client."""
 
     messages: list[UIMessage]
     """The messages, equal to those of a client that received each response live."""

@@ -1,4 +1,4 @@
-"""``ServiceContext``: the objects of one service; ``assemble``: creates them from the options.
+"""``ServiceContext``: the objects of one service. ``assemble`` creates them from the options.
 
 ``begin_turn`` begins a turn with a steering message that came too late for its run.
 """
@@ -257,7 +257,9 @@ def _usable_engine(given: ServiceOptions, runner: Runner, run_log: RunLog) -> En
 
 
 def begin_turn(service: ServiceContext, key: ChatKey, turn: NextTurn) -> None:
-    """Begins a turn with a message that came too late for its run. If it is refused, the next run reads the message."""
+    """Begins a turn with a message that came too late for its run. If this turn is refused, the next run reads the
+    message.
+    """
     _ = service.tasks.start(_begin_turn(service, key, turn))
 
 

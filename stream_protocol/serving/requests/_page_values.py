@@ -1,4 +1,4 @@
-"""Values that the page sends to the agent in requests: context for one turn, and shared state."""
+"""Values that the client sends to the agent in requests: context for one turn, and shared state."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 async def checked_request(service: ServiceContext, user_id: str, request: ChatRequest) -> ChatRequest:
     """Returns the request with context and state as validated by the app's types.
 
-    Raises ``ChatRequestError`` (413, 422) for invalid values. Without a type, a value is not checked.
+    Raises ``ChatRequestError`` (413, 422) for invalid values. A value for which the app declares no type is not
+    checked.
     """
     checked: dict[str, Any] = {}
     if service.context is not None and request.body.get(CONTEXT_KEY) is not None:
@@ -74,7 +75,7 @@ async def _write(runner: Runner, key: ChatKey, shared: SharedState, changes: dic
 
 
 async def readable_state(runner: Runner, session: Session, shared: SharedState) -> dict[str, Any]:
-    """Return the shared state for the page, including its pending writes."""
+    """Return the shared state for the client, including its pending writes."""
     pending = await PageWrites(runner, session, tuple(shared.types)).pending() if shared.types else {}
     return shared.readable({**session.state, **pending})
 

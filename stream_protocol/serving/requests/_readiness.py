@@ -72,6 +72,6 @@ class Readiness:
 
 
 async def _ask_session_store(runner: Runner) -> None:
-    """Read from the session store, and do an empty write, because a read-only standby also responds to reads."""
+    """Read from the session store, and do an empty write. A read would also succeed on a read-only standby."""
     await find_session(runner, NAME, NAME, config=WITHOUT_EVENTS)
     await check_writable(runner.session_service, runner.app_name)

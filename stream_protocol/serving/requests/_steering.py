@@ -50,8 +50,8 @@ def can_steer(request_plan: RequestPlan) -> bool:
 async def deliver(service: ServiceContext, key: ChatKey, run: RunInfo, request: ChatRequest, planned: Planned) -> Reply:
     """Sends the request's message and state to a run. Raises ``ChatRequestError`` (429) if too many messages wait.
 
-    The state is stored first, so that the model call that reads the message has it. A retry of an accepted message does
-    not store the state again, because the agent or the page may have changed it since.
+    The state is stored first, so that the model call that reads the message has it. If an accepted message is sent
+    again, its state is not stored again, because the agent or the client may have changed it meanwhile.
     """
     message = request.target
     if planned.transcript is None or message["id"] not in planned.transcript.accepted:

@@ -24,7 +24,8 @@ CHOICE: Final = "choice"
 async def choose_version(service: ServiceContext, user_id: str, chat_id: str, version_id: str) -> None:
     """Chooses a version of a message. Raises ``ChatRequestError``: see ``ChatService.choose_version``.
 
-    The choice is one rewind of the session. It holds the lease of the chat, so that no run begins meanwhile.
+    The choice is one rewind of the session. During the rewind, this function holds the lease of the chat, so that no
+    run begins.
     """
     key = chat_key(user_id, chat_id)
     with service.audit.acting(user_id, chat_id, "branch"):
@@ -57,7 +58,9 @@ def _rewind_to_choose(session: Session, version_id: str) -> str | None:
 
 
 async def _claim(service: ServiceContext, key: ChatKey) -> Claim:
-    """Claim the chat. Raises ``ChatRequestError`` (409) if a response is running, because a choice does not stop it."""
+    """Claim the chat. Raises ``ChatRequestError`` (409) if a response is running: a choice of a version never stops a
+    response.
+    """
     waiting = RunSlot(service.waiting, (key[0], object()))
     try:
         found = await service.runs.claim(key, CHOICE, waiting)

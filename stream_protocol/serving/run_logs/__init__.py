@@ -4,7 +4,7 @@ Where to change what:
 
 - ``_run_log``: the interface of a run log.
 - ``_event_buffer``: slow and late readers, size of a response, and the moment at which readers get the end.
-- ``_readers``: the number of readers.
+- ``_readers``: counts readers, and cuts off slow ones.
 - ``_load_run_log``: creates the run log of a URL.
 - ``_shared_run_log``: stops, resumes and messages between workers.
 - ``_lease``: the lease of a run. The module handles dead workers, takeovers, lost stores, the arrival of a stop, and

@@ -1,8 +1,8 @@
 """Keeps the SSE events of one response in this process: one writer appends, any number of readers read.
 
-The writer never waits. Each event is kept once for all readers. A reader needs memory only for its position and the
-piece that is being sent to it. A reader that is too far behind is cut off. Above a size limit, text deltas that every
-reader has read are joined to fewer, longer ones. A reader that comes later gets the joined deltas.
+The writer never waits. Each event is kept once for all readers. For each reader, memory holds only its position and the
+piece that is being sent. A reader that is too far behind is cut off. Above a size limit, text deltas that every reader
+has read are joined to fewer, longer deltas. Later readers get the joined deltas.
 """
 
 import asyncio
@@ -25,9 +25,9 @@ class EventBuffer:
 
     ``on_readers`` is called with the number of readers whenever that number changes, until ``forget_writer``.
 
-    A reader that is too far behind (``bounds.max_backlog``) is cut off. If there are more than ``bounds.max_readers``,
-    a reader is also cut off, and a warning is logged. A reader that was cut off may read again. It then gets the
-    response from its beginning.
+    A reader that is too far behind (``bounds.max_backlog``) is cut off. If there are more than ``bounds.max_readers``
+    readers, one of them is also cut off, and a warning is logged. A reader that was cut off may read again. It then
+    gets the response from its beginning.
     """
 
     def __init__(self, bounds: LogBounds | None = None, *, on_readers: Callable[[int], object] | None = None) -> None:
@@ -101,7 +101,7 @@ class EventBuffer:
         self._wake()
 
     def forget_writer(self) -> None:
-        """Stops calling ``on_readers``, so that the log keeps no object of its writer in memory."""
+        """Stops calling ``on_readers``, so that the log does not keep objects of its writer in memory."""
         self._readers.forget_writer()
 
     def cut_off_readers(self) -> None:
@@ -119,15 +119,15 @@ class EventBuffer:
     def ack(self, count: int | None) -> None:
         """Sets the number of events that have been copied to Redis or another store.
 
-        Later events are not joined before they are copied, so that ``since`` returns them. ``None`` means that there is
-        no copy, or that the copy may lag behind. In this case, all events that every reader has read may be joined.
+        Later events are not joined before they are copied, so that ``since`` returns them. ``None`` means that no copy
+        is made, or that the copy may lag behind. In both cases, all events that every reader has read may be joined.
         """
         self._copied = count
 
     def events(self) -> Iterator[bytes]:
-        """Returns the events of the response so far, in the form in which they are kept. They are not copied.
+        """Returns the events of the response so far, joined or as appended.
 
-        Read the events before the next ``append``.
+        They are not copied, so read them before the next ``append``.
         """
         return self._events.all()
 
@@ -140,10 +140,10 @@ class EventBuffer:
     def read(self, *, rebuild: bool = False) -> RunReader:
         """Returns a reader of all events, from the first one until the log is closed.
 
-        A piece of the reader is one event, or several events with up to ``PIECE_BYTES``. ``rebuild``: True for a page
-        that has no part of the message. The first event is ``start``. After it, such a page gets ``past``: the earlier
-        part of the message. A reader that is created before the first event gets the events as they were appended,
-        whenever it begins to read.
+        A piece of the reader is one event, or several events with up to ``PIECE_BYTES``. ``rebuild``: True for a client
+        that has no part of the message. The first event is ``start``. After it, such a client gets ``past``: the
+        earlier part of the message. A reader that is created before the first event never gets ``past``. It gets every
+        event, even if it begins to read late.
         """
         cursor = Cursor()
         stream = self._read(cursor, rebuild=rebuild, late=self.count > 0)
@@ -201,8 +201,8 @@ class EventBuffer:
     async def _read_joined(self, cursor: Cursor, past: bytes) -> AsyncGenerator[bytes]:
         """Read the events that exist already, and move the cursor behind them.
 
-        These events are joined once for all readers. While a slow reader reads them, it keeps no other events in
-        memory.
+        The bytes of these events are concatenated once, and all readers share the result. While a slow reader reads
+        them, it keeps no other events in memory.
         """
         cursor.begin_joined()
         joined = self._events.joined
@@ -243,7 +243,7 @@ class EventBuffer:
 
 
 def _bytes(events: Sequence[bytes]) -> bytes:
-    """Return the events as one piece. A single event is not copied: all readers share it."""
+    """Return the events as one ``bytes`` object. A single event is not copied: all readers share it."""
     return events[0] if len(events) == 1 else b"".join(events)
 
 

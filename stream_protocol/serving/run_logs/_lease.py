@@ -1,4 +1,4 @@
-"""The lease of one run of this worker: the run's right to its chat, which the worker renews in the store.
+"""The lease of one run of this worker. The lease is the run's right to its chat, and the worker renews it in the store.
 
 Each run of a chat gets a number that is greater than the numbers of earlier runs, a fencing token. A worker that was
 disconnected from the store compares the tokens. So it detects that a newer run has taken the chat. This module does not
@@ -35,8 +35,8 @@ class SharedLease:
 
     The lease is lost if it cannot be renewed in time, or if a newer run has taken the chat. Then ``owner.lease_lost``
     is called. A worker whose event loop was busy for seconds does not lose the lease at once. Its late renewal shows if
-    a newer run has taken the chat. If no newer run has taken it, the worker keeps the lease. Until the late renewal has
-    succeeded, ``held`` is ``False``.
+    a newer run has taken the chat. If not, the worker keeps the lease. Until the late renewal has succeeded, ``held``
+    is ``False``.
     """
 
     def __init__(self, store: RunStore, run: RunIdentity, owner: RunHandle, times: LeaseTimes) -> None:
@@ -143,10 +143,10 @@ class SharedLease:
             self.owner.log.give_end()
 
     async def _report_end(self) -> None:
-        """Report the end of the response to the store before a reader of any worker gets the end.
+        """Report the end of the response to the store.
 
-        A page that has the end may send its next request to another worker. If the store does not respond, the readers
-        get the end after ``END_SECONDS``.
+        No reader on any worker gets the end before that, because its client may send the next request to another
+        worker. If the store does not respond, the readers get the end after ``END_SECONDS``.
         """
         await self.owner.log.wait_closed()
         self.renew_now()
@@ -168,7 +168,7 @@ class SharedLease:
     async def _renew(self) -> None:
         """Renew the lease regularly and on request.
 
-        The interval starts when the last command was sent, so that a slow reply does not delay the next renewal.
+        The interval to the next renewal starts when a command is sent, so a slow reply does not delay that renewal.
         """
         sent_at, pause, failing = _now(), self._times.renewal_interval, False
         while not self._lost:
@@ -231,7 +231,7 @@ class SharedLease:
     def _lose_if_tried(self) -> None:
         """Give up the run if this worker has tried long enough to renew the lease.
 
-        A worker that was too busy first gets the rest of the time for its attempts.
+        A worker that was too busy to try first gets the missing time for its attempts.
         """
         tried_until = (self._trying_since or _now()) + self._times.time_to_renew
         if _now() < tried_until:

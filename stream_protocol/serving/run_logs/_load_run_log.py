@@ -19,9 +19,8 @@ POSTGRES: Final = ("postgres",)
 def load_run_log(url: str, *, prefix: str | None, lease: float) -> SharedRunLog:
     """Checks that the store of a URL can be written to, and creates the run log.
 
-    A server must not start if its store does not work. ``prefix``: the prefix of all names in the store. ``None``
-    selects the default of the run log. ``lease``: the lifetime of a lease in seconds. Call this where no event loop
-    runs.
+    A server with a broken store must not start. ``prefix``: the prefix of all names in the store. ``None`` selects the
+    default of the run log. ``lease``: the lifetime of a lease in seconds. Call this where no event loop runs.
 
     Raises ``RunLogError`` if the store cannot be written to, ``StreamProtocolError`` for an unusable URL or prefix, and
     ``ImportError`` if an extra is not installed.

@@ -33,10 +33,10 @@ MAX_WAIT: Final = 1.0
 
 
 class WriterWatch:
-    """Checks the lease of another worker's run, and tells that worker that the run is read here.
+    """Checks the lease of another worker's run, and tells that worker that this process reads the run.
 
     A missing lease means that the worker is dead, or that a fail-over has lost the lease. So the worker has
-    ``times.valid_without_renewal`` seconds to renew the lease. An unreachable store has the same time to come back.
+    ``times.valid_without_renewal`` seconds to renew the lease. An unreachable store gets the same time to recover.
     """
 
     def __init__(self, store: RunStore, chat: str, run_id: str, times: LeaseTimes) -> None:
@@ -182,9 +182,9 @@ class LogTail:
         return bool(entries) or not missing
 
     async def _read_head(self) -> None:
-        """Read the data before the entries.
+        """Read the ``Snapshot``, which comes before the entries.
 
-        ``begin`` does not read the data, because many readers may ask for the run at once.
+        ``begin`` does not read it, because many readers may ask for the run at once.
         """
         snapshot = await self._store.snapshot(self._chat, self._run_id)
         self._head_read = True

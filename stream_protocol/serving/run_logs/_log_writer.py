@@ -45,11 +45,10 @@ class LogWriter:
     """Copies ``log`` to the store.
 
     A batch has all events that were appended while the last batch was sent, so a slow store gets fewer and larger
-    batches. As for readers of this worker, the last batch waits until the log gives the end: see
-    ``EventBuffer.hold_end``.
+    batches. The last batch waits until readers of this worker may get the end: see ``EventBuffer.hold_end``.
 
     ``renew_lease`` is called when the store has no lease of the run. ``read_elsewhere``: set while other workers read
-    the run. ``patience``: the seconds for which the log keeps its events as they are while the store is away.
+    the run. ``patience``: the seconds for which the log keeps its original events while the store is unreachable.
     Afterwards the log may join events in memory, and readers at other workers are cut off.
     """
 

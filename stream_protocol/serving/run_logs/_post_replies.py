@@ -33,7 +33,7 @@ CLOSING_SECONDS: Final = 1.0
 class PostReplies:
     """Gives the posts of other workers to a run, and stores the replies.
 
-    While a post is being handled, the same post is not handled again.
+    A repeated post is ignored while the first one is being handled.
     """
 
     def __init__(self, store: RunStore, run: RunIdentity, owner: RunHandle) -> None:

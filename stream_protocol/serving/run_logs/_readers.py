@@ -80,7 +80,7 @@ class Cursor:
         self.reads_joined = True
 
     def end_joined(self, position: int, read_bytes: int) -> None:
-        """Notes that the reader gets events in their original form from now on, starting at ``position``."""
+        """Notes that the reader gets events in their original form from ``position`` on."""
         self.reads_joined = False
         self.position = position
         self.read_bytes = read_bytes
@@ -115,7 +115,7 @@ class Readers:
         return min([copied, *(each.position for each in self._cursors if not each.reads_joined)])
 
     def enter(self, cursor: Cursor) -> None:
-        """Adds a reader. At the limit, the new reader replaces the one that has most left to read."""
+        """Adds a reader. At the limit, the new reader replaces the reader with the most unread bytes."""
         if self._refuses:
             cursor.cut_off.set()
             return

@@ -1,4 +1,5 @@
-"""The interface of a run log, which stores responses while they are written, and gives each chat to one run.
+"""The interface of a run log. A run log stores responses while they are written, and gives each chat to at most one run
+at a time.
 
 A run log with a store for several workers is a ``SharedRunLog``, which only needs a ``RunStore``. Other run logs
 implement ``RunLog`` and ``Lease``. ``stream_protocol.testing.run_log_conformance`` has the tests for both.
@@ -102,10 +103,12 @@ class RunHandle(Protocol):
         """The SSE events of the run's response."""
 
     def stop(self) -> None:
-        """Called when a client asks the run to stop. May be called again."""
+        """Called when a client asks the run to stop. It may be called more than once."""
 
     async def receive(self, post: bytes) -> bytes:
-        """Called with a post of another request to the run. Returns the reply. The same post may come again."""
+        """Called with a post of another request to the run. Returns the reply. It may be called twice with the same
+        post.
+        """
 
     def lease_lost(self) -> None:
         """Called when the lease is lost. A newer run may hold it now, so this run must end at once."""
@@ -133,7 +136,8 @@ class Lease(Protocol):
         """
 
     async def confirm(self) -> bool:
-        """Returns True if this run has the lease: at once while it is ``held``, else after the store's reply.
+        """Returns True if this run has the lease. Returns at once if the lease is ``held``, else after the store's
+        reply.
 
         A worker that was busy for seconds has not renewed the lease in time. It keeps the lease if no other run has
         claimed the chat.
@@ -142,7 +146,7 @@ class Lease(Protocol):
     def release(self) -> None:
         """Requests that the chat becomes free.
 
-        It becomes free when every reader can get all events. Never waits; may be called again.
+        The chat becomes free when every reader can get all events. Never waits. It may be called more than once.
         """
 
 
@@ -201,14 +205,14 @@ class RunLog(Protocol):
         """
 
     async def post(self, chat: str, run_id: str, post: bytes) -> bytes | None:
-        """Gives a post to this run, at any worker, and returns its reply. That may take long.
+        """Sends a post to this run, at any worker, and returns the run's reply, which may take long.
 
-        Returns ``None`` if the run no longer holds the chat. If the store loses the post, the post is sent again. So
-        the run may get the same post twice.
+        Returns ``None`` if the run no longer holds the chat. If the store may have lost the post, the post is sent
+        again. So the run may get the same post twice.
         """
 
     async def ping(self) -> None:
-        """Checks that the log's store can be written to. A worker that cannot reach the store takes no runs."""
+        """Checks that the log's store can be written to. A worker that cannot reach the store starts no runs."""
 
     async def aclose(self) -> None:
         """Frees the log's resources. Call it after the runs of this worker have been released."""

@@ -1,7 +1,7 @@
 """The store that the workers of a run log share: leases, logs, and messages between workers.
 
-Each method is one atomic step in the store. It may be repeated, for example if its first reply got lost. Each method
-raises ``RunLogError`` if the store cannot be reached, or takes too long. The other modules work with any store:
+Each method is one atomic step in the store. A call may be repeated, for example if its first reply got lost. Each
+method raises ``RunLogError`` if the store cannot be reached, or takes too long. The other modules work with any store:
 ``_lease`` (the right to a chat), ``_log_writer`` (writes a log), ``_log_tail`` (reads a log) and ``_shared_run_log``.
 """
 
@@ -76,9 +76,9 @@ class LeaseTimes:
 
     @property
     def valid_without_renewal(self) -> float:
-        """The time for which a worker that cannot renew its lease still relies on it.
+        """The time for which a worker relies on a lease that it cannot renew.
 
-        If a worker seems dead, a reader waits for the same time.
+        A reader waits as long for a worker that seems dead.
         """
         return self.lease * 2 / 3
 
@@ -87,13 +87,13 @@ class LeaseTimes:
         """The time for which a worker tries to renew its lease before it gives up the run.
 
         No run notices a store that is away for a third of a lease. With a lease of 15 s, a command without a reply ends
-        after a fifth of the lease. So two commands may fail, and the third command still comes in time.
+        after a fifth of the lease. So the third command still comes in time after two failures.
         """
         return self.lease / 2
 
     @property
     def recoverable(self) -> float:
-        """The time after the last renewal of a lease in which its worker may take the lease back.
+        """The time after the last renewal of a lease during which its worker can take the lease back.
 
         During this time, the store keeps the token of each newer run.
         """
@@ -234,9 +234,10 @@ class RunStore(Protocol):
     async def renew(self, run: RunIdentity, token: int, phase: Phase) -> Renewal | None:
         """Renews a lease; ``None`` if a newer run has taken the chat.
 
-        A lease that the store has lost is written again, even over the lease of an older run. The run does not get the
-        stop of the older run. If the chat was stopped while the lease was lost, the run gets this stop. The phase
-        ``closed`` stays ``closed``. The run's log is kept for the lease and ``LeaseTimes.log_retention`` from now on.
+        A lease that the store has lost is written again, even over the lease of an older run. The run does not get a
+        stop that was meant for the older run. If the chat was stopped while the lease was lost, the run gets this stop.
+        The phase ``closed`` stays ``closed``. The run's log is kept for the lease and ``LeaseTimes.log_retention`` from
+        now on.
         """
 
     async def append(self, run: RunIdentity, token: int, piece: LogBatch) -> int | None:
@@ -247,19 +248,19 @@ class RunStore(Protocol):
         """
 
     async def replace(self, run: RunIdentity, token: int, snapshot: Snapshot) -> int | None:
-        """Replaces the first entries by joined events. Returns the same as ``append``."""
+        """Replaces the first entries with joined events. Returns the number of events, as ``append`` does."""
 
     async def free(self, run: RunIdentity) -> None:
         """Frees the chat, if this run holds its lease. A log without an end gets the end ``BROKEN``.
 
-        The chat's newest token grows, because a renewal by this run may still arrive late: it must get ``None``. The
-        log is kept for ``LeaseTimes.log_retention`` from now on.
+        Also increases the chat's newest token, so that a late renewal by this run gets ``None``. The log is kept for
+        ``LeaseTimes.log_retention`` from now on.
         """
 
     async def watch(self, chat: str, run_id: str, *, reads: bool) -> LeaseView:
-        """Notes that this worker reads a run. The note is valid for the time of a lease.
+        """Notes that this worker reads a run. The note is valid for the lifetime of a lease.
 
-        With ``reads=False``, notes that it no longer reads the run.
+        With ``reads=False``, notes that this worker no longer reads the run.
         """
 
     async def snapshot(self, chat: str, run_id: str) -> Snapshot:
@@ -273,7 +274,7 @@ class RunStore(Protocol):
 
         The run sees the request when it renews its lease. Returns the run and its worker; ``None`` if there is none.
         ``stop_id``: if it is not empty, it is kept as the id of the chat's newest stop for ``STOP_SECONDS``, with or
-        without a run. A store that is full may lose it, but must stop the run.
+        without a run. A full store may lose the id, but it must stop the run.
         """
 
     async def newest_stop(self, chat: str) -> str:
@@ -287,7 +288,7 @@ class RunStore(Protocol):
         """
 
     async def reply(self, chat: str, run_id: str, post_id: str, reply: bytes) -> None:
-        """Replaces a post by its reply, which is kept for the time of a lease."""
+        """Replaces a post with its reply. The reply is kept for the lifetime of a lease."""
 
     async def reply_to(self, chat: str, run_id: str, post_id: str) -> bytes | None:
         """Returns the reply to a post; ``None`` if there is none."""

@@ -44,8 +44,8 @@ CLOSING_SECONDS: Final = 5.0
 class SharedRunLog:
     """A ``RunLog`` that keeps responses in ``store``: every worker can resume and stop every run.
 
-    Each worker has its own ``store``, a connection to the same data. ``times``: equal at all workers, and those with
-    which the store expires leases and logs. ``bounds``: limits of each log: see ``LogBounds``.
+    Each worker has its own ``store``, a connection to the same data. ``times``: must be equal at all workers, and equal
+    to the times after which the store deletes leases and logs. ``bounds``: limits of each log: see ``LogBounds``.
     """
 
     def __init__(self, store: RunStore, times: LeaseTimes, bounds: LogBounds | None = None) -> None:
@@ -71,7 +71,9 @@ class SharedRunLog:
 
     @property
     def place(self) -> str:
-        """The address of the store, and the prefix of its names, without a password. It is the same at all workers."""
+        """The address of the store, and the prefix of its names, without a password. All workers have the same address
+        and prefix.
+        """
         return self.store.place
 
     async def ping(self) -> None:

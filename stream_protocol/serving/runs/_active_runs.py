@@ -107,11 +107,11 @@ class ActiveRuns:
     ) -> Claim | Taken:
         """Claims the chat for a new run, or returns the active run of the chat.
 
-        Waits for another run in three cases: it is stopping, its worker may be dead, or the session store does not have
-        its chat (yet). Before it waits, it takes the slot ``waiting``. If no slot is free, the request is refused.
+        Waits for an active run that is stopping, or whose worker may be dead, or whose chat is not in the session store
+        (yet). Before the wait, takes the slot ``waiting``. If no slot is free, the request is refused.
         ``since_stop``: see ``Run``. ``begins_run=False``: only finds the active run of an equal request. Raises
-        ``ChatRequestError`` (503) if the other run does not end in time, if no run of an equal request is found, and
-        after ``close``.
+        ``ChatRequestError`` (503) after ``close``, if the other run does not end in time, or if ``begins_run=False``
+        finds no run.
         """
         deadline = _now() + self._limits.stop_timeout
         # Before the claim, because some run logs wait in `claim` for a run that is about to end.
@@ -148,7 +148,7 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def without_run(self, keys: Sequence[ChatKey]) -> set[ChatKey]:
-        """Returns the chats whose lease no run holds. Needs one round trip to the run log."""
+        """Returns the chats that no run holds. Needs one round trip to the run log."""
         runs = await self._run_log.current_many([self._name(key) for key in keys])
         return {key for key, run in zip(keys, runs, strict=True) if run is None}
 
@@ -248,7 +248,7 @@ class ActiveRuns:
         return await self._run_log.newest_stop(self._name(key))
 
     async def stop_if_asked(self, key: ChatKey, run: Run) -> None:
-        """Stops a new run if the user has stopped the chat since the request arrived: see ``Run``."""
+        """Stops a new run if the user stopped the chat after the request had arrived: see ``Run``."""
         if run.since_stop == STOPPED or await self.newest_stop(key) not in ("", run.since_stop):
             run.stop()
 
@@ -261,7 +261,7 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def not_accepted_yet(self, key: ChatKey) -> str | None:
-        """Returns the id of the chat's run if its request is not accepted yet; else ``None``."""
+        """Returns the id of the chat's run if the request of the run is not accepted yet; else ``None``."""
         info = await self._run_log.current(self._name(key))
         return info.run_id if info is not None and info.phase == "claimed" else None
 
@@ -282,7 +282,7 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def steer(self, key: ChatKey, run: RunInfo, message: UIMessage, context: Any) -> Reply:
-        """Sends a steering message and the page's context to this run on any worker.
+        """Sends a steering message and the client's context to this run on any worker.
 
         ``context``: ``None`` without context. Raises ``ChatRequestError`` (503) if the run does not reply.
         """
@@ -384,11 +384,11 @@ class ActiveRuns:
     async def _wait_while(
         self, key: ChatKey, goes_on: Callable[[RunInfo], bool], deadline: float, *, until_close: bool = False
     ) -> RunInfo | None:
-        """Wait until the chat has no run, or ``goes_on`` returns False for its run, or the deadline has passed.
+        """Wait until the chat has no run, ``goes_on`` returns False for its run, or the deadline has passed.
 
-        Returns the run of the chat at that time. Raises ``ChatRequestError`` (503) soon after ``close``, because this
-        worker cannot wait for the runs of others then. The store frees the chats of its own runs within this time. With
-        ``until_close``, it raises at once, and does not wait for its own runs either.
+        Return the run that the chat has then. After ``close``, raises ``ChatRequestError`` (503) after a short time,
+        because this worker can no longer wait for runs of other workers. Until then, the store frees the chats of this
+        worker's runs. With ``until_close``, raises at once.
         """
         begun = _now()
         while True:

@@ -1,9 +1,9 @@
 """``prevent_auto_resend``: prevents endless requests of clients that send automatically.
 
 A client with ``sendAutomaticallyWhen`` sends again if all calls of the last message have outputs. Usually the end of a
-response prevents this. But a page can have answers that the server cannot use, such as an answer to an unknown call, a
-repeated answer, or one of two approvals that the agent needs together. Then the response ends with an error. After an
-error, no client sends automatically, and the user's next answer is sent as usual.
+response prevents this. But a client may have answers that the server cannot use. Examples are an answer to an unknown
+call, a repeated answer, and one of two approvals that the agent needs together. The response to such an answer ends
+with an error. After an error, no client sends automatically. The user's next answer is sent as usual.
 """
 
 import logging

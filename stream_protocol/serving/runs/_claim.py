@@ -31,7 +31,7 @@ class Taken:
 
 
 class NotRecordedError(Exception):
-    """Raised if the engine could not record a run. The run was not begun."""
+    """Raised if the engine could not record a run. The run has not begun."""
 
 
 class Claim:
@@ -77,8 +77,8 @@ class Claim:
     async def wait_until_accepted(self) -> None:
         """Waits until the user's message is stored and the engine, if any, has recorded the run.
 
-        If the run ends before that, raises an error. After a stop it is ``ChatRequestError`` (409). For an unreachable
-        store it is ``ChatRequestError`` (503). In other cases it is the error of the agent.
+        If the run ends before that, raises an error: ``ChatRequestError`` (409) after a stop, ``ChatRequestError``
+        (503) for an unreachable store, else the agent's exception.
         """
         assert self._execution is not None
         opened = asyncio.create_task(self.run.opened.wait())
@@ -101,8 +101,8 @@ class Claim:
     def _failure(self, execution: asyncio.Task[None]) -> BaseException:
         """Return the error for a request whose run has ended before the user's message was stored.
 
-        If the run was cancelled, it was waiting for the session store. The store may have stored the message or not, so
-        the client may retry.
+        If the run was cancelled, it was waiting for the session store. It is unknown if the store has stored the
+        message. The client can safely retry.
         """
         failure = None if execution.cancelled() else execution.exception()
         match failure or self.run.observer.error:

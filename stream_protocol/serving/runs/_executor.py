@@ -37,7 +37,7 @@ class Executor:
         """Starts to recover orphaned runs. Later calls do nothing."""
 
     def drain(self) -> None:
-        """From now on, recovers no more runs."""
+        """Stops recovering orphaned runs."""
 
     async def aclose(self) -> None:
         """Stops recovering runs, and closes the engine."""
@@ -48,7 +48,7 @@ class Executor:
             await self._work.do(run, job, job.events(run))
 
     async def recover_same(self, key: ChatKey, claim: Claim) -> FoundOrphans:
-        """Recovers the orphaned run of an equal request, under the claim of the current request."""
+        """Recovers the orphaned run of an earlier, equal request, under the claim of the current request."""
         return "none"
 
     async def recover(self, key: ChatKey) -> None:

@@ -90,7 +90,9 @@ class ServerHistory:
         return planned._replace(request_plan=request_plan)
 
     def request_to_keep(self, request: ChatRequest) -> ChatRequest:
-        """Returns the request with only its last message, so that a long run does not keep the others in memory."""
+        """Returns the request with only its last message, so that a long run does not keep the other messages in
+        memory.
+        """
         return replace(request, messages=(request.target,))
 
     def artifact_url(self, chat_id: str, base: str | None) -> ArtifactUrl | None:

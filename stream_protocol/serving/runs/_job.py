@@ -65,7 +65,7 @@ _COMPUTED: Final = ("transcript", "_continuation")
 
 
 class StoppedBeforeStoredError(Exception):
-    """Raised if a run was stopped before the user's answers are stored."""
+    """Raised if a run was stopped before the user's answers were stored."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,8 +185,8 @@ class Job:
     def _earlier_messages(self, beginning: str | None) -> Iterator[AcceptedMessage]:
         """Yield the steering messages that wait since earlier runs, except the message that begins this run.
 
-        Their contexts are older than the context of this run, except for messages that came after a steering message
-        that begins this run. ``beginning``: the client's id of the message that begins this run.
+        Only messages after the one that begins this run keep their contexts. All other contexts are older than the
+        context of this run. ``beginning``: the client's id of the message that begins this run.
         """
         is_newer = False
         for message in self.transcript.waiting:
@@ -250,7 +250,7 @@ class Job:
         return {**title, **self.page_state, **self.overrides.state()}
 
     def _config_with_context(self, inbox: SteeringInbox) -> RunConfig:
-        """Return the run config of ADK, with the page's context as input of every model call."""
+        """Return ADK's run config, extended so that every model call gets the client's context."""
         run_config = with_cheap_telemetry(self.overrides.run_config or self.run_config)
         if inbox.context is None:
             return run_config
@@ -260,10 +260,10 @@ class Job:
     async def _store_tool_failures(
         self, run: Run, plugin: RunPlugin, events: Sequence[Event], failure: BaseException | None
     ) -> list[Event]:
-        """Append an error response for each call without a result whose tool raised. Return these events.
+        """Append an error response for each unanswered call whose tool raised an exception. Return the appended events.
 
         ``events``: the session's events, then the run's. ``failure``: the exception of the run. If the store fails, the
-        events are not stored. They are returned anyway, so that the page gets them.
+        events are not stored, but returned, so that the client gets them.
         """
         raised = [*plugin.raised_in(events[-1].invocation_id), *(raising_calls(failure) if failure else ())]
         if not raised:
@@ -314,7 +314,7 @@ class Job:
         return ObservedSessions(self.runner.session_service, before_storing, stored)
 
     def _announced_invocation(self) -> str | None:
-        """Return an invocation id for ADK if ADK does not yield the user's event first; else ``None``."""
+        """Return a new invocation id if ADK does not yield the user's event first; else ``None``."""
         if announces_user_message(self.runner.agent):
             return None
         if isinstance(self.request_plan, AnsweredCalls):

@@ -67,7 +67,7 @@ class Run:
 
     ``log``: the SSE events of the response. A ``RunLog`` gives them to other requests. ``since_stop``: the id of the
     chat's newest stop when the request arrived, or ``STOPPED``. Later stops also stop this run. ``chat_was_busy``: True
-    if another run held the chat when the request arrived. ``requested_at``: the time of the request, by
+    if another run held the lease of the chat when the request arrived. ``requested_at``: the time of the request, by
     ``time.perf_counter``; now by default.
     """
 
@@ -184,7 +184,8 @@ class Run:
         """Frees the chat. Called once.
 
         It also removes the reference cycles between run, lease, log and job, so that the memory of a response is freed
-        at once. The garbage collector would free it late: it counts objects, and a large response has few objects.
+        at once. The garbage collector would free this memory late, because it counts objects, and a large response has
+        few objects.
         """
         self._timers.close()
         self._lease.release()
@@ -204,7 +205,8 @@ class Run:
         If the run was stopped before this call, its response has already ended. The run still reads the events, so that
         ADK stores the user's message.
 
-        ``is_recovered_after``: called with the error of a run that can be recovered. Returns True to leave the run.
+        ``is_recovered_after``: called with the exception of a run that can be recovered. Returns True to leave the run
+        to another worker.
         """
         if self._given_up or not await self.holds_lease():
             return
@@ -306,7 +308,7 @@ class Run:
             self._timers.start("reader", self._limits.disconnect_grace, self._stop_unread)
 
     def _stop_unread(self) -> None:
-        """Stop the run if it has no readers on other workers. If it has some, check again later.
+        """Stop the run if it has no readers on other workers. If it has readers there, check again later.
 
         Called when the run had no reader on this worker for ``disconnect_grace`` seconds.
         """
@@ -329,7 +331,10 @@ class Run:
             self.stop_at_limit(TOO_LONG_TEXT, f"Its response has more than {self._limits.max_chunks} chunks.")
 
     def _add_posted(self, event: Event) -> None:
-        """Write an event that a tool has posted. It begins the response if ADK has not yielded an event yet."""
+        """Write an event that a tool has posted.
+
+        If ADK has not yielded an event yet, the posted event begins the response.
+        """
         if not self.was_left:
             self._response.show_nested(shows=bool(self.log.readers) or self._lease.read_elsewhere)
             self._feed(event)
@@ -349,7 +354,7 @@ class Run:
         self.stop_at_limit(TOO_SLOW_TEXT, f"It took longer than {self._limits.run_timeout} seconds.")
 
     def stop_at_limit(self, text: str, reason: str) -> None:
-        """Ends the run because it exceeded a limit. ``text``: for the page. ``reason``: for the log."""
+        """Ends the run because it exceeded a limit. ``text``: for the client. ``reason``: for the log."""
         logger.warning("A run was stopped. %s", reason)
         error = RunLimitError(text)
         self.observer.failed(error)

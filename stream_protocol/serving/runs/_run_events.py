@@ -33,11 +33,12 @@ def run_events(runner: Runner, *, session_id: str, **arguments: Any) -> AsyncGen
 
     The events also contain what happens inside the run: the work of agents in an ``AgentTool``, and the data and the
     progress that tools send with ``emit_data``, ``report_progress`` and ``mcp_progress``. ADK stores the work of these
-    agents in the session, for ``session_to_messages``. Compaction events of ADK, which a runner only stores, come too.
+    agents in the session, for ``session_to_messages``. The compaction events of ADK, which a runner stores but does not
+    yield, are also yielded.
 
-    The agents wait for a caller that is slow. At most 256 events wait, and one event of each ``AgentTool`` that runs.
-    A tool cannot wait in ``emit_data`` and ``report_progress``. So data of a tool that is sent while 256 events wait
-    comes later, with the tool's result. Transient data is dropped then.
+    The agents wait for a slow caller. At most 256 events wait, plus one event for each running ``AgentTool``.
+    ``emit_data`` and ``report_progress`` never wait. Data that a tool sends while 256 events wait comes later, with the
+    tool's result. Transient data is dropped in this case.
 
     The runner is not changed. ``session_id`` and ``arguments`` are those of ``runner.run_async``. The run ends if the
     generator is closed.
@@ -66,7 +67,7 @@ class _WaitingEvents:
         self._queue.task_done()
 
     async def add(self, event: Event) -> None:
-        """Add an event of ADK. Wait until the caller has asked for the next event, as under ADK."""
+        """Add an event of ADK. Wait until the caller has asked for the next event, as ADK does."""
         self._queue.put_nowait(event)
         await self._queue.join()
 

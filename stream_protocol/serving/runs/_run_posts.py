@@ -17,7 +17,7 @@ class RunPosts:
     """Channel for the events that tools post. It passes them to the run on the event loop. Create it on the event loop.
 
     The events of each thread keep their order. The events of a tool come before its result. After ``close``, events are
-    dropped, so that longer-lived tasks and threads do not keep the run in memory.
+    dropped, so that a task or thread that outlives the run does not keep it in memory.
 
     ``pause``: the minimum number of seconds between two events that ``post_newest`` writes for one key. ``room``:
     waits on the event loop until ``write`` can take another event; ``None`` if it always can. ``has_ended``: returns
@@ -57,7 +57,7 @@ class RunPosts:
     def post_newest(self, key: str, make: Callable[[], Event]) -> None:
         """Writes the event that ``make`` returns.
 
-        If several events of one key come during its pause, only the newest is written.
+        If several events with one key come within ``pause``, only the newest is written.
         """
         with self._lock:
             is_first = key not in self._newest

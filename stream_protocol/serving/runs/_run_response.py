@@ -112,7 +112,10 @@ class RunResponse:
         log_error(logger, error)
 
     def _ended(self, write_end: Callable[[Conversion[bytes]], None]) -> Conversion[bytes]:
-        """Return the ended conversion. If one of the app's hooks raises, the response ends with an error."""
+        """Return the ended conversion.
+
+        If one of the app's hooks raises an exception, the response ends with an error.
+        """
         try:
             conversion = self._started(None)
             write_end(conversion)

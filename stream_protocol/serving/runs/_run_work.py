@@ -89,9 +89,10 @@ class RunWork:
                     run.begin_after(late[0], job.overrides)
 
     async def _is_recovered_after(self, run: Run, job: Job, error: BaseException) -> bool:
-        """Return True if another worker recovers the run: already now, or when the session store is back.
+        """Return True if another worker already recovers the run, or will recover it when the session store is
+        reachable.
 
-        If the session store failed, and the request is not accepted yet, the request is refused instead.
+        If the session store failed before the request was accepted, the request is refused instead.
         """
         if not (is_of_session_store(error) and is_unreachable(error)):
             return await self._is_overtaken(run, job)
@@ -114,7 +115,7 @@ class RunWork:
         return is_overtaken
 
     async def _complete_session(self, run: Run, job: Job) -> None:
-        """Store the output that only the page has, if the run holds the chat's lease.
+        """Store the output that only the client has, if the run holds the chat's lease.
 
         While the store is unreachable, retries until ``aclose``. The chat stays busy, because only this run has the
         missing output.
@@ -140,7 +141,7 @@ class RunWork:
     async def _is_completed(self, completion: Completion, *, is_told: bool) -> bool:
         """Store the end of a run. Returns False if the store is unreachable.
 
-        ``is_told``: True if the unreachable store has been logged already.
+        ``is_told``: True if a log line already reports the unreachable store.
         """
         try:
             await with_timeout(self._hook_timeout, completion.store())

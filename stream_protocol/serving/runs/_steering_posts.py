@@ -42,9 +42,10 @@ class NextTurn:
 
 
 def delivery(message: UIMessage, context: Any) -> bytes:
-    """Return a post with a steering message. Each post is unique, as the run may accept a message it refused before.
+    """Return a post with a steering message. Each post is unique, because the run may accept a message that it has
+    refused before.
 
-    ``context``: the page's context that came with the message; ``None`` without context.
+    ``context``: the client's context that came with the message; ``None`` without context.
     """
     return orjson.dumps({"message": message, "context": context, "attempt": uuid4().hex})
 

@@ -1,4 +1,4 @@
-"""Telemetry for operators: OpenTelemetry spans and metrics, and the ids of chats on all log lines.
+"""Telemetry for operators: OpenTelemetry spans and metrics, and chat ids in all log records.
 
 Where to change what:
 

@@ -29,7 +29,8 @@ def export_to_otlp() -> None:
 
 
 def export_for_prometheus() -> Callable[[], bytes]:
-    """Do the same as ``export_to_otlp``, and return a function that returns the metrics in Prometheus's text format.
+    """Set up the exporters of ``export_to_otlp``. Return a function that returns the metrics in Prometheus's text
+    format.
 
     The metrics are ours, ADK's and those of the process. Raises ``ImportError`` if the extra ``prometheus`` is not
     installed, and ``StreamProtocolError`` if a meter provider is set already.

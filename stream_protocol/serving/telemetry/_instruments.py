@@ -138,7 +138,10 @@ loop_lag: Final = _meter.create_histogram(
 
 
 def count_refusal(reason: str, number: int = 1) -> None:
-    """Count a refused request or connection. ``reason``: a word of a fixed list, since each value is a time series."""
+    """Count a refused request or connection.
+
+    ``reason``: a word of a fixed list, because each different word creates a time series.
+    """
     refusals.add(number, {REASON: reason})
 
 

@@ -1,4 +1,4 @@
-"""Adds the ids of the chat, run and user to each log record, also to records of other libraries."""
+"""Adds the ids of the chat, run and user to each log record, including records of other libraries."""
 
 import logging
 from collections.abc import Iterator
@@ -44,13 +44,13 @@ def add_run(run_id: str) -> None:
 
 
 def current_chat() -> str:
-    """Return the id of the chat that was set for this task; empty if none was."""
+    """Return the chat id that was set for this task; an empty text if no id was set."""
     return _ids.get().chat_id
 
 
 @contextmanager
 def ids_of_request() -> Iterator[None]:
-    """Remove all ids from the log records in this block, until ``note_chat`` sets those of the request.
+    """Remove all ids from the log records in this block, until ``note_chat`` sets the ids of the request.
 
     Restores the earlier ids at the end of the block.
     """

@@ -1,4 +1,6 @@
-"""Records telemetry of runs and of resumed responses: spans, metrics, a log line, the delays of the event loop."""
+"""Records telemetry of runs and of resumed responses: spans, metrics, a log line for each run, delays of the event
+loop.
+"""
 
 import asyncio
 import logging
@@ -85,7 +87,7 @@ class RunObserver:
 
     @property
     def has_shown(self) -> bool:
-        """True once the run has written something that the page shows."""
+        """True once the run has written something that the client shows."""
         return self._first_chunk is not None
 
     def failed(self, error: BaseException) -> None:
@@ -117,7 +119,7 @@ class RunObserver:
         """Records the run for the duration of this block, which must be in a task of its own.
 
         ADK's spans become children of the run's span.
-        ``outcome``: a function that is called at the end of the run. If it returns ``None``, this counts as an error.
+        ``outcome``: a function that returns the outcome at the end of the run. ``None`` counts as an error.
         ``first_run``: for a recovered run, the run id and the ``traceparent`` of its first execution.
         """
         note_run(user_id, chat_id, run_id)
@@ -164,7 +166,7 @@ class RunObserver:
 
 @contextmanager
 def observed_resume(user_id: str, chat_id: str) -> Iterator[Callable[[str, SpanContext | None], None]]:
-    """Records a span while the server looks for the running response of a chat that a page resumes.
+    """Records a span while the server looks for the running response of a chat that a client resumes.
 
     If a response was found, call the yielded function with the run's id and span. The span is ``None`` if another
     worker executes the run.

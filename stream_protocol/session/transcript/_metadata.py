@@ -133,7 +133,7 @@ class EventMetadata:
         return cls(**_parsed(_stored_on(event)))
 
     def is_of_another_run(self, mark: RunMark) -> bool:
-        """Return True if another run has stored the user event with this data. A page may send one request twice."""
+        """Return True if another run has stored the user event with this data. A client can send one request twice."""
         is_equal_request = self.idempotency_key in (None, mark["idempotency_key"])
         return not is_equal_request or (bool(self.record and mark["record"]) and self.record != mark["record"])
 

@@ -95,7 +95,7 @@ class TranscriptReader:
         self._begun = True
 
     def begin_message(self, invocation_id: str) -> None:
-        """Begin a message in this invocation, with or without an event."""
+        """Begin an assistant message in this invocation. The message may be empty: it needs no event."""
         self.message_id = self.next_message_id(invocation_id)
         self._counts[invocation_id] += 1
         self._begun = True

@@ -245,7 +245,7 @@ class Connections:
             ) from error
 
     async def _begin_to_listen(self, pool: Pool) -> None:
-        """Listen for messages, and check that they arrive: a pooler may give the connection to other clients."""
+        """Listen for messages, and check that they arrive. A pooler could give the connection to other clients."""
         if self._listen_task is None:
             await self._listen()
             self._listen_task = asyncio.create_task(self._keep_listening(), context=Context())

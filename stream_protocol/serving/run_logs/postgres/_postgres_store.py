@@ -263,14 +263,14 @@ def _entries(row: Any) -> list[Entry]:
 
 
 class PostgresRunLog(SharedRunLog):
-    """Keeps responses in PostgreSQL while they are written: every worker can resume and stop every run.
+    """Keeps responses in PostgreSQL while they are written, so that every worker can resume and stop every run.
 
     ``url``: as for asyncpg, ``postgresql://user:password@host:5432/database``. The URL of ADK's
     ``DatabaseSessionService``, ``postgresql+asyncpg://…``, also works. It must lead to the server itself, or to a
     pooler that keeps the connection of a session. PgBouncer in transaction mode does not work, because no ``NOTIFY``
-    arrives through it. PostgreSQL must have version 12 or later.
-    ``prefix``: beginning of the names of all tables and channels. Each deployment in a shared database needs its own.
-    Up to 24 lower-case ASCII letters, digits and ``_``.
+    arrives through it. PostgreSQL 12 or later is required.
+    ``prefix``: beginning of the names of all tables and channels. Each deployment in a shared database needs its own
+    prefix: up to 24 lower-case ASCII letters, digits and ``_``.
     ``lease``, ``expiry`` and ``bounds``: as in ``RedisRunLog``.
 
     The tables are created when they are first needed. No run starts while PostgreSQL cannot be reached. Runs that have

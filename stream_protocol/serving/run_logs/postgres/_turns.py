@@ -1,6 +1,6 @@
 """Limits the number of statements that use a connection at the same time. The others wait in a queue.
 
-Waiting in the queue does not count as waiting for the database.
+The time limits for the database do not include the wait in the queue.
 """
 
 from __future__ import annotations

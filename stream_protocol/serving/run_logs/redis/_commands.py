@@ -105,10 +105,10 @@ class Commands:
         return f"redis://{where}/{options.get('db') or 0}"
 
     async def aclose(self) -> None:
-        """Closes the connections, unless the client is the app's. Running and later commands fail.
+        """Closes the connections, unless the client is the app's.
 
-        If later commands did not fail, redis-py would open a new connection for them, and nothing would close that
-        connection.
+        Running commands and later commands fail. Otherwise redis-py would open a new connection for a later command,
+        and nothing would close it.
         """
         self._closed = True
         for limit in self._limits:

@@ -165,7 +165,7 @@ class RedisStore:
     def renewal_requests(self) -> AsyncGenerator[str | None]:
         """Returns the ids of runs whose leases another worker asks to renew now, as they arrive.
 
-        A lost id does no harm: the next regular renewal has the same reply.
+        A lost id does no harm, because the next regular renewal gets the same reply.
         """
         return self._commands.messages(self._channel(self.worker))
 
@@ -227,15 +227,17 @@ def _entry(entry_id: bytes, fields: dict[bytes, bytes]) -> Entry:
 
 
 class RedisRunLog(SharedRunLog):
-    """Keeps responses in Redis while they are written: every worker can resume and stop every run.
+    """Keeps responses in Redis while they are written, so that every worker can resume and stop every run.
 
     ``server``: a URL, or a client that the app closes. URLs: ``redis://``, ``rediss://``, ``unix://``; for a cluster
     ``redis+cluster://`` or ``rediss+cluster://``. Clients: ``Redis`` or ``RedisCluster`` of ``redis.asyncio``, created
-    without ``decode_responses``. Redis must have version 6.2 or later.
-    ``prefix``: beginning of all keys and channels. Each deployment in a shared Redis needs its own. With the same
-    prefix, equal ids of app, user and chat mean the same chat. Up to 64 ASCII letters, digits, and ``. _ : / @ -``.
-    ``lease``: lifetime of a lease in seconds, equal in all workers. A worker that does not renew its leases within this
-    time loses its chats. A run that cannot renew its lease for five sixths of this time ends in an error.
+    without ``decode_responses``. Redis 6.2 or later is required.
+    ``prefix``: beginning of all keys and channels. Each deployment in a shared Redis needs its own prefix: up to 64
+    ASCII letters, digits, and ``. _ : / @ -``. With the same prefix, equal ids of app, user and chat mean the same
+    chat.
+    ``lease``: the lifetime of a lease in seconds, which must be equal in all workers. A worker that does not renew its
+    leases within this time loses its chats. A run that cannot renew its lease for five sixths of this time ends in an
+    error.
     ``expiry``: seconds for which the log of an ended run is kept, for readers on other workers.
     ``bounds``: limits of each log: see ``LogBounds``.
 

@@ -3,8 +3,8 @@
 Keys of a chat (see ``ChatKeys``):
 ``lease``: a hash with the run that holds the lease. It expires unless the run's worker renews it. Its remaining time
 shows when it was last renewed.
-``token``: a number that grows with each run of the chat (a fencing token). It outlives the lease. By this token, a
-worker whose lease is gone detects that a newer run has taken the chat.
+``token``: a number that grows with each run of the chat (a fencing token). It outlives the lease. The token tells a
+worker whose lease has expired that a newer run has taken the chat.
 ``log``: a stream. The id of an entry is the number of events up to its end.
 ``head``: a hash with the number of events, and with the joined events that were trimmed from the stream.
 ``readers``: a sorted set of the other workers that read the run, each with the end of its validity.
@@ -12,8 +12,9 @@ worker whose lease is gone detects that a newer run has taken the chat.
 ``posts``: a hash of posts by other workers to the run: id of the post -> content.
 ``reply``: the reply to one post. Only the scripts ``POST`` and ``REPLY`` use it.
 
-A full Redis (``maxmemory``) refuses a script at its first command that needs memory. After the first write of the
-script, it refuses no command. So a script that must work in a full Redis begins with a write that needs no memory.
+When Redis is full (``maxmemory``), it refuses a script at the first command that needs memory. But after the first
+write of a script, it refuses no command. So a script that must work in a full Redis begins with a write that needs no
+memory.
 """
 
 from typing import Final
