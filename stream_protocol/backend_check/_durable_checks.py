@@ -10,6 +10,7 @@ from stream_protocol.backend_check._results import MISSING, BrokenError, Check, 
 from stream_protocol.backend_check._steps import (
     CHAT,
     POLLS,
+    PROMISE,
     SECONDS_BETWEEN,
     first_prompt,
     judge_alone,
@@ -21,7 +22,6 @@ from stream_protocol.backend_check._stock_client import Backend, Chat
 
 RESUME: Final = "ai: docs/04-ai-sdk-ui/03-chatbot-resume-streams.mdx"
 TRANSPORT_204: Final = "ai: ui/http-chat-transport.ts, reconnectToStream"
-PROMISE: Final = "'Check a backend' in the docs, the promise of the profile durable"
 
 
 @asynccontextmanager

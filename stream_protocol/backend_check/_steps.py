@@ -13,6 +13,7 @@ TRANSPORT: Final = "ai: ui/http-chat-transport.ts"
 CHAT: Final = "ai: ui/chat.ts"
 TOOLS: Final = "ai: docs/04-ai-sdk-ui/03-chatbot-tool-usage.mdx"
 HTTP: Final = "RFC 9110, section 15.5"
+PROMISE: Final = "'Check a backend' in the docs, the promise of the profile durable"
 POLLS: Final = 20
 SECONDS_BETWEEN: Final = 0.2
 """Seconds between two polls for a state that a server may reach some time after the end of a stream."""

@@ -76,6 +76,8 @@ class ResponseChecker:
     ) -> None:
         self._ai_sdk: AiSdkVersion = ai_sdk
         self._last = last
+        self._first_steps = 0
+        """Number of steps before the first content, while the response may still continue the last message."""
         self._earlier = earlier
         self._message_id: str | None = None
         self._terminal: str | None = None
@@ -177,8 +179,13 @@ class ResponseChecker:
         """Continue the last message if the first content of the response is for one of its calls."""
         if self._last is None or chunk["type"] in ("start", "message-metadata") or _is_data(chunk):
             return
+        if chunk["type"] == "start-step":
+            self._first_steps += 1
+            return
         if self._last.contains(chunk):
             self._continue(self._last)
+            for _ in range(self._first_steps):
+                self._reducer.apply_checked({"type": "start-step"})
         self._last = None
 
     def _client_error(self, chunk: ChunkFields, error: ClientStreamError) -> Problem:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from stream_protocol import SSE_HEADERS
 from stream_protocol.backend_check import (
@@ -301,6 +301,36 @@ async def test_a_server_without_errors_and_without_histories_may_claim_all() -> 
     missing = {each.check.name: each.excused for each in results if each.outcome is Outcome.NOT_OFFERED}
     assert broken(results) == {}
     assert missing == dict.fromkeys(("error", "reload", "stored once", "reloaded approval"), True)
+
+
+async def test_a_greeting_and_a_history_that_is_only_a_list_are_fair() -> None:
+    class GreetingBackend(FakeBackend):
+        async def history(self, request: Request) -> Response:
+            stored = json.loads(bytes((await super().history(request)).body))["messages"]
+            return JSONResponse([{"id": "m0", "role": "assistant", "parts": text_parts("Welcome!")}, *stored])
+
+    results = await checked(GreetingBackend().app())
+    assert [each for each in results if each.outcome is not Outcome.HOLDS] == []
+
+
+def text_parts(text: str) -> list[Json]:
+    return [{"type": "text", "text": text}]
+
+
+@pytest.mark.parametrize(
+    ("history", "reason"),
+    [
+        (JSONResponse([{"role": "user"}]), "A message of the history has no id, role or parts."),
+        (Response("it broke", 500), "HTTP 500 instead of a history: it broke"),
+    ],
+)
+async def test_a_broken_history_is_found(history: Response, reason: str) -> None:
+    class BrokenHistoryBackend(FakeBackend):
+        async def history(self, request: Request) -> Response:
+            return history
+
+    found = broken(await checked(BrokenHistoryBackend().app(), "durable"))
+    assert found == dict.fromkeys(("reload", "stored once", "reloaded approval"), reason)
 
 
 async def test_a_dropped_file_is_found_or_at_least_not_confirmed() -> None:

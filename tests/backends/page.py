@@ -34,7 +34,7 @@ FAIRNESS: Final = """\
 ## How to read it
 
 - **We wrote the checks.** Their [sources](check-backend.md#profiles) are the AI SDK's client and documentation, RFC
-  9110, and two promises of our own.
+  9110, and three promises of our own.
 - **A low count is not always a fault.** The other packages are libraries. Your app adds routes for resume, stop and
   histories. The server of the last column has routes for resume and stop, as in the AI SDK's guide.
 - **A short test server may cause a broken check.** An app can catch more errors than these servers.

@@ -264,6 +264,8 @@ ANSWER: list[Json | str] = [STEP, *TEXT, STEP_END, FINISH, DONE]
         pytest.param([START], [], id="the same id"),
         pytest.param([{"type": "start"}], [], id="no id"),
         pytest.param([], [], id="no start"),
+        pytest.param([{"type": "start"}, STEP], [], id="no id, and a step before the result"),
+        pytest.param([STEP], [], id="no start, and a step before the result"),
         pytest.param([{**START, "messageId": "m2"}], [Rule.CONTINUED_UNDER_NEW_ID], id="another id"),
     ],
 )
