@@ -107,6 +107,20 @@ async def test_a_running_agent_is_seen_by_a_reloaded_page_and_stopped_by_it(ai_s
 
 
 @clients
+async def test_an_edited_message_runs_the_agent_again(ai_sdk: Any) -> None:
+    chat, inner = uuid4().hex, agent("inner", "First.", "Second.")
+    root = agent("root", called("inner"), "Done.", called("inner"), "Done again.", tools=(AgentTool(inner),))
+    async with opened(root, ai_sdk) as (pages, _):
+        page = await pages.page(chat)
+        await page.send("hi")
+        await page.at_rest()
+        await page.edit("hello")
+        shown = await same_after_a_reload(pages, page, chat)
+    assert part(work_of(shown, "inner"), "text")["text"] == "Second."
+    assert [message["role"] for message in shown.messages] == ["user", "assistant"]
+
+
+@clients
 @asks
 async def test_a_question_inside_a_single_turn_agent_is_answered_by_the_client(ai_sdk: Any) -> None:
     chat, tools = uuid4().hex, (client_tool("locate", "Where the user is."),)
