@@ -153,7 +153,7 @@ async def test_the_same_question_inside_an_agent_tool_is_refused(ai_sdk: Any) ->
 
 async def test_ten_thousand_events_inside_are_shown_whole_in_few_bytes() -> None:
     words = [f"{number} " for number in range(EVENTS)]
-    inner = agent("inner", words)
+    inner = agent("inner", [*words])
     root = agent("root", called("inner"), "Done.", tools=(AgentTool(inner),))
     chat = uuid4().hex
     async with opened(root, 7) as (pages, url):
