@@ -19,6 +19,7 @@ from tests.processes import ROOT, started
 FOLDER: Final = ROOT / "docs" / "images"
 DESKTOP: Final[Screen] = {"width": 1120, "height": 760}
 WIDE: Final[Screen] = {"width": 1360, "height": 820}
+SMALL: Final[Screen] = {"width": 900, "height": 700}
 PHONE: Final[Screen] = {"width": 390, "height": 760}
 APPROVE: Final = "Approve"
 
@@ -73,8 +74,26 @@ def point_at_citation(tab: Page) -> None:
     expect(tab.get_by_role("tooltip")).to_be_visible()
 
 
+def queue_message(tab: Page) -> None:
+    """Send a message during the reply."""
+    message = tab.get_by_role("textbox", name="Message")
+    message.fill("Only hotels with a view, please")
+    message.press("Enter")
+    expect(tab.get_by_role("list", name="Queued messages")).to_be_visible()
+
+
+def edit_message(tab: Page) -> None:
+    """Edit the user's message, so that it has two versions."""
+    mine = tab.get_by_role("article", name="You")
+    mine.get_by_role("button", name="Edit").click()
+    tab.get_by_label("Edit message").fill("What is worth seeing in Lisbon?")
+    tab.get_by_label("Edit message").press("Enter")
+    expect(mine.get_by_role("group", name="Versions")).to_have_text("2/2")
+
+
 WEEKEND: Final = "Plan a weekend in Lisbon"
 KYOTO: Final = "Book two nights in Kyoto"
+SIGHTS: Final = "What is worth seeing in Kyoto?"
 PICTURES: Final[Mapping[str, Picture]] = {
     "start.png": Picture(DESKTOP),
     "page.png": Picture(DESKTOP, WEEKEND, APPROVE),
@@ -85,9 +104,11 @@ PICTURES: Final[Mapping[str, Picture]] = {
     "progress.png": Picture(DESKTOP, WEEKEND, part=last_card, while_it_runs=progress_bar),
     "progress-dark.png": Picture(DESKTOP, WEEKEND, dark=True, part=last_card, while_it_runs=progress_bar),
     "form.png": Picture(DESKTOP, "Ask me what my trip needs", "Answer", part=last_card),
-    "citations.png": Picture(
-        {"width": 900, "height": 640}, "What is worth seeing in Kyoto?", "Regenerate", before=point_at_citation
-    ),
+    "citations.png": Picture(SMALL, SIGHTS, "Regenerate", before=point_at_citation),
+    "steering.png": Picture(SMALL, WEEKEND, while_it_runs=progress_bar, before=queue_message),
+    "steering-dark.png": Picture(SMALL, WEEKEND, dark=True, while_it_runs=progress_bar, before=queue_message),
+    "versions.png": Picture(SMALL, SIGHTS, "Regenerate", before=edit_message),
+    "versions-dark.png": Picture(SMALL, SIGHTS, "Regenerate", dark=True, before=edit_message),
     "inspector.png": Picture(WIDE, WEEKEND, APPROVE, before=open_inspector),
     "inspector-dark.png": Picture(WIDE, WEEKEND, APPROVE, dark=True, before=open_inspector),
 }

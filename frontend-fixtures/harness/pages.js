@@ -40,6 +40,12 @@ export class Page {
     this.chat.sendMessage({ text });
   }
 
+  /** Edits the user's last message. */
+  edit({ text }) {
+    const { id } = this.chat.messages.findLast(({ role }) => role === 'user');
+    this.chat.sendMessage({ text, messageId: id });
+  }
+
   approve({ tool, approved }) {
     this.chat.addToolApprovalResponse({ id: this.find({ type: `tool-${tool}`, state: 'approval-requested' }).approval.id, approved });
   }

@@ -21,6 +21,7 @@ def reporting_server(released_at: str) -> MCPServer:
     @server.tool(title="Index the library")
     async def index(context: Context) -> str:
         """Indexes."""
+        await context.info("a log message")
         await context.report_progress(1, 3, "first shelf")
         await wait()
         await context.report_progress(3, 3, "last shelf")

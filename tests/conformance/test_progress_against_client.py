@@ -1,6 +1,7 @@
 """The real clients see what a tool reports while it runs: each tool waits until they have seen it."""
 
 import asyncio
+import json
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager
@@ -166,3 +167,4 @@ def test_an_mcp_servers_tool_is_seen(transport: Any) -> None:
             {"toolCallId": call["toolCallId"], "progress": 3, "total": 3, "message": "last shelf"}
         ]
         assert card(told["first"][-1], "index")["state"] == "output-available"
+        assert "a log message" not in json.dumps(told)

@@ -63,6 +63,10 @@ class Page:
     async def send(self, text: str) -> None:
         await self._do("send", text=text)
 
+    async def edit(self, text: str) -> None:
+        """Edit the user's last message."""
+        await self._do("edit", text=text)
+
     async def approve(self, tool: str) -> None:
         await self._do("approve", tool=tool, approved=True)
 

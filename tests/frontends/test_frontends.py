@@ -354,35 +354,49 @@ class ShowsVersions:
         expect(chat.answer).to_contain_text("You said: on")
         assert chat.expect_agreement()[:2] == [("user", "instead"), ("assistant", "You said: instead")]
 
-    def test_a_version_three_deep_continues_with_its_approval_after_a_reload(self, chat: ChatPage) -> None:
+    def test_versions_three_deep_are_chosen_and_the_call_of_the_last_is_approved(self, chat: ChatPage) -> None:
         for words in ("one", "two", "pay"):
             chat.say(words)
-            expect(chat.answer).to_contain_text(f"You said: {words}" if words != "pay" else "Approve")
-            chat.expect_status("ready")
-        expect(chat.tool("pay")).to_have_attribute("data-state", "approval-requested")
+            expect(chat.tool("pay") if words == "pay" else chat.answer).to_contain_text(
+                re.compile(words, re.IGNORECASE)
+            )
+            chat.expect_agreement()
         for number, words in ((2, "other"), (1, "second"), (0, "first")):
-            self._mine(chat, number).hover()
-            self._mine(chat, number).get_by_role("button", name="Edit").click()
+            self._hovered(chat, number).get_by_role("button", name="Edit").click()
             chat.tab.get_by_label("Edit message").fill(words)
             chat.tab.get_by_role("button", name=re.compile("^(Save|Send)$")).first.click()
             expect(chat.answer).to_contain_text(f"You said: {words}")
-            chat.expect_status("ready")
+            chat.expect_agreement()
         for number, last in ((0, "second"), (1, "other"), (2, "")):
-            self._mine(chat, number).hover()
-            arrows = self._mine(chat, number).get_by_role("group", name="Versions")
-            arrows.get_by_role("button", name="Previous version").click()
-            expect(arrows).to_contain_text("1/2")
-            chat.tab.reload()
-            if last:
-                expect(chat.answer).to_contain_text(f"You said: {last}")
+            self._choose(chat, number, "Previous version", "1/2")
+            for _ in ("live", "after a reload"):
+                if last:
+                    expect(chat.answer).to_contain_text(f"You said: {last}")
+                else:
+                    expect(chat.tool("pay")).to_have_attribute("data-state", "approval-requested")
+                expect(self._versions(chat, number)).to_contain_text("1/2")
+                chat.expect_status("ready")
+                chat.tab.reload()
+        self._choose(chat, 0, "Next version", "2/2")
+        expect(chat.answer).to_contain_text("You said: first")
+        self._choose(chat, 0, "Previous version", "1/2")
+        expect(chat.tool("pay")).to_have_attribute("data-state", "approval-requested")
         chat.press("Approve")
         expect(chat.answer).to_contain_text("Done: 5.0.")
-        stored = chat.expect_agreement()
-        assert [words for who, words in stored if who == "user"] == ["one", "two", "pay"]
+        said = [words for _, words in chat.expect_agreement()]
+        assert said == ["one", "You said: one", "two", "You said: two", "pay", "Done: 5.0."]
 
-    @staticmethod
-    def _mine(chat: ChatPage, number: int) -> Locator:
-        return chat.tab.get_by_role("article", name="You").nth(number)
+    def _hovered(self, chat: ChatPage, number: int) -> Locator:
+        message = chat.tab.get_by_role("article", name="You").nth(number)
+        message.hover()
+        return message
+
+    def _versions(self, chat: ChatPage, number: int) -> Locator:
+        return self._hovered(chat, number).get_by_role("group", name="Versions")
+
+    def _choose(self, chat: ChatPage, number: int, arrow: str, expected: str) -> None:
+        self._versions(chat, number).get_by_role("button", name=arrow).click()
+        expect(self._versions(chat, number)).to_contain_text(expected)
 
 
 class NextApp(ShowsVersions, WholeApps):

@@ -1,6 +1,5 @@
 import { useChat } from "@ai-sdk/react";
 import { AssistantRuntimeProvider } from "@assistant-ui/react";
-import { useAISDKRuntime } from "@assistant-ui/react-ai-sdk";
 import {
   DefaultChatTransport,
   lastAssistantMessageIsCompleteWithApprovalResponses,
@@ -9,9 +8,9 @@ import {
 } from "ai";
 import { useState } from "react";
 import { Chats, useChats } from "./Chats";
-import { type StoredChat, stopRun } from "./server";
+import { stopRun } from "./server";
 import { Thread } from "./Thread";
-import { useVersions } from "./Versions";
+import { useVersionedRuntime } from "./Versions";
 
 /** True once each call of the last step that waited for the user has its answer: then all of them are sent. */
 const isAnswered = (chat: { messages: UIMessage[] }) =>
@@ -37,7 +36,7 @@ const newTransport = () =>
     }),
   });
 
-export function Assistant({ id, messages, versions = [] }: StoredChat & { id: string }) {
+export function Assistant({ id, messages }: { id: string; messages: UIMessage[] }) {
   const [transport] = useState(newTransport);
   const chats = useChats(id);
   const chat = useChat({
@@ -46,18 +45,14 @@ export function Assistant({ id, messages, versions = [] }: StoredChat & { id: st
     transport,
     resume: messages.length > 0, // a new chat has nothing to resume
     sendAutomaticallyWhen: isAnswered,
-    onFinish: () => {
-      void chats.reload();
-      void reloadVersions();
-    },
+    onFinish: () => void chats.reload(),
   });
   /** `stop()` of the AI SDK only leaves, as a reload does: the server is asked to end what it does. */
   const stop = async () => {
     await stopRun(id);
     await chat.stop();
   };
-  const runtime = useAISDKRuntime({ ...chat, stop }, { adapters: { threadList: chats.adapter } });
-  const reloadVersions = useVersions(id, versions, runtime, chat);
+  const runtime = useVersionedRuntime({ ...chat, stop }, { adapters: { threadList: chats.adapter } });
   return (
     <AssistantRuntimeProvider runtime={runtime}>
       <div className="app">

@@ -1,64 +1,57 @@
 import type { UseChatHelpers } from "@ai-sdk/react";
-import {
-  type AssistantRuntime,
-  BranchPickerPrimitive,
-  bindExternalStoreMessage,
-  type ExportedMessageRepository,
-  fromThreadMessageLike,
-  type ThreadMessage,
-} from "@assistant-ui/react";
+import { BranchPickerPrimitive, type MessageFormatRepository } from "@assistant-ui/react";
+import { useAISDKRuntime } from "@assistant-ui/react-ai-sdk";
 import type { UIMessage } from "ai";
-import { useCallback, useEffect, useState } from "react";
-import { chooseVersion, loadChat, type MessageVersions } from "./server";
+import { useEffect, useRef } from "react";
+import { flushSync } from "react-dom";
+import { chooseVersion, loadChat, type StoredChat } from "./server";
 
-/** A version that the chat does not show: a branch without content, because only the server has the content. */
-function hiddenVersion(id: string, role: "user" | "assistant"): ThreadMessage {
-  const message = fromThreadMessageLike({ id, role, content: [] }, id, { type: "complete", reason: "stop" });
-  bindExternalStoreMessage<UIMessage>(message, { id, role, parts: [] });
-  return message;
+type Chat = UseChatHelpers<UIMessage>;
+type Options = Parameters<typeof useAISDKRuntime>[1];
+type Stored = MessageFormatRepository<UIMessage>;
+
+/** The shown messages, with an empty message in place of each other version: its `metadata` has the version's id. */
+function toRepository({ messages, versions = [] }: StoredChat): Stored {
+  const items: Stored["messages"] = [];
+  let parentId: string | null = null;
+  for (const message of messages) {
+    const found = versions.find(({ messageId }) => messageId === message.id);
+    for (const [index, version] of (found?.ids ?? [message.id]).entries()) {
+      const id = `version ${version} of ${message.id}`;
+      const other: UIMessage = { id, role: message.role, metadata: { version }, parts: [{ type: "text", text: "…" }] };
+      items.push({ parentId, message: index === (found?.current ?? 0) ? message : other });
+    }
+    parentId = message.id;
+  }
+  return { headId: parentId, messages: items };
 }
 
-/** assistant-ui's tree: the messages that the chat shows, and beside each message its other versions. */
-function treeOf(shown: readonly ThreadMessage[], versions: MessageVersions[]): ExportedMessageRepository {
-  const messages = shown.flatMap((message, index) => {
-    const { ids, current } = versions.find((each) => each.messageId === message.id) ?? { ids: [message.id], current: 0 };
-    const role = message.role === "user" ? "user" : "assistant";
-    return ids.map((id, number) => ({
-      parentId: shown[index - 1]?.id ?? null,
-      message: number === current ? message : hiddenVersion(id, role),
-    }));
-  });
-  return { headId: shown.at(-1)?.id ?? null, messages };
-}
-
-/** Gives the server's versions to `BranchPickerPrimitive`, and tells the server which version the user picks. */
-export function useVersions(
-  id: string,
-  loaded: MessageVersions[],
-  runtime: AssistantRuntime,
-  { messages, setMessages }: UseChatHelpers<UIMessage>,
-) {
-  const [versions, setVersions] = useState(loaded);
-  const reload = useCallback(async () => setVersions((await loadChat(id)).versions ?? []), [id]);
-
+/** A runtime whose branches are the versions that the server keeps. */
+export function useVersionedRuntime(chat: Chat, options: Options) {
+  const running = chat.status === "submitted" || chat.status === "streaming";
+  const latest = useRef({ running, hasVersions: false });
+  latest.current.running = running;
+  const show = (stored: StoredChat) => {
+    const hasVersions = stored.versions !== undefined;
+    if (latest.current.running || !(hasVersions || latest.current.hasVersions)) return;
+    latest.current.hasVersions = hasVersions;
+    flushSync(() => runtime.thread.reset()); // an import alone would keep the branches of this tab, too
+    runtime.thread.importExternalState(toRepository(stored));
+  };
+  /** assistant-ui calls this with the messages of the branch that the user has chosen. */
+  const setMessages: Chat["setMessages"] = (messages) => {
+    const last = typeof messages === "function" ? undefined : messages.at(-1);
+    const { version } = (last?.metadata ?? {}) as { version?: string };
+    if (version === undefined) chat.setMessages(messages);
+    else void chooseVersion(chat.id, version).then(show);
+  };
+  const runtime = useAISDKRuntime({ ...chat, setMessages }, options);
   useEffect(() => {
-    const { messages: shown, isRunning } = runtime.thread.getState();
-    if (versions.length > 0 && !isRunning) runtime.thread.import(treeOf(shown, versions));
-  }, [runtime, versions]);
-
-  const picked = messages.find((message) => versions.some(({ ids }) => ids.includes(message.id)))?.id;
-  useEffect(() => {
-    if (picked === undefined) return;
-    void chooseVersion(id, picked).then((chat) => {
-      setMessages(chat.messages);
-      setVersions(chat.versions ?? []);
-    });
-  }, [id, picked, setMessages]);
-
-  return reload;
+    if (!running) void loadChat(chat.id).then(show, () => undefined);
+  }, [chat.id, running]);
+  return runtime;
 }
 
-/** `< 2/3 >` at a message with several versions. */
 export function BranchPicker() {
   return (
     <BranchPickerPrimitive.Root hideWhenSingleBranch role="group" aria-label="Versions">

@@ -4,7 +4,7 @@ export type ListedChat = { id: string; title: string | null; archived: boolean }
 
 const chatPath = (id: string) => `/api/chat/${encodeURIComponent(id)}`;
 
-export type MessageVersions = { messageId: string; current: number; ids: string[] };
+type MessageVersions = { messageId: string; current: number; ids: string[] };
 
 export type StoredChat = { messages: UIMessage[]; versions?: MessageVersions[] };
 
