@@ -1,7 +1,7 @@
-"""Index of calls by id and by tool, so that a lookup takes the same time among few calls and among many.
+"""Index of calls by id and by tool, so that the time of a lookup does not depend on the number of calls.
 
-Nearly always, an id belongs to one call. Only a repeated id needs an index of its calls by rank. A rank has the
-properties by which a search chooses between calls with one id.
+An id nearly always belongs to one call. Only a repeated id needs an index of its calls by rank. The rank of a call is
+the set of properties by which a search chooses between calls with the same id.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
@@ -23,7 +23,7 @@ _MAX_DEPTH: Final = 32
 
 
 class CallReference(NamedTuple):
-    """A call as code inside it knows the call, or as another event names it."""
+    """The data by which an event, or code that runs inside a call, refers to the call."""
 
     id: str | None
     """ADK's id. Several calls may have it."""
@@ -129,7 +129,7 @@ class CallsUnderId:
 
     @property
     def numbers(self) -> dict[KnownCall, int]:
-        """Call -> its number, in the order of the calls. Forgotten calls are missing."""
+        """Call -> its number, in the order of the calls. Calls that were forgotten are left out."""
         if self._several is not None:
             return self._several
         return {} if self._only is None else {self._only: 0}

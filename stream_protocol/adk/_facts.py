@@ -1,4 +1,4 @@
-"""Facts: small values with the content of an event, for all code that reads events.
+"""Facts: small objects with the content of an event, for all code that reads events.
 
 An event has a header (author, run), its parts in their order, and reports from its other fields. The unions ``Part``
 and ``Report`` are closed: a reader that matches all their types has handled everything.
@@ -364,7 +364,7 @@ class EventFacts(NamedTuple):
     def is_user_message(self) -> bool:
         """True if the user sends a text or files, and not only an answer to one of the agent's calls.
 
-        Up to ADK 1.x, one event could have both.
+        Up to ADK 1.x, one event could have a text and an answer.
         """
         if not self.by_user or not self.parts:
             return False

@@ -1,4 +1,7 @@
-"""Wraps a model so that its complete responses are stored, and a recovered run does not call it again."""
+"""Wraps a model so that its complete responses are stored.
+
+A recovered run reads the stored responses and does not repeat the calls.
+"""
 
 from __future__ import annotations
 

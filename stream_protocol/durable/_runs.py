@@ -78,7 +78,7 @@ def workflow_id(record: RunRecord) -> str:
 
 
 def run_of_call(call_id: str) -> str:
-    """Return the id of the run's workflow for the workflow id of one of its calls: see ``workflow_id``."""
+    """Return the workflow id of a run, from the workflow id of one of its calls: see ``workflow_id``."""
     parts = call_id.split("/")
     return "/".join(parts[: 3 if parts[0] == OLDEST_PREFIX.rstrip("/") else 4])
 
@@ -129,7 +129,7 @@ class KeptRun:
     def with_attributes(self, attributes: Mapping[str, Any] | None) -> OrphanedRun | None:
         """Return the run with the stored states of its executions.
 
-        While the first execution is running, no attribute stores its state.
+        The first execution has no attribute while it is running.
 
         Returns ``None`` if a newer release has stored an unknown state, because the run may have ended.
         """

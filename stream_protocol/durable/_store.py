@@ -47,7 +47,7 @@ psycopg's prepared statements would be missing there, or exist twice."""
 
 
 def is_postgres(url: str) -> bool:
-    """Return True for a PostgreSQL URL, which many processes may use."""
+    """Return True for a URL of PostgreSQL, which many processes can use at the same time."""
     return url.startswith("postgres")
 
 
@@ -106,7 +106,9 @@ def without_prepared_statements() -> Iterator[None]:
 
 
 def client_engine(url: str) -> Engine | None:
-    """Return connections for queries to PostgreSQL; ``None`` for SQLite, where DBOS creates them from the URL."""
+    """Return an SQLAlchemy engine for queries to PostgreSQL; ``None`` for SQLite, for which DBOS creates an engine from
+    the URL.
+    """
     if not is_postgres(url):
         return None
     address = make_url(with_timeouts(url)).set(drivername="postgresql+psycopg")
@@ -114,7 +116,7 @@ def client_engine(url: str) -> Engine | None:
 
 
 class StoreFile:
-    """The file of an SQLite store, which one process may use at a time. ``url``: the URL of any store."""
+    """The file of an SQLite store. Only one process can use it at a time. ``url``: the URL of a store of any kind."""
 
     def __init__(self, url: str) -> None:
         database = None if is_postgres(url) else make_url(url).database

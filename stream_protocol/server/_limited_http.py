@@ -92,7 +92,7 @@ class ServerLimits:
 class _InPieces(asyncio.BufferedProtocol):
     """Reads at most ``READ_BYTES`` at once for a connection.
 
-    This separate class is necessary because asyncio asks only an ``asyncio.BufferedProtocol`` for a buffer. uvicorn's
+    A separate class is necessary because asyncio asks only an ``asyncio.BufferedProtocol`` for a buffer, and uvicorn's
     protocol is an ``asyncio.Protocol``.
     """
 
@@ -176,9 +176,8 @@ class LimitedHttp(H11Protocol):
         """
 
     def send_400_response(self, msg: str) -> None:
-        """Closes the connection of a client that sends invalid HTTP.
-
-        uvicorn would send a 400 even after a response has begun, and fail.
+        """Closes the connection of a client that sends invalid HTTP. uvicorn's own method fails if a response has
+        already begun.
         """
         self._close(BAD_REQUEST)
 

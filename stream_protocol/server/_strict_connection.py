@@ -30,8 +30,8 @@ _LAST_CHUNK: Final = re.compile(rb"\r?\n?0+(?![0-9A-Fa-f])[^\r\n]*\r\n")
 class StrictConnection(h11.Connection):
     """Refuses some requests that h11 accepts: bodies in tiny chunks, too many headers, and two declared lengths.
 
-    If a request has both a ``Content-Length`` and chunks, h11 uses the chunks, and a proxy in front may use the length.
-    Each would see a different next request (request smuggling). nginx and Node refuse such requests, too (RFC 9112,
+    If a request has both a ``Content-Length`` and chunks, h11 uses the chunks. A proxy in front may use the length, and
+    would then see a different next request (request smuggling). nginx and Node also refuse such requests (RFC 9112,
     6.3).
     """
 

@@ -75,10 +75,10 @@ class StreamingService(Protocol):
 class ChatServer(uvicorn.Server):
     """A uvicorn server that ends the streams before it waits for their connections to close.
 
-    SIGTERM: the listeners stay open for up to ``drain`` seconds. Runs continue, and so do responses that read runs of
-    other workers. The server waits less if no request is being served any more. Then it closes the listeners and the
-    idle connections, and after them the service. SIGINT (Ctrl+C) and SIGHUP (a closed terminal): the service is closed
-    at once. After a second signal the server stops waiting. The process ends soon afterwards.
+    SIGTERM: the listeners stay open for up to ``drain`` seconds. Runs continue, as do responses that read runs of other
+    workers. The server stops waiting as soon as it serves no request. Then it closes the listeners and the idle
+    connections, and after them the service. SIGINT (Ctrl+C) and SIGHUP (a closed terminal): the service is closed at
+    once. After a second signal the server stops waiting. The process ends soon afterwards.
     """
 
     def __init__(
@@ -117,7 +117,8 @@ class ChatServer(uvicorn.Server):
 
         After the runs, it first refuses connections. Then it closes the service, so that clients get an ``abort``.
 
-        The service closes its stores, so no request may come after that. uvicorn's own order is the opposite.
+        The service closes its stores, so no request may come after that. uvicorn itself would close the service only
+        after all responses have ended.
         """
         draining = asyncio.create_task(self._service.drain())
         await self._wait(lambda: draining.done() and not self.server_state.tasks, self._drain)
@@ -164,8 +165,8 @@ class RareRecords(logging.Filter):
 
     It passes every record with a traceback.
 
-    uvicorn logs a message for each request with invalid HTTP. Its records about a reader that is cut off are dropped:
-    the code that cuts a reader off logs the reason.
+    uvicorn logs a message for each request with invalid HTTP. uvicorn's records about a reader that is cut off are
+    dropped, because the code that cuts off a reader logs the reason.
     """
 
     def __init__(self) -> None:

@@ -1,9 +1,9 @@
 """Converts UI messages to ADK events, for apps that keep their chats in the browser or in their own database.
 
-ADK has the following rules for a history, and silently drops or rewrites events that break them. A call and its
-response are two events with one id, and the call comes first. An author is an agent of the tree. Every content has a
-role. Timestamps increase. Call ids begin with ``adk-``: ADK removes such ids from requests to Gemini, which did not
-create them.
+ADK has the following rules for the events of a history, and silently drops or rewrites events that break them. A call
+and its response are two events with one id, and the call comes first. The author is an agent of the tree. Every content
+has a role. Timestamps increase. Call ids begin with ``adk-``. ADK removes such ids from requests to Gemini, because
+Gemini did not create them.
 
 An imported history cannot start anything. No event has actions or long-running ids. Calls without a result are left
 out. Calls to ADK's own control tools, such as agent transfers and confirmations, are left out too.
@@ -68,9 +68,9 @@ def messages_to_events(
     may be the author in a part's ``providerMetadata.adk.author``. ``start``: the timestamp of the first event, in
     seconds since 1970; each further event is a millisecond later. Equal arguments give equal events.
 
-    An invocation has the id of its assistant message. System messages, data parts, sources and other parts without an
-    ADK form are left out. Raises ``ChatRequestError`` for a value that is not a message, and for a refused file of the
-    user.
+    The invocation id of a turn is the id of its assistant message. System messages, data parts, sources and other parts
+    without an ADK form are left out. Raises ``ChatRequestError`` for a value that is not a message, and for a refused
+    file of the user.
     """
     check_iterable("messages_to_events", messages, "messages", otherwise="collect the messages in a list first")
     check_text("agent", agent, empty=False, expected="the name of an agent")
@@ -249,7 +249,10 @@ def _steering_message(part: UIPart) -> UIMessage | None:
 
 
 def _denials(parts: Iterable[UIPart]) -> dict[str, Any]:
-    """Return the results that tools gave despite a denial, by call id. They are stored in ``data-adk-denial`` parts."""
+    """Return the results that tools returned although the user denied the call, by call id.
+
+    They are stored in ``data-adk-denial`` parts.
+    """
     data = [cast("Any", part).get("data") for part in parts if part["type"] == "data-adk-denial"]
     return {
         denial["toolCallId"]: denial.get("output")
@@ -303,7 +306,7 @@ def _result_file(part: types.Part) -> types.FunctionResponsePart:
 
 
 def _signature(provider: Mapping[str, Any] | None) -> bytes | None:
-    """Return the thought signature from the key where the AI SDK's Google providers keep it."""
+    """Return the thought signature from the key that the AI SDK's Google providers use."""
     match provider:
         case {"google": {"thoughtSignature": str(text)}} | {"vertex": {"thoughtSignature": str(text)}}:
             with suppress(ValueError):

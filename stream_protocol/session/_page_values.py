@@ -111,7 +111,7 @@ class PageContext:
         self.type: Final = DeclaredType("context", declared)
 
     def check(self, value: Any) -> Any:
-        """Return the context of a request as JSON. Raises ``ChatRequestError`` (413, 422) if it is refused."""
+        """Return the context of a request as JSON. Raises ``ChatRequestError`` (413, 422) if the context is refused."""
         return self.type.check("The context", value, max_bytes=MAX_CONTEXT_BYTES)
 
 
@@ -154,11 +154,11 @@ class SharedState:
 
 
 def replace_context(invocation: InvocationContext, request: LlmRequest, context: Any, *, earlier: Any) -> None:
-    """Replace the client's context in this request of a model, and in all later requests of the run.
+    """Replace the client's context in this model request, and in all later model requests of the run.
 
     ``earlier``: the context until now; ``None`` without context. ADK puts ``RunConfig.model_input_context`` before the
-    last content that equals the invocation's user message, or at the beginning without such a content. All agents of
-    the run share the run config.
+    last content that equals the invocation's user message. If there is no such content, ADK puts it at the beginning.
+    All agents of the run share the run config.
     """
     run_config, contents = invocation.run_config, request.contents
     if run_config is None:

@@ -1,7 +1,7 @@
 """Counts the maximum cost of checking an answer against a JSON schema, before the check runs.
 
-The cost is a number of steps. Each pair of a schema and a value that jsonschema-rs may compare is one step. Keywords
-that take longer count as more steps. All alternatives count, including those after a matching alternative.
+The cost is a number of steps. One step is one comparison of a value with a schema by jsonschema-rs. Keywords that take
+longer count as more steps. All alternatives count, including those after a matching alternative.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ _SCHEMAS: Final = frozenset(
 
 
 class TooCostlyError(Exception):
-    """Raised if checking the answer takes too many steps or levels."""
+    """Raised if the check of the answer takes too many steps, or the answer has too many levels."""
 
 
 class UnusableSchemaError(Exception):

@@ -218,11 +218,11 @@ class FunctionResponses:
         call.answer(self.inner_agents.end_task(call))
 
     def add_delegation(self, event: "Event") -> None:
-        """Write an interim output for a call if the event is of an agent that works for it. Then the call delays no
-        step.
+        """Write an interim output for a call if the event is of an agent that works for it.
 
-        The result comes when that agent is done. That can be in a later response: a task agent may need several
-        messages, and any agent may ask the user first.
+        After an interim output, the call no longer delays the next step. The result comes when that agent has ended.
+        This can be in a later response, because a task agent may need several messages, and any agent may first ask the
+        user.
         """
         author, scope, agents_call = acting_for(event)
         find = self._registry.find
@@ -238,7 +238,7 @@ class FunctionResponses:
     def add_failure(self, facts: EventFacts, speaker: SpeakerKey) -> None:
         """Store the call whose tool raised, if this event shows it.
 
-        Such an event has no content. It must report the failure, and it must be clear which call has failed.
+        Such an event reports the failure and has no content. Nothing is stored unless exactly one call can have failed.
         """
         failure = facts.failure
         if failure is None or failure.code in (ABORTED, NODE_TIMEOUT) or failure.finish_reason is not None:

@@ -113,7 +113,7 @@ class ConverterOptions(TypedDict, total=False):
 
 
 def masked_error_text(error: BaseException) -> str:
-    """Returns the default text of an error. Only a ``RunLimitError`` has a text of its own."""
+    """Returns the default text of an error. All errors have the same default text, except ``RunLimitError``."""
     return str(error) if isinstance(error, RunLimitError) else DEFAULT_ERROR_TEXT
 
 

@@ -1,11 +1,11 @@
 """The parts that an author has streamed since its last complete event.
 
 ``StreamedTexts`` compares the texts with the next complete event. A stream may be long, and there may be thousands of
-streams. So only a short text is stored whole. Of a longer text, the beginning is stored as a hash. The hash shows
-whether a complete event repeats the text, as nearly all do.
+streams. So only a short text is stored as text. The beginning of a longer text is stored as a hash. With the hash, the
+module detects that a complete event repeats the text, as nearly all complete events do.
 
 ``UnconfirmedStream`` is the whole stream. A server stores it when the run ends, so that the history and the next prompt
-have everything that the client has shown. Without a server, there is none.
+have everything that the client has shown. Without a server, no ``UnconfirmedStream`` exists.
 """
 
 from collections.abc import Iterable

@@ -129,7 +129,10 @@ def _read(
 
 
 class _TaskAgents:
-    """Predicate: True if the tool is a task-mode agent. The first call of the predicate reads the events."""
+    """Predicate that returns True for a tool that is a task-mode agent.
+
+    The first call of the predicate reads the events.
+    """
 
     __slots__ = ("_events", "_names")
 

@@ -1,8 +1,8 @@
-"""Our data on stored events, in their ``custom_metadata``. Only this module reads and writes it.
+"""Data of this library on stored events, in their ``custom_metadata``. Only this module reads and writes this data.
 
-The run config carries facts about a turn that only the client has. ADK copies them to every event of the run, and they
-are read only from the user's event. Events that we append can replace the content shown to the client, and list the
-events that are hidden from it.
+The run config carries facts about a turn that only the client has. ADK copies these facts to every event of the run.
+This module reads them only from the user's event. Events that we append can replace the content shown to the client,
+and list the events that are hidden from it.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class TakenInMessage:
 
 @dataclass(frozen=True, kw_only=True)
 class EventMetadata:
-    """Our data on one event."""
+    """Data of this library on one event."""
 
     message_id: str | None = None
     """On a user event: the client's id of the message; ``None`` if no chat client sent it."""
@@ -173,7 +173,7 @@ def shown_event(event: Event) -> Event:
 def steering_state(event: Event) -> tuple[AcceptedMessage | None, str | None]:
     """Return the steering message that the event accepts, and the id of the steering message that no longer waits.
 
-    A message no longer waits when a model call has read it, or when it begins a turn.
+    A message stops waiting when a model call reads it, or when it begins a turn.
     """
     stored = _stored_on(event)
     if stored.keys().isdisjoint(("accepted", "steering", "message_id")):

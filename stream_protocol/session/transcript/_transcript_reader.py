@@ -1,7 +1,8 @@
 """Finds the message and the response to which each event belongs.
 
-``Transcript`` uses it for stored sessions. It also reads recordings, even if they come from old ADKs or are larger than
-memory. In recordings, a continuation can have a new invocation id, and user events can be missing.
+``Transcript`` uses it for stored sessions. ``TranscriptReader`` also reads recordings, including those of old ADK
+versions and those that are larger than memory. In recordings, a continuation can have a new invocation id, and user
+events can be missing.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ class CallRegistry:
     def waiting(self) -> Iterator[ToolCall]:
         """Yield the calls that the client shows without a result.
 
-        The callers run for each call and mostly need only the first result. So the search is lazy.
+        The search is lazy, because it runs for each call, and most callers need only the first result.
         """
         return (call for call in self._read_unsettled() if call.is_shown)
 

@@ -1,8 +1,8 @@
 """A tool call of a message: its state, and the chunks that change it in the client.
 
 Only this module changes a call. Each method that changes the state first finds the next state in ``TRANSITIONS``. A
-transition that is missing there raises ``StreamProtocolError`` and changes nothing. So code for events of unknown
-origin must first check ``is_open``, ``is_settled`` and ``is_shown``.
+transition that is missing there raises ``StreamProtocolError`` and changes nothing. So code that handles events of
+unknown origin must first check ``is_open``, ``is_settled`` and ``is_shown``.
 
 A hidden call has the same states and writes no chunks.
 """
@@ -104,7 +104,7 @@ class ToolCall:
 
     @property
     def is_settled(self) -> bool:
-        """True if nothing more is expected of the call in this response."""
+        """True if the call needs nothing more in this response."""
         return self.state >= INTERIM
 
     def takes(self, fragment: CallPiece) -> bool:
