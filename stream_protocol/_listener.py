@@ -39,7 +39,7 @@ def bind_socket(host: str, port: int) -> socket.socket:
 
 
 def _free_port(host: str, port: int, family: socket.AddressFamily) -> int | None:
-    """Return a free port after the wanted port; ``None`` if the next ports are all in use."""
+    """Return a free port after the wanted port; ``None`` if the following ports are all in use."""
     for other in range(port + 1, min(port + PORTS_TRIED, MAX_PORT) + 1):
         with suppress(OSError), socket.create_server((host, other), family=family):
             return other

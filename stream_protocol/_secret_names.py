@@ -1,7 +1,7 @@
 """Decide whether the value of a variable, header or key is a secret, by the words in its name.
 
 ``x-api-key``, ``apiKey`` and ``API_KEY`` all consist of the words ``api key``, which name a secret. ``keyboard`` does
-not contain the word ``key``. The last word matters, too: a ``token_count`` only describes tokens.
+not contain the word ``key``. The last word also matters: a ``token_count`` only describes tokens.
 """
 
 import re

@@ -10,7 +10,7 @@ from stream_protocol.wire import AiSdkVersion, json_value
 def failures(results: Sequence[Result], claimed: Collection[str]) -> list[Result]:
     """Return the broken checks, and the checks of ``claimed`` profiles that the server does not offer.
 
-    A feature that the settings declare as missing is not a failure.
+    Features that the settings declare as missing do not count as failures.
     """
     return [
         each

@@ -53,7 +53,8 @@ def check_file(
     """Return the problems of the stream in a file, in the order of the file.
 
     ``session`` selects a session in a store or an evalset of ADK. Raises ``UnreadableError`` if the file is not a
-    capture, not chunks and not ADK events. If a later line is unreadable, the error comes after the findings before it.
+    capture, not chunks and not ADK events. If a later line is unreadable, the findings before this line come first,
+    then the error.
     """
     check_path("path", path)
     check_text("session", session, or_none=True)

@@ -61,8 +61,8 @@ class ResponseChecker:
     """Checker of one response. Reads its chunks in order.
 
     ``continued``: the message whose id is in the response's ``start``. The response continues this message. ``last``:
-    the client's last message. The response continues it if the response's first content is for one of its calls or
-    approvals.
+    the client's last message. The response continues this message if its first content belongs to one of the message's
+    calls or approvals.
     ``earlier``: the client's other messages, whose calls the response cannot change.
     """
 
@@ -174,7 +174,7 @@ class ResponseChecker:
             self._used.add(call_id)
 
     def _try_last_message(self, chunk: ChunkFields) -> None:
-        """Continue the last message if the first content of the response is for one of its calls."""
+        """Continue the last message if the first content of the response belongs to a call of this message."""
         if self._last is None or chunk["type"] in ("start", "message-metadata") or _is_data(chunk):
             return
         if self._last.contains(chunk):
@@ -341,7 +341,7 @@ class ResponseChecker:
                 yield Problem(Rule.PRELIMINARY_LEFT, f"{name} has only a preliminary output.")
 
     def _waits_for_page(self, call: ToolPart) -> bool:
-        """Return True if the page, or its user, has to answer the call."""
+        """Return True if the client or the user has to answer the call."""
         if call["state"] == "input-available" and not call.get("providerExecuted"):
             return self._terminal == "finish" and self._reducer.finish_reason in _WAITS_FOR_PAGE
         return call["state"] == "approval-requested"

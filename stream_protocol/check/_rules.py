@@ -18,8 +18,8 @@ from stream_protocol.wire import AiSdkVersion
 class Severity(StrEnum):
     """Severity of a rule.
 
-    An error means that the stream is invalid. A warning means that the newest clients accept the stream, and that it
-    may be intended.
+    An error means that the stream is invalid. A warning means that the newest clients accept the stream, and that the
+    author of the stream may intend it.
     """
 
     ERROR = "error"

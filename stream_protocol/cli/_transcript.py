@@ -130,7 +130,7 @@ class Transcript:
         return f"{self.end()}{self._heading(self.agent)}  {text}\n"
 
     def _heading(self, speaker: str) -> str:
-        """Return the speaker's name on a line, or nothing if the speaker is the same as before."""
+        """Return the speaker's name on a line; an empty text if the speaker has not changed."""
         if self._speaker == speaker:
             return ""
         gap = "" if self._is_empty else "\n"

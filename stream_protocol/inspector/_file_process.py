@@ -1,7 +1,7 @@
 """Converts a file that a user drops on the page, in a separate process.
 
-A parser in C may take minutes and gigabytes for a file of some megabytes. It can be stopped only by ending its process.
-Other slow work runs there, too: in a thread it would block the event loop for about 100 ms at a time.
+A parser in C may take minutes and gigabytes for a file of some megabytes. Only the end of its process can stop such a
+parser. Other slow work also runs in this process: in a thread it would block the event loop for about 100 ms at a time.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ class AgentInfo(TypedDict):
 
 
 def agent_info(agent: BaseNode) -> AgentInfo:
-    """Return the agent's description. It has no instructions, since these may be confidential."""
+    """Return the agent's description. The description has no instructions, because these may be confidential."""
     model = agent.model if isinstance(agent, LlmAgent) else ""
     return AgentInfo(
         name=agent.name,
@@ -161,7 +161,7 @@ class InspectorEndpoints(FileEndpoints):
     async def _in_thread(
         self, work: Callable[[Sequence[InspectedTurn]], bytes], turns: Sequence[InspectedTurn]
     ) -> bytes:
-        """Return the result of ``work`` for the stored turns. It runs in a thread, one call at a time."""
+        """Return the result of ``work`` for the stored turns. ``work`` runs in a thread, one call at a time."""
         refuse_if_crowded(self._one_at_a_time)
         return await anyio.to_thread.run_sync(work, turns, limiter=self._one_at_a_time)
 

@@ -132,8 +132,9 @@ _EMPTY: Final = frozenset({"start", "start-step", "finish-step", "finish", "mess
 
 
 def _shows_something(head: TurnHead, items: Iterable[TurnItem]) -> bool:
-    """Return True if a replay of the turn shows something. A user message counts, and so does a turn with a
-    ``TurnRecord``."""
+    """Return True if a replay of the turn shows something. A user message and a turn with a ``TurnRecord`` also count
+    as something.
+    """
     conversion = chunk_conversion(head.past, head.message_id, Settings(send_state=True))
     for item in items:
         if not isinstance(item, TimedEvent) or _is_message_with_content(item.event):

@@ -39,7 +39,7 @@ class Difference:
 
 @dataclass(frozen=True, kw_only=True)
 class ReceivedAnswer:
-    """User's answer to a tool call, in a part of the assistant message of a request."""
+    """User's answer to a tool call, read from a part of the assistant message in a request."""
 
     path: str
     """Path of the answer in the request, such as ``messages[-1].parts[1].output``."""

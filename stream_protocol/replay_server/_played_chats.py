@@ -50,7 +50,7 @@ class PlayedChat:
 
 
 class Chats:
-    """All chats of a replay server. Chats share nothing. Concurrent tests should therefore use different chats.
+    """All chats of a replay server. Chats share no state, so concurrent tests should use different chats.
 
     ``pace``: a factor of the recorded speed, ``INSTANT`` or ``HELD``.
     """

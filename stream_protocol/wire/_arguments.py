@@ -172,7 +172,7 @@ def check_texts(name: str, value: Any, *, expected: str = "a list of texts") -> 
 def check_mapping(name: str, value: object, *, of_texts: bool = False, or_none: bool = False) -> None:
     """Raise ``InvalidArgumentError`` unless the value is a dictionary whose keys are texts.
 
-    ``of_texts``: the values must be texts, too.
+    ``of_texts``: the values must also be texts.
     """
     if or_none and value is None:
         return

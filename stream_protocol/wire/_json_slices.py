@@ -4,9 +4,9 @@ A parser in C blocks the interpreter in every thread until it has read the whole
 brackets. So this module only finds commas and brackets, and orjson parses the text between them. A list, object or
 string larger than ``PIECE`` is assembled from pieces.
 
-The simpler way is to count the values first and to parse the whole text at once. It was measured with texts of 30 MiB
-within the limits below. ``orjson.loads`` stops the event loop for 0.6 s (400,000 objects under different keys), 0.3 s
-(a list of 400,000 objects) or 0.2 s (a million strings). In slices, the longest stops are 90, 75 and 57 ms. Most of
+A simpler way is to count the values first and to parse the whole text at once. Both ways were measured with texts of 30
+MiB within the limits below. ``orjson.loads`` stops the event loop for 0.6 s (400,000 objects under different keys), 0.3
+s (a list of 400,000 objects) or 0.2 s (a million strings). In slices, the longest stops are 90, 75 and 57 ms. Most of
 that time is Python's garbage collector.
 """
 
@@ -78,7 +78,7 @@ class TooManyValuesError(ValueError):
 def parse_json_in_slices(text: bytes | bytearray) -> Generator[int, None, Any]:
     """Parse a JSON text as ``parse_json`` does, in a generator that pauses after each slice and returns the value.
 
-    Yields the approximate memory that the values of the slice take, in bytes and without their texts.
+    For each slice, yields the approximate memory of its values, in bytes and without texts.
 
     Forbidden keys are renamed, as by ``rename_forbidden_keys``. U+0000 becomes U+FFFD, as lone surrogates do, because
     PostgreSQL refuses JSON with U+0000. Raises ``ValueError`` for text that ``parse_json`` refuses, for more than
@@ -119,7 +119,7 @@ class _Open:
             self.items = items
 
     def put(self, value: Any, end: int) -> None:
-        """Add a value that was parsed on its own. ``end``: the position after it."""
+        """Add a value that was parsed separately. ``end``: the position after the value."""
         assert self.items is not None  # the items before the value were added, even if there were none
         if isinstance(self.items, dict):
             self.items[safe_key(self.key, in_constructor=self.in_constructor)] = value

@@ -27,9 +27,9 @@ def is_too_large(value: Any, *, max_length: int = MAX_VALUE_LENGTH, max_items: i
 
     The limits are ``max_items`` and ``max_length``.
 
-    Stops at the limit and never raises. An iterator, and a value of a type with its own JSON form, can be read only by
-    code of that type. So each of them counts as one member. A value that contains itself is either too large here, or
-    ``json_value`` refuses it as too deep.
+    Stops at the limit and never raises. Iterators, and values of types with a custom JSON form, count as one member
+    each, because only code of their types can read them. A value that contains itself may pass this check.
+    ``json_value`` then refuses it as too deep.
     """
     length = items = 0
     level: list[Any] = [value]

@@ -47,8 +47,9 @@ class Lines:
 
 
 def text_lines(pieces: Iterable[bytes]) -> Iterator[Line]:
-    """Yield the lines of a text that is read in pieces, as the AI SDK's client splits them. Bad UTF-8 becomes
-    U+FFFD."""
+    """Yield the lines of a text that is read in pieces, as the AI SDK's client splits them. Invalid UTF-8 becomes
+    U+FFFD.
+    """
     try:
         yield from split_lines(pieces, max_length=MAX_LINE)
     except OverlongLineError as error:

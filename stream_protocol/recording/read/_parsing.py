@@ -131,7 +131,10 @@ def _why_no_yaml(error: yaml.MarkedYAMLError) -> str:
 
 
 def field(value: Any, name: str) -> Any:
-    """Return a field of a JSON object, or ``None``. ``name``: in snake_case; camelCase is tried too."""
+    """Return a field of a JSON object, or ``None``.
+
+    ``name``: the field's name in snake_case. The name in camelCase is also tried.
+    """
     if not isinstance(value, dict):
         return None
     head, *words = name.split("_")

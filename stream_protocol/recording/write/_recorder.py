@@ -84,8 +84,8 @@ def file_name(chat_id: str, *, whose: tuple[str, str]) -> str:
 
     Equal arguments give equal names. ``whose``: the app's name and the user's id.
 
-    The name has the letters and digits of the chat's id, and a digest of app, user and chat, because the chats of two
-    users may have equal ids.
+    The name has the letters and digits of the chat's id. It also has a digest of app, user and chat, because the chats
+    of two users may have equal ids.
     """
     readable = sub(r"[^A-Za-z0-9_]+", "-", chat_id)[:ID_LENGTH].strip("-") or "chat"
     digest = sha256(repr((*whose, chat_id)).encode()).hexdigest()[:16]

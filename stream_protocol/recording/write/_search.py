@@ -169,7 +169,10 @@ class Search:
         return type(value)() if self._typed and isinstance(value, dict | list) else TOO_LARGE
 
     def _known(self, name: str) -> tuple[str, Meaning]:
-        """Return a name without separators, and its meaning. Beyond the work limit, any new name counts as a secret."""
+        """Return a name without separators, and the meaning of the name.
+
+        Beyond the work limit, any new name counts as a secret.
+        """
         if (known := self._names.get(name)) is None:
             if not self._take(NAME_WORK):
                 return name, Meaning.SECRET

@@ -1,8 +1,7 @@
 """Provides ``redact_texts``, an app's redaction of names and other known texts.
 
 A text is found in each of its spellings: composed and decomposed letters, upper and lower case, and other white space.
-It is also found with URL escapes. It is found with JSON escapes, too, because a text in the recording can be JSON
-itself.
+It is also found with URL escapes, and with JSON escapes, because a text in the recording can itself be JSON.
 """
 
 import json
@@ -54,8 +53,8 @@ def redact_texts(*texts: str) -> Redact:
     case, composed and decomposed letters, any white space. Files and signatures are not changed.
 
     Streamed fragments are left out, because a name may be split across two fragments. The complete event repeats the
-    text. A replay of such a recording therefore shows each text at once, and not as it streamed. It also lacks text
-    that was only streamed, such as the partial text of a stopped run.
+    text. So a replay shows each text at once, and not as it streamed. The replay also lacks text that was only
+    streamed, such as the partial text of a stopped run.
 
     Raises ``StreamProtocolError`` for an empty text, and for a value that is not text.
     """

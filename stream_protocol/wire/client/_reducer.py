@@ -43,7 +43,7 @@ def reduce_chunks(
 
     The keyword arguments are those of ``MessageReducer``. Raises ``ClientStreamError`` where the client fails: for a
     chunk that it refuses, and for an ``error`` chunk. If ``chunks`` is the result of ``parse_sse``, the errors of
-    ``parse_sse`` are raised, too. The error's ``message`` is the message so far. Raises ``TypeError`` for bytes:
+    ``parse_sse`` are also raised. The error's ``message`` is the message so far. Raises ``TypeError`` for bytes:
     convert them to chunks with ``parse_sse``.
     """
     _check_chunks(chunks)
