@@ -7,8 +7,9 @@ from contextlib import suppress
 from stream_protocol.wire import check_count, check_text
 
 WAITING_CONNECTIONS = 2048
-"""Connections that may wait to be accepted: uvicorn's default. A further connection is dropped, and its client tries
-again after 1, 3 and 7 seconds."""
+"""The number of connections that may wait to be accepted: uvicorn's default. Additional connections are dropped, and
+their clients try again after 1, 3 and 7 seconds.
+"""
 
 MAX_PORT = 65535
 

@@ -76,7 +76,10 @@ class Meaning(Enum):
     SECRET = auto()
     """The value is a secret, of any type."""
     SECRET_TEXTS = auto()
-    """Texts in the value are secrets, and numbers are counts: of ``tokens``, or of tests that ``pass``."""
+    """Texts in the value are secrets.
+
+    Numbers in it are counts, for example of ``tokens``, or of tests that ``pass``.
+    """
 
 
 def meaning(name: str) -> Meaning:

@@ -22,9 +22,10 @@ class CallIds(Collection[str]):
         """The object that has the first ``_begin`` ids; ``None`` without such ids."""
         self._begin = 0
         self._places = {call_id: place for place, call_id in enumerate(dict.fromkeys(taken))}
-        """Id -> its position among all ids. Without the ids of ``_earlier``."""
+        """Id -> its position among all ids. The ids of ``_earlier`` are not in it."""
         self._numbers: dict[str, list[tuple[int, int]]] | None = None
-        """ADK's id, or ``""`` -> position and number of each numbered call. Both increase. ``None`` without such calls.
+        """ADK's id, or ``""`` -> the position and the number of each numbered call, in increasing order. ``None``
+        without such calls.
         """
 
     def __len__(self) -> int:

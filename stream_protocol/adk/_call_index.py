@@ -16,10 +16,10 @@ USER: Final = "user"
 """The author of the user's events, and of the results that ADK stores with the user as author."""
 
 MAX_ANSWERED: Final = 8
-"""The most calls with a response that are kept under one id: the newest calls."""
+"""The maximum number of calls with a response that are kept under one id. The newest calls are kept."""
 
 _MAX_DEPTH: Final = 32
-"""The most nested levels of arguments that are compared by value. Deeper levels are compared by ``repr``."""
+"""The number of nested levels of arguments that are compared by value. Deeper levels are compared by ``repr``."""
 
 
 class CallReference(NamedTuple):
@@ -65,9 +65,9 @@ class KnownCall:
     approval_id: str = ""
     """The id of the newest approval request for the call."""
     is_undecided: bool = False
-    """True after that request, until the user's answer or a response to the call."""
+    """True from that request until the user's answer or a response to the call."""
     decided: bool = False
-    """True after the user's answer to that request, until a response comes."""
+    """True from the user's answer to that request until a response comes."""
     mentioned: bool = False
     """True if the newest event has mentioned the call. The next mention of the id in that event means a different call.
     """

@@ -30,7 +30,7 @@ class Blob(NamedTuple):
     data: bytes
     media_type: str | None
     artifact: tuple[str, int] | None
-    """The name and the version of the artifact with the same bytes, if the event shows it."""
+    """The name and the version of the artifact that has these bytes, if the event shows the artifact."""
     name: str | None = None
 
 
@@ -100,7 +100,8 @@ class Result(NamedTuple):
     name: str
     value: dict[str, Any] | None
     waits_for: CallKind | None
-    """``APPROVAL`` or ``CREDENTIAL`` if the response is only a placeholder, because its call waits for that."""
+    """``APPROVAL`` or ``CREDENTIAL`` if the response is only a placeholder. The call waits for this kind of answer.
+    """
     hint: str | None = None
     """The text with which a tool itself asks for approval."""
     payload: Any = None

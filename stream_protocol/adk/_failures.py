@@ -36,10 +36,10 @@ FINISH_REASONS: dict[str, FinishReason] = {
     "CONTINUATION": "other",
     "FINISH_REASON_UNSPECIFIED": "other",
 }
-"""google-genai's ``FinishReason`` -> the AI SDK's finish reason. All missing reasons are ``other``."""
+"""google-genai's ``FinishReason`` -> the AI SDK's finish reason. Reasons that are missing here become ``other``."""
 
 UNEXPLAINED = frozenset({"OTHER", "FINISH_REASON_UNSPECIFIED", "STOP"})
-"""Finish reasons without a cause. If the event also has an error message, the model's response broke off."""
+"""Finish reasons that name no cause. If the event also has an error message, the model's response was interrupted."""
 
 RESULT = "result"
 """The key of an object that wraps a value of another type: ADK wraps tool results, this library wraps client outputs.

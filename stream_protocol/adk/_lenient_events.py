@@ -19,7 +19,7 @@ from stream_protocol.adk._event_dicts import NotAnEventError, WarnOnce
 from stream_protocol.wire import SHORT_JSON_LENGTH, short_json
 
 MISSING: Final = "missing"
-"""pydantic's error type for a missing field. Then the whole object without the field is omitted."""
+"""pydantic's error type for a missing field. An object that lacks a required field is omitted as a whole."""
 
 _FIELDS: Final = frozenset(Event.model_fields) | {field.alias for field in Event.model_fields.values()}
 _ARGUMENTS: Final = frozenset({"message", "state", "route", "node_path"}) - _FIELDS
@@ -29,7 +29,7 @@ ADK never writes them to an event's JSON. So such a key is a field of a differen
 """
 
 _TYPE_ERRORS: Final = (AttributeError, TypeError)
-"""Errors that google-genai's enums raise for a number, and pydantic for a key that is not text. They name no location.
+"""Errors without a location: those of google-genai's enums for a number, and pydantic's for a key that is not text.
 """
 
 _ANY_EVENT: Final = {"author": "agent"}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from google.genai.types import Part
 
 RAW_AUDIO: Final = "audio/pcm"
-"""The beginning of the media type of raw samples, before the rate. Browsers cannot play them as a file."""
+"""The beginning of the media type of raw samples, before the rate. Browsers cannot play such samples as a file."""
 
 _SAVED_SOUND: Final = "/_adk_live/"
 

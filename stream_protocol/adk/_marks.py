@@ -34,7 +34,7 @@ STEERING_KEY: Final = "steering"
 """The key of the mark in this library's object. The mark has the message's ``id``."""
 
 CONTEXT_KEY: Final = "context"
-"""The key of the page's context: in the mark, and in the body of a request."""
+"""The key of the client's context in the mark, and in the body of a request."""
 
 POSTED_KEY: Final = "adk_ui_stream_posted"
 """The key of the mark in ``custom_metadata``. Its value is the kind of the event."""
@@ -55,7 +55,8 @@ NESTED_EVENTS: Final = "adk_ui_stream_nested_events"
 """Key in the ``custom_metadata`` of an event with function responses.
 
 The value is a mapping from call ids to ``{"events": […], "omitted": …}``. If the event has several responses to an id,
-the value is a list of them, in the order of the responses. ``null`` stands for a response without nested events.
+the mapping has a list of such objects, in the order of the responses. ``null`` stands for a response without nested
+events.
 """
 
 CARDS_KEY: Final = "adk_ui_stream_cards"
@@ -65,8 +66,8 @@ CARDS_KEY: Final = "adk_ui_stream_cards"
 ANSWERED_KEY: Final = "adk_ui_stream_answered"
 """Key in the ``custom_metadata`` of an event with function responses: ``{CALL_ID: [NUMBER, …]}``.
 
-The list has the number of the answered call for each response to the id; ``null`` if unknown. It is left out if the
-responses answer the first calls with the id in their order.
+The list has the number of the answered call for each response to the id; ``null`` if unknown. The list is left out if
+the responses answer the first calls with the id in the order of these calls.
 """
 
 

@@ -51,7 +51,10 @@ class RunningCalls:
 
     def __init__(self) -> None:
         self._calls: dict[tuple[str, str, str | None], KnownCalls] = defaultdict(lambda: KnownCalls(NO_IDS))
-        """Invocation, agent and branch -> the calls of the agent's events. Each event counts as a run."""
+        """Invocation, agent and branch -> the calls of the agent's events.
+
+        In this ``KnownCalls``, each event counts as a run.
+        """
         self._read: set[tuple[str, str]] = set()
         """Event and id of the calls that are known."""
 

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_MESSAGE: Final = 500
-"""The most characters of a progress message, which may come from a foreign server, and is stored."""
+"""The maximum number of characters in a progress message.
+
+The limit exists because messages are stored, and may come from a foreign server.
+"""
 
 _STORING: Final = Lock()
 """Lock for storing data, because tools inside an ``AgentTool`` may store with the same call from several threads."""

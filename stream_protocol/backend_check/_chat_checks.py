@@ -20,7 +20,7 @@ VALIDATION: Final = "ai: ui/validate-ui-messages.ts, which strips unknown keys"
 ERRORS: Final = "ai: docs/04-ai-sdk-ui/21-error-handling.mdx"
 FILE: Final = {"mediaType": "text/plain", "filename": "note.txt", "url": "data:text/plain;base64,SGVsbG8="}
 TRIES: Final = 2
-"""Attempts per prompt, since a failing model provider often succeeds at the next attempt, and the reverse."""
+"""Attempts per prompt. A model provider that fails often succeeds at the next attempt, and the reverse."""
 
 
 async def _several_turns(backend: Backend) -> None:

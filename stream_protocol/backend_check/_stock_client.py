@@ -27,7 +27,7 @@ _EVENT_END: Final = re.compile(rb"\r?\n\r?\n")
 _ID_CHARACTERS: Final = string.ascii_letters + string.digits
 _EXCERPT: Final = 200
 _MAX_BYTES: Final = 64 * 2**20
-"""Maximum bytes of a response. A longer response fails the check."""
+"""Maximum number of bytes of a response. A longer response fails the check."""
 
 NO_ROUTE: Final = (405, 501)
 """HTTP statuses of a server that deletes no chats. A 404 may also mean that there is no such chat."""

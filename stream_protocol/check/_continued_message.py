@@ -8,9 +8,9 @@ from stream_protocol.wire import ToolPart, UIMessage, UIPart, is_tool_part
 from stream_protocol.wire.client import step_start
 
 MAX_PARTS: Final = 256
-"""Maximum parts of a message in memory; the newest parts stay. This is enough for dozens of steps.
+"""Maximum number of parts of a message in memory; the newest parts stay. This is enough for dozens of steps.
 
-A server that gives all its responses the same id makes one endless message.
+If a server gives all its responses the same id, they form one endless message.
 """
 
 

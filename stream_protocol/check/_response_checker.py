@@ -45,7 +45,7 @@ _WITHOUT_VALUES: Final[ChunkFields] = MappingProxyType(
 """Key -> a placeholder for its value, if no rule needs the value. So a long response takes little memory."""
 
 _WAITS_FOR_PAGE: Final = (None, "tool-calls", "other", "interrupted")
-"""Finish reasons after which a call without output may wait for the page."""
+"""Finish reasons after which a call without output may wait for the client."""
 
 _MAY_START: Final[Mapping[str, Collection[str]]] = MappingProxyType(
     {
@@ -54,7 +54,10 @@ _MAY_START: Final[Mapping[str, Collection[str]]] = MappingProxyType(
         "tool-input-error": ("input-streaming", "input-available"),
     }
 )
-"""Chunk type -> states of a call in which the chunk overwrites nothing. A server may send an approved call again."""
+"""Chunk type -> states of a call in which the chunk overwrites nothing.
+
+The states allow for a server that sends an approved call again.
+"""
 
 
 class ResponseChecker:
@@ -96,8 +99,8 @@ class ResponseChecker:
         """Ids of the calls in the response."""
         parts = self._reducer.message["parts"]
         self._ended_before = {part["toolCallId"] for part in parts if is_tool_part(part) and has_ended(part)}
-        """Ids of the calls that had ended before the response. Each may end once more, since the user may have answered
-        it.
+        """Ids of the calls that had ended before the response. Each of them may end once more, because the user may
+        have answered it.
         """
         if continued is not None and continued.message["id"]:
             self._message_id = continued.message["id"]

@@ -15,7 +15,8 @@ from stream_protocol.check._rules import Problem, Rule
 from stream_protocol.wire import AiSdkVersion, UIMessage, short_json
 
 MAX_MESSAGES: Final = 64
-"""Maximum messages in memory; the newest stay. A response that continues an older message is checked as a new message.
+"""The maximum number of messages in memory. The newest messages stay. A response that continues an older message is
+checked as a new message.
 """
 
 

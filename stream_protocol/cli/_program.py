@@ -23,7 +23,7 @@ _EMPTY_LINE: Final = "\r\x1b[K"
 """Terminal sequence that clears the current line."""
 
 _MAX_WIDTH: Final = 100
-"""Columns of the help on a wider terminal."""
+"""The maximum width of the help, in columns."""
 
 _FIRST_COLUMN: Final = 26
 """Maximum width of the column with the options. The help of a longer option begins on the next line."""

@@ -29,7 +29,7 @@ POLL_SECONDS: Final = 0.2
 """Seconds between two checks of the workers. A signal does not interrupt the wait."""
 
 PAUSE_SECONDS: Final = 1.0
-"""Seconds before the replacement of a worker that died during its start: the cause may still exist."""
+"""Seconds before the replacement of a worker that died during its start, because the cause may still exist."""
 
 FORCED_SECONDS: Final = 5.0
 """Seconds that a worker may take to end after a second signal. After that it is killed."""

@@ -43,7 +43,10 @@ class Question:
 
 
 Scene = Callable[[Question], list[Step]]
-"""Handler for one kind of message. Returns the model's next reply, which depends on the tool results so far."""
+"""Function that handles one kind of message.
+
+It returns the model's next reply, which depends on the tool results so far.
+"""
 
 
 def read_question(request: LlmRequest) -> Question:

@@ -112,8 +112,9 @@ class DbosEngine:
         self._file = StoreFile(url) if url is not None else None
         self._deployment: Deployment | None = None
         self._kept: dict[str, KeptRun | None] = {}
-        """Workflow id -> the run, for the runs that were unfinished at the last query, so that each record is read
-        once. ``None``: this release cannot read the record."""
+        """Workflow id -> run, for the runs that were unfinished at the last query. So each record is read once.
+        ``None`` stands for a record that this release cannot read.
+        """
         self._durable_runners: dict[int, tuple[Runner, Runner]] = {}
         self._launching = asyncio.Lock()
         self._workflows: Workflows | None = None

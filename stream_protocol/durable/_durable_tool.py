@@ -32,7 +32,7 @@ UNFINISHED_TEXT: Final = (
 """The result that the model reads if a tool began in a dead worker, did not end, and is not idempotent."""
 
 PART: Final = "$adk_ui_stream.part"
-"""The key of a ``Part`` in a stored result. ADK treats media from a tool differently from a dictionary."""
+"""The key of a ``Part`` in a stored result. ADK treats a ``Part`` with media differently from a dictionary."""
 
 
 class RecordedToolError(Exception):

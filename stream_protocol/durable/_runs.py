@@ -39,7 +39,7 @@ EXECUTION: Final = "execution "
 """Prefix of attributes with the state of an execution. The run's id in the run log follows the prefix."""
 
 END: Final = "end "
-"""Prefix of the attributes that hold the end of an execution, also if its worker notes a live state later."""
+"""Prefix of the attributes with the end of an execution. They stay, even if the worker stores a live state later."""
 
 ERROR_TEXT: Final = "error"
 """The attribute with the error text that the client received. See ``ToldEnd``."""

@@ -31,19 +31,24 @@ SILENCE_SECONDS: Final = 10
 for hours."""
 
 CONNECTIONS: Final = 5
-"""Database connections of DBOS itself, in addition to the one that listens. A call waits if all of them are in use."""
+"""Database connections of DBOS itself, in addition to the connection that listens.
+
+A call waits if all of them are in use.
+"""
 
 CLIENT_CONNECTIONS: Final = 4
 """Database connections for queries that must not block, in addition to DBOS's own connections."""
 
 NEEDING_PYTHON: Final = (3, 12)
 NEEDED_SQLITE: Final = (3, 42)
-"""DBOS's tables call ``unixepoch('subsec')`` from this Python version on, which SQLite supports from this
-version on."""
+"""From this Python version on, DBOS's tables call ``unixepoch('subsec')``. SQLite supports it from this SQLite version
+on.
+"""
 
 ENGINE_OPTIONS: Final[dict[str, Any]] = {"connect_args": {"prepare_threshold": None}}
-"""SQLAlchemy options for PostgreSQL. PgBouncer in transaction mode uses another connection for each transaction, and
-psycopg's prepared statements would be missing there, or exist twice."""
+"""SQLAlchemy options for PostgreSQL. PgBouncer in transaction mode uses a different connection for each transaction. On
+that connection, psycopg's prepared statements would be missing, or exist already.
+"""
 
 
 def is_postgres(url: str) -> bool:

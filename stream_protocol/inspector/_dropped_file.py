@@ -53,7 +53,7 @@ from stream_protocol.wire import AnyChunk, UIMessage, client_version, json_value
 from stream_protocol.wire.client import sse_events
 
 MAX_SHOWN_BYTES: Final = 64 * 2**20
-"""Maximum bytes of a result: events and their chunks."""
+"""Maximum number of bytes of a result: events and their chunks."""
 
 MAX_FINDINGS: Final = 500
 """Maximum number of findings in a result. An invalid stream may have a finding for each chunk."""

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_FILE_BYTES: Final = 16 * 2**20
-"""Maximum bytes of a dropped file."""
+"""Maximum number of bytes of a dropped file."""
 
 MAX_FILES_IN_FLIGHT: Final = 4
 """Maximum number of files of the largest size that are in memory at once, while they are uploaded and wait."""

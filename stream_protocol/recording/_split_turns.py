@@ -47,7 +47,7 @@ class TurnHead:
     """
 
     message_id: str
-    """The id of the assistant message; empty if only the first event has it."""
+    """The id of the assistant message; empty if only the first event shows the id."""
     past: tuple[Event, ...] = ()
     """The message's earlier events, if this turn continues a message. Text fragments are left out."""
     options: ConverterOptions = field(default_factory=ConverterOptions)

@@ -13,7 +13,7 @@ from stream_protocol.replay_server._turn_summaries import LAST_MESSAGE, Recorded
 from stream_protocol.wire import ToolPart, UIMessage, is_tool_part, tool_name, whole_words
 
 VALUE_LENGTH: Final = 60
-"""Maximum characters of a value in the line."""
+"""Maximum number of characters of a value in the line."""
 
 CONTEXT_LENGTH: Final = 20
 """Characters before the first different character of two values."""

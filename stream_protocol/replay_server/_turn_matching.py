@@ -34,7 +34,7 @@ from stream_protocol.replay_server._turn_summaries import (
 from stream_protocol.wire import ChatRequest, ChatRequestError
 
 COMPARED_LENGTH: Final = 500
-"""Maximum characters of each text that are compared. The time grows with the product of both lengths."""
+"""Maximum number of characters of each text that are compared. The time grows with the product of both lengths."""
 
 END_SIMILARITY: Final = 0.5
 """Similarity of the end of a recording, which has no next turn. Most unlike texts are below this value."""

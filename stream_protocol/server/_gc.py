@@ -21,8 +21,9 @@ TOKENS: Final = types.GenerateContentResponseUsageMetadata(prompt_token_count=1,
 
 THRESHOLDS: Final = (10_000, 3, 10)
 """Arguments of ``gc.set_threshold``. ADK keeps some 16 objects for each chunk until the run ends. With Python's first
-threshold, 700, the collector scans them every 40 chunks, mostly in vain; with 10,000 that takes a sixth of the time.
-With 10 as the second threshold it scanned 100,000 objects in one go, for 40 ms. See docs/performance.md."""
+threshold, 700, the collector scans them every 40 chunks, mostly in vain. With 10,000, the scans take a sixth of that
+time. With 10 as the second threshold, one scan would visit 100,000 objects and take 40 ms. See docs/performance.md.
+"""
 
 
 async def tune_gc() -> None:

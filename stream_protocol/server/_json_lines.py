@@ -25,7 +25,7 @@ _CONVERSION: Final = re.compile(r"%(?:\(\w*\))?[-#0 +]*(?:\*|\d+)?(?:\.(?:\*|\d+
 """The placeholders of ``%`` formatting: ``%s``, ``%(name)s``, ``%5.1f``; ``%%`` is a percent sign."""
 
 _TRACE_LIMIT: Final = 50
-"""The most lines of a stack trace. The innermost lines are kept."""
+"""The maximum number of lines of a stack trace. The innermost lines are kept."""
 
 
 class JsonLines(logging.Formatter):

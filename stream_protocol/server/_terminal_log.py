@@ -15,7 +15,7 @@ from stream_protocol.wire import check_choice, check_flag, check_texts, printabl
 logger = logging.getLogger(__name__)
 
 LINE_LIMIT: Final = 600
-"""The most characters of a line in the terminal."""
+"""The maximum number of characters of a line in the terminal."""
 
 
 def log_to_terminal(

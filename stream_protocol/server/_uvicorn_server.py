@@ -46,14 +46,18 @@ OUT_OF_FILES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOME
 """The errors of ``accept`` when the process or the machine can open no more files."""
 
 DRAIN_SECONDS = 30.0
-"""Seconds that runs may continue after SIGTERM. Kubernetes gives a process 30 seconds in all by default: set a longer
-grace period."""
+"""Seconds that runs may continue after SIGTERM. By default, Kubernetes gives a process only 30 seconds in total, so set
+a longer grace period.
+"""
 
 FORCED_SECONDS = 1.0
 """Seconds in which a server still stores the output of its runs after a second signal."""
 
 TICK_SECONDS = 0.05
-"""Seconds between two checks during the shutdown: a signal does not wake the event loop."""
+"""Seconds between two checks during the shutdown.
+
+The checks are necessary because a signal does not wake the event loop.
+"""
 
 GRACEFUL_SECONDS = 3
 """Seconds that uvicorn waits for open connections when it stops. Every stream has ended before that."""

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 DecisionKind: TypeAlias = Literal["approve", "deny", "answer", "sign-in"]
 
 MAX_ATTEMPTED: Final = 20
-"""The most answers of a refused request that are listed. A model response has fewer calls, but a request can hold
-100,000 answers."""
+"""The maximum number of answers of a refused request that are listed. A model response has fewer calls, but a request
+can hold 100,000 answers.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)

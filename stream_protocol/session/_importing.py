@@ -44,7 +44,7 @@ from stream_protocol.wire import (
 )
 
 MAX_INVOCATION_ID: Final = 128
-"""The most characters of a message id that becomes an invocation id. ADK's columns hold 256."""
+"""The maximum number of characters of a message id that becomes an invocation id. ADK's columns hold 256."""
 
 CALL_ID: Final = re.compile(r"adk-[A-Za-z0-9_-]{1,36}")
 """A call id that every provider accepts: OpenAI allows 40 characters, and Anthropic allows only these characters."""
@@ -56,7 +56,10 @@ RESERVED: Final = "adk_"
 """Prefix of ADK's own calls."""
 
 NOT_APPROVED_YET: Final = "This tool call requires confirmation, please approve or reject."
-"""ADK's own text for a call that waits for approval. The model then reads the text that an ADK history would have."""
+"""ADK's text for a call that waits for approval.
+
+With this text, the model reads what it would read in ADK's own history.
+"""
 
 
 def messages_to_events(

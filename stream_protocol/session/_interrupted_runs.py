@@ -27,8 +27,9 @@ from stream_protocol.stream import RUN_FAILED_TEXT, TOOL_FAILED_TEXT, Ending
 from stream_protocol.wire import RUN_STOPPED_TEXT
 
 RUN_FAILED_CODE: Final = "RUN_FAILED"
-"""``error_code`` of events appended after an error. After an abort or a timeout they have ADK's code ``ABORTED``, which
-closes pending calls. Only the event that marks the end of a timed-out run also has ``RUN_FAILED``."""
+"""``error_code`` of events appended after an error. After an abort or a timeout, the events have ADK's code ``ABORTED``
+instead, which closes pending calls. Only the event that marks the end of a timed-out run also has ``RUN_FAILED``.
+"""
 
 
 def completing_events(

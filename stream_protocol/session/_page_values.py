@@ -28,16 +28,16 @@ if TYPE_CHECKING:
     from google.adk.models import LlmRequest
 
 MAX_CONTEXT_BYTES: Final = 16 * 1024
-"""The most bytes of a context, as JSON. Each model call of the turn gets the context."""
+"""The maximum number of bytes of a context, as JSON. Each model call of the turn gets the context."""
 
 MAX_STATE_BYTES: Final = 64 * 1024
-"""The most bytes of state that one request can write, as JSON."""
+"""The maximum number of bytes of state that one request can write, as JSON."""
 
 MAX_DEPTH: Final = 32
 """The deepest nesting of a value from the client."""
 
 MAX_NAMED: Final = 100
-"""The most characters of a field's path in an error message."""
+"""The maximum number of characters of a field's path in an error message."""
 
 STATE_KEY: Final = "state"
 """Key of the changed state in the body of a request."""
@@ -48,7 +48,7 @@ PREAMBLE: Final = (
 )
 
 _FOREIGN_PREFIXES: Final = (State.APP_PREFIX, State.USER_PREFIX, State.TEMP_PREFIX, "_adk")
-"""Prefixes of state keys that do not belong to one chat: of the app, the user, a run, or ADK itself."""
+"""Prefixes of state keys that do not belong to one chat, but to the app, the user, a run, or ADK itself."""
 
 
 class DeclaredType:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 _ANSWER_KEYS: Final = ("type", "toolName", "toolCallId", "state", "output", "errorText", "approval")
 
 TEXT_PIECE: Final = 256 * 1024
-"""The most characters that are hashed at once, so that other threads can run in between."""
+"""The maximum number of characters that are hashed at once, so that other threads can run in between."""
 
 
 def idempotency_key(request: ChatRequest) -> str:

@@ -38,10 +38,12 @@ CREDENTIAL_PROVIDED: Final = {"provided": True}
 """The output of a credential request in the client's message. The credential itself is never sent to a client."""
 
 MAX_NAMED: Final = 200
-"""The most characters of a field's name in an error message. The client may have invented the name."""
+"""The maximum number of characters of a field's name in an error message. The client may have invented the name."""
 
 MAX_CREDENTIAL: Final = 2**16
-"""The most characters of a text in a credential: enough for any token and for any URL that a browser accepts."""
+"""The maximum number of characters of a text in a credential: enough for any token and for any URL that a browser
+accepts.
+"""
 
 _SIGN_IN_KEYS: Final = ("authResponseUri", "authCode", "accessToken")
 """Keys that finish a sign-in. The user's answer has exactly one of them."""

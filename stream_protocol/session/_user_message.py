@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 
 
 MAX_TEXTS_AND_FILES: Final = 1_000
-"""The most texts and files in a user's message. A client sends one text, and models accept fewer images at once."""
+"""The maximum number of texts and files in a user's message.
+
+A client sends one text, and models accept fewer images at once.
+"""
 
 
 def texts_and_files(

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from google.adk.events import Event
 
 TOO_LARGE_INPUT = "The arguments are too large to be shown."
-"""The text in place of arguments that would block all chats of the server (see ``is_too_large``). The tool gets them.
+"""The text in place of arguments that would block all chats of the server (see ``is_too_large``). The tool still gets
+the arguments.
 """
 
 _ADK_ID = "adk-"

@@ -52,7 +52,10 @@ NODE_TIMEOUT = "NodeTimeoutError"
 """``error_code`` of a workflow node that took too long. Its tools were cancelled, and did not raise."""
 
 TOO_LARGE_TEXT = "The tool's result is too large to be shown."
-"""The text in place of a result that would block all chats of the server (see ``is_too_large``). The model gets it."""
+"""The text in place of a result that would block all chats of the server (see ``is_too_large``).
+
+The model still gets the result.
+"""
 
 
 class FunctionResponses:

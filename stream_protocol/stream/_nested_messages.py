@@ -30,8 +30,9 @@ RESERVE: Final = 2**18
 """The bytes that are reserved for parts other than text while text is sent often."""
 
 OFTEN, SELDOM = 64, 4
-"""Divisors for text. The message is sent again when its new text is a 64th of its size, or a fourth if few bytes are
-left."""
+"""Divisors for text. The message is sent again when its new text is a 64th of its size. If few bytes are left, it is
+sent again when the new text is a fourth of its size.
+"""
 
 
 class NestedConversion(Protocol):

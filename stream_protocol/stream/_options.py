@@ -41,8 +41,8 @@ class ConverterOptions(TypedDict, total=False):
     ai_sdk: AiSdkOption
     """Version of the client's ``ai`` package:
 
-    6 (default), 7, or a full version such as ``"7.0.120"``. A v7 client also accepts a stream for 6. A v6 client fails
-    on some chunks of 7. 7 means 7.0.32. A full version also allows the chunks and keys of later versions.
+    6 (default), 7, or a full version such as ``"7.0.120"``. A v7 client also accepts a stream for v6. A v6 client fails
+    on some chunks of v7. ``7`` means 7.0.32. A full version also allows the chunks and keys of later versions.
     """
     send_reasoning: bool
     """Send the model's thoughts as ``reasoning-*``. True by default. Gemini sends thoughts only if the agent asks for
@@ -74,8 +74,8 @@ class ConverterOptions(TypedDict, total=False):
     dynamic_tools: ToolSelection
     """Tools whose calls are sent as ``dynamic-tool`` parts.
 
-    Use it for tools that the frontend does not know, such as those of an MCP server. Other calls are static parts
-    (``tool-NAME``).
+    Use this option for tools that the frontend does not know, such as those of an MCP server. Other calls are static
+    parts (``tool-NAME``).
     """
     tool_titles: Mapping[str, str]
     """Tool name -> its displayed title. Empty by default. With a ``ChatService``, other tools have the title of
@@ -83,15 +83,15 @@ class ConverterOptions(TypedDict, total=False):
     tool_schemas: Mapping[str, Any]
     """Tool name -> JSON schema of its parameters.
 
-    Empty by default. If the first fragments of a streamed call have no name, the converter looks for the one tool whose
-    parameters fit.
+    Empty by default. If the first fragments of a streamed call have no name, the converter finds the tool by its
+    parameters: only one tool may fit.
     """
     artifact_url: ArtifactUrl | None
     """Function that takes the name and the version of an artifact, and returns its URL for browsers.
 
     The chat routes set this option. A file that is saved as an artifact is then sent as a URL instead of Base64, and
-    ``data-adk-artifact`` has a ``url``. A streamed file and everything after it wait for the complete event, which
-    names the artifact.
+    ``data-adk-artifact`` has a ``url``. A streamed file, and everything after this file, waits for the complete event,
+    which names the artifact.
     """
     transform: Transform | None
     """Function that gets each chunk before it is sent.

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from stream_protocol.stream._speakers import AuthorStream
 
 MAX_LENGTH: Final = 1_000_000
-"""The most characters in the citations of one event. Each citation repeats its source, so they grow fast."""
+"""The maximum number of characters in the citations of one event.
+
+Each citation repeats its source, so many citations are large.
+"""
 
 _OF_MAP: Final[ProviderMetadata] = {"adk": {"grounding": "maps"}}
 """Metadata of a source on Google Maps, because apps must show the name Google Maps with it."""

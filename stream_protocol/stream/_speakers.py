@@ -78,7 +78,7 @@ class AuthorStream:
     streaming_calls: list[ToolCall] = field(default_factory=list)
     """The calls of the current response whose complete event is still to come."""
     unfinished_calls: tuple[ToolCall, ...] = ()
-    """The calls of an earlier response whose complete event came without them."""
+    """The calls of an earlier response that were missing in its complete event."""
     in_response: bool = False
     """True if content of the current response was written."""
     may_be_busy: bool = False

@@ -22,13 +22,13 @@ END: Final = 4096
 """The number of characters at the end of a text that are never hashed."""
 
 MAX_KNOWN: Final = 2 * END
-"""The most characters of a stream that is stored whole."""
+"""The maximum number of characters of a stream that is stored whole."""
 
 MAX_RECENT: Final = 1024
-"""The most characters that wait to be added to a hashed beginning."""
+"""The maximum number of characters that wait to be added to a hashed beginning."""
 
 MAX_PIECES: Final = 64
-"""The most texts in which these characters are stored."""
+"""The maximum number of texts in which the waiting characters are stored."""
 
 GATHERED: Final = 64
 """The number of fragments that are joined to one text."""

@@ -15,7 +15,7 @@ from typing import Any, Final
 from stream_protocol.wire._errors import InvalidArgumentError
 
 MAX_SHOWN: Final = 60
-"""The longest part of a wrong text that an error shows, in characters."""
+"""The maximum number of characters of a wrong text that an error shows."""
 
 _USER_OF_URL: Final = re.compile(r"//[^/?#\s]*@")
 """Pattern for the user in a URL, which may include a password."""

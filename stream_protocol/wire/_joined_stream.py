@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from typing import Final
 
 MAX_JOINED: Final = 2**16
-"""The most bytes of text in a joined delta: 64 KiB, one write to a socket. A delta that arrives longer stays whole.
+"""The maximum number of bytes of text in a joined delta: 64 KiB, one write to a socket. A delta that is already longer
+when it arrives stays whole.
 
 The limit bounds the bytes that are copied again when a delta grows.
 """

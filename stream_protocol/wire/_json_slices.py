@@ -5,9 +5,9 @@ brackets. So this module only finds commas and brackets, and orjson parses the t
 string larger than ``PIECE`` is assembled from pieces.
 
 A simpler way is to count the values first and to parse the whole text at once. Both ways were measured with texts of 30
-MiB within the limits below. ``orjson.loads`` stops the event loop for 0.6 s (400,000 objects under different keys), 0.3
-s (a list of 400,000 objects) or 0.2 s (a million strings). In slices, the longest stops are 90, 75 and 57 ms. Most of
-that time is Python's garbage collector.
+MiB within the limits below. ``orjson.loads`` stops the event loop for 0.6 s for 400,000 objects under different keys.
+It stops the loop for 0.3 s for a list of 400,000 objects, and for 0.2 s for a million strings. In slices, the longest
+stops are 90, 75 and 57 ms. Most of that time is Python's garbage collector.
 """
 
 from __future__ import annotations
@@ -29,17 +29,18 @@ VALUE_COST: Final = 64
 """The number of bytes of a long string that take as long to read as one value."""
 
 MAX_VALUES: Final = 1_000_000
-"""The most values in a text: strings, numbers, lists, objects. 5,000 messages with four tool calls each have 400,000.
+"""The maximum number of values in a text: strings, numbers, lists, objects. 5,000 messages with four tool calls each
+have 400,000.
 """
 
 MAX_CONTAINERS: Final = 400_000
-"""The most lists and objects in a text. 5,000 messages with four tool calls each have 175,000.
+"""The maximum number of lists and objects in a text. 5,000 messages with four tool calls each have 175,000.
 
 A list or object takes up to 240 bytes. Python's garbage collector visits all of them at once, in 30 to 50 ms.
 """
 
 MAX_LEVELS: Final = 254
-"""The most nested levels of lists and objects: the limit of orjson's writer."""
+"""The maximum number of nested levels of lists and objects: the limit of orjson's writer."""
 
 CONTAINER_BYTES: Final = 200
 VALUE_BYTES: Final = 50
@@ -68,7 +69,7 @@ _PARTS_OF_FORBIDDEN_KEYS: Final = (FORBIDDEN.encode(), CONSTRUCTOR.encode(), b"\
 """Texts of which every JSON text with a forbidden key contains one: the key itself, or the beginning of an escape."""
 
 MAX_CONTINUATION_BYTES: Final = 3
-"""The most bytes of a UTF-8 character after its first byte."""
+"""The maximum number of bytes of a UTF-8 character after its first byte."""
 
 
 class TooManyValuesError(ValueError):

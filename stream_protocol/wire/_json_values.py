@@ -27,7 +27,7 @@ import orjson
 from stream_protocol.wire._forbidden_keys import free_key, may_hold_forbidden_key, rename_forbidden_keys
 
 MAX_DEPTH: Final = 246
-"""The most nested levels of arrays and objects in one value.
+"""The maximum number of nested levels of arrays and objects in one value.
 
 ``orjson`` stops at 254. Eight levels are left for the objects around a value: a body, ``messages``, a message,
 ``parts``, a part and its output are six.

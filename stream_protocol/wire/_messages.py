@@ -23,13 +23,18 @@ MAX_CHAT_ID_LENGTH: Final = 128
 """The longest chat id, in characters. It becomes the id of an ADK session, whose database column has 128."""
 
 MAX_MESSAGES: Final = 20_000
-"""The most messages in a request: some years of a busy chat."""
+"""The maximum number of messages in a request: some years of a busy chat."""
 
 MAX_PARTS: Final = 5_000
-"""The most parts of a message: an agent that calls a thousand tools, with a thought and a text around each."""
+"""The maximum number of parts of a message: an agent that calls a thousand tools, with a thought and a text around
+each.
+"""
 
 MAX_KEYS: Final = 1_000
-"""The most keys of the body, of a message and of a part, which this server copies. Usually they have about ten."""
+"""The maximum number of keys of the body, of a message and of a part, which this server copies.
+
+Usually, each has about ten keys.
+"""
 
 PARTS_PER_SLICE: Final = 1_000
 """The number of parts and messages that are checked between two pauses: about 2 ms."""

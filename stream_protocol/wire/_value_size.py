@@ -7,13 +7,15 @@ from typing import Any, Final
 from stream_protocol.wire._json_values import MAX_DEPTH, is_instance
 
 MAX_VALUE_LENGTH: Final = 8 * 2**20
-"""The most characters and bytes in the texts of one value: twice the largest context of a model, a million tokens.
+"""The maximum number of characters and bytes in the texts of one value: twice the largest context of a model, a million
+tokens.
 
 A conversion of that size to JSON blocks the event loop for about 50 ms.
 """
 
 MAX_VALUE_ITEMS: Final = 200_000
-"""The most members of arrays and objects in one value, plus keys, on all levels: 10,000 rows of 9 named columns.
+"""The maximum number of members of arrays and objects in one value, plus keys, on all levels: 10,000 rows of 9 named
+columns.
 
 A conversion of that size takes as long as one of ``MAX_VALUE_LENGTH``.
 """

@@ -9,7 +9,7 @@ from stream_protocol.recording.read._records import RecordingError
 from stream_protocol.wire import short_json
 
 MAX_NAMES: Final = 20
-"""The most sessions that an error message lists, to keep it on one readable line."""
+"""The maximum number of sessions that an error message lists, to keep it on one readable line."""
 
 
 def choose_session(names: Sequence[str], session: str | None, *, kind: str = "session") -> int:

@@ -54,7 +54,7 @@ _ACTION_FIELDS: Final = frozenset(
     }
 )
 _MAX_PICKLED: Final = 2**20
-"""The most bytes of actions whose field names are read."""
+"""The maximum number of bytes of actions whose field names are read."""
 
 _MEMO: Final = frozenset({"MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT"})
 _NOTHING: Final = frozenset({"NONE", "NEWFALSE"})

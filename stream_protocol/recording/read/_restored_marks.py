@@ -28,13 +28,13 @@ _QUESTIONS: Final = (REQUEST_CONFIRMATION, REQUEST_CREDENTIAL, REQUEST_INPUT)
 """The calls with which ADK asks the user. ADK marks each of them as long-running."""
 
 _NO_AGENTS: Final = (USER, "tool", "")
-"""Authors in files that a tool's response may have instead of its agent."""
+"""Authors that the response of a tool may have in a file instead of the agent's name."""
 
 _ANYBODY: Final[SpeakerKey] = ("", None, "")
 """Placeholder author, because files differ in the author of a call or a response."""
 
 _MIN_FRAGMENTS: Final = 2
-"""The fewest texts that count as fragments of their joined text. A single repeated text may be intended."""
+"""The minimum number of texts that count as fragments of their joined text. A single repeated text may be intended."""
 
 
 def mark_fragments(events: Sequence[dict[str, Any]]) -> None:

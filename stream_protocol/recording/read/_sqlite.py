@@ -26,10 +26,10 @@ LOCK_TIMEOUT: Final = 2.0
 """Seconds to wait for a process that writes the store."""
 
 MAX_VALUE: Final = 64 * 2**20
-"""The most bytes of one value, such as an event with its files."""
+"""The maximum number of bytes of one value, such as an event with its files."""
 
 MAX_CODES: Final = 10
-"""The most SQLite instructions for each byte of the file. A valid store needs less than one."""
+"""The maximum number of SQLite instructions for each byte of the file. A valid store needs less than one."""
 
 _CODES_AT_ONCE: Final = 100_000
 """The number of SQLite instructions between two checks of the limit. The first check comes after this number."""

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from stream_protocol.wire import ChatRequest
 
 ID_LENGTH: Final = 40
-"""The most characters of a chat's id in its file name, for readability. The digest after them makes the name unique."""
+"""The maximum number of characters of a chat's id in its file name.
+
+They make the name readable, and the digest after them makes it unique.
+"""
 
 
 class _BaseRecorder:

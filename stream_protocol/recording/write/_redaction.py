@@ -38,8 +38,9 @@ def check_redact(redact: object) -> None:
 
 
 _NOT_WRITTEN: Final = ("temp:", STATE_PREFIX)
-"""Prefixes of state keys that are not recorded. The values of our own keys are also in the messages, which the app's
-redaction gets."""
+"""Prefixes of state keys that are not recorded. The values of this library's keys are also in the messages, which the
+app's redaction gets.
+"""
 
 
 def redact_event(event: dict[str, Any]) -> dict[str, Any]:

@@ -45,7 +45,9 @@ _SCHEME_KEYS: Final = frozenset(
         *("authorizationendpoint", "tokenendpoint"),
     }
 )
-"""The keys of an auth scheme that are kept, because ADK needs them to read it, or because a browser gets them."""
+"""The keys of an auth scheme that are kept, because ADK needs them to read the scheme, or because a browser gets
+them.
+"""
 
 _SIGN_IN: Final = "authuri"
 """The key of the sign-in URL. The key ``state`` beside it binds the sign-in to its session."""
@@ -62,7 +64,7 @@ _ENCODED_BEGINNINGS: Final = ("eyJ", "ewo", "ew0", "W3s", "WyJ")
 """``{"``, ``{`` at the end of a line, ``[{`` and ``["`` in Base64."""
 
 _MAX_INDENT: Final = 100
-"""The most characters of white space before a JSON text."""
+"""The maximum number of characters of white space before a JSON text."""
 
 _SCHEMA_KEYS: Final = frozenset(
     {
@@ -77,7 +79,7 @@ _FILE: Final = re.compile(r"data:[^\s,]{0,255};base64,")
 """The beginning of a file in a text."""
 
 _MIN_FILE: Final = 1000
-"""The fewest characters of a Base64 text that counts as a file. No API key is this long."""
+"""The minimum number of characters of a Base64 text that counts as a file. No API key is this long."""
 
 _BASE64: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=\r\n"
 

@@ -19,8 +19,9 @@ from stream_protocol.recording.write._redaction import RecordedKind, Redact
 from stream_protocol.wire import StreamProtocolError, argument_error, check_text
 
 _ESCAPES: Final = r"\\{1,64}"
-"""The backslashes of a JSON escape. More backslashes occur in no real text, and without a limit a long row of them
-would need quadratic time."""
+"""The backslashes of a JSON escape. Their number is limited, because a long row of backslashes would need quadratic
+time. No real text has more.
+"""
 
 _SPACE: Final = rf"(?:\s|%20|\+|{_ESCAPES}(?:[nrt]|u00a0))+"
 _NO_MARK: Final = "(?![\u0300-\u036f])"

@@ -40,7 +40,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MAX_FILES: Final = 16
-"""The most files of one chat. A second file exists only if several processes write the chat at the same time."""
+"""The maximum number of files of one chat.
+
+A second file exists only if several processes write the chat at the same time.
+"""
 
 _BLOCK: Final = 2**16
 

@@ -83,7 +83,7 @@ class RunPlugin(BasePlugin):
         self._calls = RunningCalls()
         self._nested = NestedRuns(nests)
         self._raised: dict[RunningCall, None] = {}
-        """The calls whose tools raised. A callback of the app may have set a result for the call."""
+        """The calls whose tools raised an exception. A callback of the app may still have set a result for the call."""
         self._state_writers: dict[str, set[RunningCall]] = {}
         """State key -> the calls that wrote it."""
         self._titles: dict[str, str] = {}

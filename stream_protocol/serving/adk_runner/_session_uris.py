@@ -41,7 +41,7 @@ _ASYNC_DRIVERS: Final = {
 """SQLAlchemy's asynchronous drivers -> the packages to install with pip."""
 
 _OTHER_DATABASES: Final = ("mssql", "oracle")
-"""Schemes of unsupported databases. They resemble a supported scheme, and must not be corrected to it."""
+"""Schemes of unsupported databases. They resemble a supported scheme, and must not be corrected to this scheme."""
 
 _PORTS: Final = {"postgresql": 5432, "mysql": 3306, "mariadb": 3306}
 _CLASS: Final = re.compile(r"^<class '[^']*'>: ")

@@ -18,8 +18,9 @@ MAX_CRASHES: Final = 6
 """Number of crashes after which a run is not executed again, even if its worker never executed it alone."""
 
 EndState: TypeAlias = Literal["stopped", "failed", "timeout"]
-"""The end of a response that the page has received. It may not be stored yet. ``stopped``: an ``abort`` after a stop by
-the user. ``failed``: an ``error``. ``timeout``: an ``error`` after a limit of the server."""
+"""The end of a response that the client has received. It may not be stored yet. ``stopped``: an ``abort`` after a stop
+by the user. ``failed``: an ``error``. ``timeout``: an ``error`` after a limit of the server.
+"""
 
 LiveState: TypeAlias = Literal["running", "alone", "left"]
 """The state of an execution without an end. ``running``: a worker executes the run, or has crashed during the run.
@@ -44,9 +45,9 @@ class ToldEnd:
     error_text: str = ""
     """The text of the ``error``."""
     shown: tuple[str, ...] | None = None
-    """The ids of the complete events that the page has received before the end; ``None`` if unknown."""
+    """The ids of the complete events that the client has received before the end; ``None`` if unknown."""
     unfinished_text: str = ""
-    """The last text that the page has received, if no complete event contains it."""
+    """The last text that the client has received, if no complete event contains this text."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +84,7 @@ class RunRecord:
     artifact_base: str | None
     """See ``RunOverrides``."""
     refusal: str | None = None
-    """An error text for the page if the run cannot be executed again; else ``None``."""
+    """An error text for the client if the run cannot be executed again; else ``None``."""
     words: list[dict[str, Any]] | None = None
     """Texts and files of the user's message: see ``record_content``. ``None`` for answers to calls."""
     trace: str | None = None

@@ -9,14 +9,14 @@ from stream_protocol._secret_texts import message_without_secrets
 from stream_protocol.wire import printable, whole_words
 
 LIMIT: Final = 300
-"""The most characters of a quoted text in a sentence."""
+"""The maximum number of characters of a quoted text in a sentence."""
 
 _TRACEBACK: Final = "Traceback (most recent call last)"
 _RAISED: Final = re.compile(r"^\S.*", re.MULTILINE | re.DOTALL)
 """The exception at the end of a traceback. The frames above it are indented."""
 
 MAX_PROBLEMS: Final = 3
-"""The most members of an exception group, or problems of a ``ValidationError``, that a sentence quotes."""
+"""The maximum number of members of an exception group, or problems of a ``ValidationError``, that a sentence quotes."""
 
 
 def one_line(text: str, limit: int = LIMIT, *, known: Collection[str] = ()) -> str:

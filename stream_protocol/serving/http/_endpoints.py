@@ -43,10 +43,10 @@ if TYPE_CHECKING:
     from stream_protocol.serving.http._hooks import Prepare
 
 MAX_CHANGES_BYTES: Final = 16 * 1024
-"""The most bytes in the body of a ``PATCH``: a title is short, even with ``\\u`` escapes."""
+"""The maximum number of bytes in the body of a ``PATCH``: a title is short, even with ``\\u`` escapes."""
 
 MAX_CHOICE_BYTES: Final = 1024
-"""The most bytes in the body of ``choose_version``: the id of a version is short."""
+"""The maximum number of bytes in the body of ``choose_version``: the id of a version is short."""
 
 CHOICE_HINT: Final = "it may say only a version."
 

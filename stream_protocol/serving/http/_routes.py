@@ -52,20 +52,20 @@ class RouteOptions(TypedDict, total=False):
     A larger body is refused (413).
     """
     max_bytes_in_flight: int
-    """Memory for the bodies of all requests in work.
+    """Memory for the bodies of all requests that are being processed.
 
     A body that does not fit is refused (503). One user may use half of this memory (429). A body of up to 64 KiB is
     never refused.
     """
     keep_alive: float | None
-    """Silent seconds after which a stream sends a comment, because proxies cut silent connections. ``None``: no
+    """Seconds without data after which a stream sends a comment, because proxies close idle connections. ``None``: no
     comments.
     """
     allow_origins: Sequence[str]
     """Origins of your frontends (scheme, host and port, such as ``https://app.example``), or ``*`` for all.
 
-    The routes then handle CORS, and named origins may send cookies. Other sites can change nothing (403). If the app
-    has a ``CORSMiddleware``, name the origins there instead.
+    The routes then handle CORS, and named origins may send cookies. Requests of other sites to change data are refused
+    (403). If the app has a ``CORSMiddleware``, name the origins there instead.
     """
 
 

@@ -38,8 +38,9 @@ KEEP_ALIVE = 15.0
 """Seconds of silence before a comment is sent. Proxies close idle connections after 30 to 100 seconds."""
 
 UNCOUNTED_SECONDS: Final = 10.0
-"""Seconds after the end of a response in which a client may still read it without counting its memory. Nearly all
-clients have read it by then."""
+"""The memory of a response that a client still reads is not counted for this number of seconds after the response's
+end. Nearly all clients need less time.
+"""
 
 
 HINT: Final = "`stream_sse(events)` makes them of the events of a run"

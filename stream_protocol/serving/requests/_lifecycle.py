@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from stream_protocol.wire import ChatRequest
 
 RECOVERIES: Final = 3
-"""Most recoveries of orphaned runs for which a request waits. After that, the request is refused."""
+"""The maximum number of recoveries of orphaned runs for which a request waits. After that, the request is refused."""
 
 
 class RequestState(Enum):

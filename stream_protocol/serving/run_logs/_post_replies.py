@@ -27,7 +27,9 @@ MIN_PAUSE, MAX_PAUSE = 0.01, 0.25
 the time for which the post has waited."""
 
 CLOSING_SECONDS: Final = 1.0
-"""The most seconds that the end of a run waits for its last replies, which only report that the run is over."""
+"""The maximum number of seconds that the end of a run waits for its last replies, which only report that the run is
+over.
+"""
 
 
 class PostReplies:

@@ -32,13 +32,13 @@ EXPIRY_SECONDS: Final = 60.0
 """Seconds for which the store keeps a log after its run has ended."""
 
 MAX_PATIENCE: Final = 3.0
-"""The most seconds that a request waits for a store that does not respond."""
+"""The maximum number of seconds that a request waits for a store that does not respond."""
 
 NOTING_SECONDS: Final = 0.5
-"""The most seconds that a stop of this worker's run waits for the store."""
+"""The maximum number of seconds that a stop of this worker's run waits for the store."""
 
 CLOSING_SECONDS: Final = 5.0
-"""The most seconds that ``aclose`` waits until the store has the logs of released runs."""
+"""The maximum number of seconds that ``aclose`` waits until the store has the logs of released runs."""
 
 
 class SharedRunLog:

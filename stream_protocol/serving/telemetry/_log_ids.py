@@ -10,7 +10,10 @@ from typing import Final
 from opentelemetry import trace
 
 MAX_ID_LENGTH: Final = 256
-"""The most characters of an id in a log record. The ids of a refused request come unchecked from the client."""
+"""The maximum number of characters of an id in a log record.
+
+The ids of a refused request come unchecked from the client.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -28,7 +28,7 @@ class CallRegistry:
         self.known = KnownCalls(ids.copy())
         """Finds the call that an event means. See ``of``."""
         self._unsettled: list[ToolCall] = []
-        """The calls that are not settled, in their order, and some that have settled since.
+        """The calls that are not settled, in their order, and some calls that have settled meanwhile.
 
         Settled calls are removed from the beginning when the list is read. So each call is removed once.
         """
