@@ -29,7 +29,7 @@ def bind_socket(host: str, port: int) -> socket.socket:
     try:
         listener = socket.create_server((host, port), family=family, backlog=WAITING_CONNECTIONS)
     except OSError as error:
-        reason = (error.strerror or str(error)).partition(" (")[0]  # Python appends the address again
+        reason = (error.strerror or str(error)).partition(" (")[0]  # without the address, which Python appends again
         free = _free_port(host, port, family) if error.errno == errno.EADDRINUSE else None
         offer = f"; --port {free} is free" if free is not None else ""
         raise AddressError(f"cannot listen on {host}:{port}: {reason}{offer}") from error

@@ -225,7 +225,7 @@ class KnownCalls:
                 self._note_changed(asked, asked.same_id)
             return Answered(asked, is_approval=True)
         if not adk_id:
-            self.begin_run()  # so that later calls are not taken for repetitions
+            self.begin_run()  # so that later calls do not count as repetitions
         known = self.find_answered(event, speaker, reference, is_placeholder=is_placeholder)
         if known is None:
             return Answered(None, is_placeholder)

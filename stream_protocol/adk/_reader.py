@@ -43,7 +43,7 @@ _NO_CONTENT = frozenset({"thought", "thought_signature", "part_metadata"})
 
 def read(event: "Event") -> EventFacts:
     """Return the facts of an event."""
-    fields = event.__dict__  # pydantic keeps fields there: this costs a fourth of its attribute access
+    fields = event.__dict__  # pydantic's dictionary of fields: a fourth of the cost of attribute access
     content, author, path, partial = fields["content"], fields["author"], fields["node_info"].path, fields["partial"]
     reason, usage = fields["finish_reason"], fields["usage_metadata"]
     parts: tuple[facts.Part, ...] = ()
@@ -171,7 +171,7 @@ def find_task_agents(events: "Iterable[Event]") -> frozenset[str]:
         fields = event.__dict__  # fast access, because this loop visits every event
         if fields["isolation_scope"] is not None:
             spoken.add((fields["isolation_scope"], fields["author"]))
-        if not fields["partial"]:  # a complete event repeats what its fragments called
+        if not fields["partial"]:  # a complete event repeats the calls of its fragments
             called.update((call.id, call.name) for call in event.get_function_calls())
     return frozenset(name for _, name in called & spoken if name) if spoken else _NO_AGENTS
 

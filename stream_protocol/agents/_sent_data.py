@@ -19,7 +19,7 @@ from stream_protocol.stream import DATA_WIDGET_PROVIDER, PROGRESS_PART
 from stream_protocol.wire import InvalidArgumentError, argument_error, check_flag, check_text, json_value
 
 if TYPE_CHECKING:
-    from google.adk.tools.mcp_tool.mcp_tool import ProgressFnT  # importing it needs the extra
+    from google.adk.tools.mcp_tool.mcp_tool import ProgressFnT  # its import needs the extra
 
 T = TypeVar("T")
 

@@ -75,7 +75,7 @@ def _check_file(path: str | Path, session: str | None, versions: Sequence[AiSdkV
             yield from _check(stream, Path(path) if stream.seekable() else None, session, versions)
     except OSError as error:
         raise UnreadableError(error.strerror or "cannot be read") from None
-    except ValueError as error:  # a null character in the path
+    except ValueError as error:  # the path has a null character
         raise error if isinstance(error, UnreadableError) else UnreadableError("not a valid path") from None
 
 

@@ -260,7 +260,7 @@ def drop_output() -> None:
 def _print_line(text: str, color: str) -> None:
     line = printable(" ".join(text.splitlines()))  # file names may contain line breaks and control characters
     if sys.stderr.isatty():
-        # The progress line may be there. `color=True` keeps click from removing the sequence.
+        # A progress line may still be on the terminal. `color=True` keeps click from removing the sequence.
         click.echo(_EMPTY_LINE, err=True, nl=False, color=True)
     click.echo(f"{click.style('adk-ui-stream:', fg=color)} {line}", err=True, color=color_choice())
 

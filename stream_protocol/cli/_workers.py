@@ -155,7 +155,7 @@ class _Workers:
                 self._start()
             self._watch()
         if signal.SIGTERM in self._signals:
-            # Ending by the signal skips Python's cleanup. None is needed: all workers have ended.
+            # A process that a signal ends skips Python's cleanup. No cleanup is needed, because all workers have ended.
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             signal.raise_signal(signal.SIGTERM)
 

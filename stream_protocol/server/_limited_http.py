@@ -151,7 +151,7 @@ class LimitedHttp(H11Protocol):
         """Accepts the connection, or responds with 503."""
         super().connection_made(transport)
         transport.set_protocol(_InPieces(self))
-        # uvicorn writes nothing while the buffer has bytes, so they can only become fewer: see `_look_at_writing`.
+        # While the buffer has bytes, uvicorn writes no others, so their number can only fall: see `_look_at_writing`.
         transport.set_write_buffer_limits(high=0)
         self._next_look = asyncio.get_running_loop().call_later(LOOK_SECONDS, self.look)
         if len(self.connections) > self.limits.connections:

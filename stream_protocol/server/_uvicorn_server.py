@@ -130,7 +130,7 @@ class ChatServer(uvicorn.Server):
         for listener in (*self.servers, *(sockets or ())):
             listener.close()
         for connection in [*self.server_state.connections]:
-            connection.shutdown()  # closes idle connections now, and the others after their response
+            connection.shutdown()  # closes idle connections now, and other connections after their response
         closing = asyncio.create_task(self._service.aclose())
         await self._wait(closing.done, math.inf, forced_seconds=FORCED_SECONDS)
         await super().shutdown(sockets)

@@ -164,7 +164,7 @@ class _HistoryBuilder:
     def _add_text(self, part: TextPart, *, thought: bool) -> None:
         if not part["text"]:
             return
-        if self._results:  # text after the calls: the model continued after a person's answer
+        if self._results:  # text after the calls: the model continued after the user's answer
             self._end_response()
         provider = part.get("providerMetadata")
         self._add_parts(

@@ -188,7 +188,7 @@ def _encoded(name: str, value: Any) -> bytes:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise ChatRequestError(f"{name} is not JSON.", status=422) from error
-    has_nul = r"\u0000" in text.replace(r"\\", "")  # JSON writes a backslash of a text twice
+    has_nul = r"\u0000" in text.replace(r"\\", "")  # JSON doubles each backslash of a text
     if has_forbidden_key(value) or has_nul or to_well_formed(text) != text:
         raise ChatRequestError(f"{name} has a key or a character that is not allowed.", status=422)
     return text.encode()

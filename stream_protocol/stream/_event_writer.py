@@ -358,7 +358,7 @@ class EventWriter(Generic[T]):
         """Write the parts of a complete event that the client does not have."""
         call_ids: set[str | None] | None = None
         for part in new_parts:
-            assert not isinstance(part, CallPiece)  # only fragments have them
+            assert not isinstance(part, CallPiece)  # only fragments have pieces of calls
             match part:
                 case Text():
                     self._add_text(speaker, part)

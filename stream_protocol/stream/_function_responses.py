@@ -136,7 +136,7 @@ class FunctionResponses:
         if self.inner_agents.has_ended(call):
             return
         if waits and result.waits_for is CallKind.APPROVAL:
-            # A placeholder. With an error, ADK asks and the tool has not run. Without one, the tool itself asks.
+            # A placeholder. With an error, ADK asks and the tool has not run. Without an error, the tool itself asks.
             if not failed:
                 write_confirmation(self._sink, call.id, result)
             if call.is_open:

@@ -32,7 +32,7 @@ def argument_error(name: str, expected: str, value: object, hint: str = "") -> I
     it.
     """
     if inspect.iscoroutine(value):
-        value.close()  # else Python warns that it was never awaited
+        value.close()  # otherwise Python warns that the coroutine was never awaited
     hint = hint or _hint(value)
     return InvalidArgumentError(f"`{name}` must be {expected}, not {shown(value)}{f': {hint}' if hint else ''}.")
 

@@ -146,7 +146,7 @@ class _SlicedParser:
         text, match = self._text, _TO_MARK.match
         while position < len(text):
             found = match(text, position, position + PIECE)
-            assert found is not None  # it matches the empty text, too
+            assert found is not None  # it also matches the empty text
             before, position = position, found.end()
             self._read += position - before + VALUE_COST
             if self._read >= SLICE:
@@ -304,7 +304,7 @@ class _SlicedParser:
         The piece ends between two characters.
         """
         found = _STRING_PIECE.match(self._text, position, position + PIECE)
-        assert found is not None  # it matches the empty text, too
+        assert found is not None  # it also matches the empty text
         end = found.end()
         for _ in range(MAX_CONTINUATION_BYTES):
             if end < len(self._text) and 0x80 <= self._text[end] < 0xC0:

@@ -39,7 +39,7 @@ def is_too_large(value: Any, *, max_length: int = MAX_VALUE_LENGTH, max_items: i
         deeper: list[Any] = []
         for item in level:
             kind = type(item)
-            if kind is str:  # most are
+            if kind is str:  # most values are texts
                 length += len(item)
                 continue
             if kind in _SCALARS:

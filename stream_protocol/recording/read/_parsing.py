@@ -33,7 +33,7 @@ x``, ``!!timestamp x``."""
 _TAG: Final = "tag:yaml.org,2002:"
 
 _CORE: Final = re.compile(
-    r"~|null|Null|NULL|"  # or an empty text
+    r"~|null|Null|NULL|"  # or the text is empty
     r"|true|True|TRUE|false|False|FALSE"
     r"|[-+]?(?:0|[1-9][0-9]*|0x[0-9a-fA-F]+)"
     r"|[-+]?[0-9]*\.[0-9]*(?:[eE][-+][0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"

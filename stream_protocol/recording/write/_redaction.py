@@ -67,7 +67,7 @@ def redact_event(event: dict[str, Any]) -> dict[str, Any]:
                 "content": search.object_with(parts=search.list_of(part)),
                 "inputTranscription": search.object_with(text=_kept),
                 "outputTranscription": search.object_with(text=_kept),
-                "usageMetadata": _kept,  # here a token is a piece of text
+                "usageMetadata": _kept,  # in this key, a token is a piece of text
                 "logprobsResult": _kept,
                 "customMetadata": partial(_redact_metadata, search),
                 "output": _clean_with_own_limit,

@@ -192,7 +192,7 @@ class RunPlugin(BasePlugin):
                 running = self._calls.confirmed(event, asking)
                 if running is not None and running in self._approvals:
                     approvals[asking["id"]] = self._approvals[running]
-                if (name := asking.get("name")) in self._titles:  # the page may not have shown the call before
+                if (name := asking.get("name")) in self._titles:  # the client may not have shown the call before
                     titles[name] = self._titles[name]
         cards: dict[str, dict[str, Any]] = {"titles": titles, "approvals": approvals}
         return {key: notes for key, notes in cards.items() if notes}

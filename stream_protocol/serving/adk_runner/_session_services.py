@@ -81,7 +81,7 @@ def load_session_service(uri: str, *, times: ProbeTimes = DEFAULT_PROBES) -> Bas
     try:
         with silenced(ADK_DATABASES):
             asyncio.run(_prepare(address, times))
-        # Create a second service, since connections belong to the loop that opened them.
+        # Create a second service, because connections belong to the loop that opened them.
         return ThreadedReads(partial(_make, address)) if _is_shared_database(address) else _make(address)
     except _UnknownSchemeError as error:
         raise _refusal(uri, unknown_scheme(uri)) from error

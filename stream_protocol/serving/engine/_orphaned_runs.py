@@ -100,7 +100,7 @@ class OrphanedRuns:
                 except Exception as error:
                     if is_away(error):
                         self._postponed.add(record.id)
-                        raise  # the store may be unreachable for all other runs, too
+                        raise  # the store may also be unreachable for all other runs
                     self._note_failure(record, error)
 
     async def recover(self, claim: Claim, orphan: OrphanedRun) -> bool:

@@ -65,7 +65,7 @@ class PostReplies:
         except Exception:
             logger.exception("A post to run %s could not be handled.", self._run.run_id)
         finally:
-            self._handled.discard(post.id)  # a post without a stored reply comes again
+            self._handled.discard(post.id)  # a post without a stored reply is sent again
 
 
 async def post_through(

@@ -128,7 +128,7 @@ class SharedRunLog:
             if run_id not in (None, own.run_id):
                 return False
             if stop_id:  # for requests that wait for the chat at other workers, before the chat becomes free
-                with suppress(RunLogError, TimeoutError):  # the run stops also without the store
+                with suppress(RunLogError, TimeoutError):  # the run stops even without the store
                     async with asyncio.timeout(NOTING_SECONDS):
                         await self.store.stop(chat, own.run_id, stop_id)
             if own.held:

@@ -72,7 +72,7 @@ def _floats(value: Any) -> Any:
         case bool():
             return value
         case int() | float():
-            return value + 0.0  # and never -0.0
+            return value + 0.0  # turns -0.0 into 0.0
         case dict():
             return {key: _floats(item) for key, item in value.items()}
         case list():

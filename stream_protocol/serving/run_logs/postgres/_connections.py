@@ -186,7 +186,7 @@ class Connections:
             try:
                 return await _in_pool(pool, run)
             except asyncpg.TooManyConnectionsError:
-                # The server allows this worker no further connection now. Wait for one of those it has.
+                # The server refuses more connections of this worker now. Wait for a connection that the worker has.
                 if not pool.get_size():
                     raise
                 await asyncio.sleep(FULL_SECONDS)
