@@ -39,7 +39,7 @@ def print_at_once(output: Iterable[bytes | str]) -> None:
 
 
 def shown_on_terminal(output: Iterable[bytes]) -> Iterable[bytes]:
-    """Return the output. If stdout is a terminal, control characters are replaced by JSON escapes.
+    """Return the output. If stdout is a terminal, control characters are replaced with JSON escapes.
 
     A pipe and a file get each byte unchanged.
     """

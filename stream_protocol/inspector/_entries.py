@@ -1,4 +1,4 @@
-"""Entries that the page shows: the lines of a recording, with further keys.
+"""Entries that the page shows: the lines of a recording, with additional keys.
 
 An entry is one JSON object: ``{"turn"}``, ``{"event", "bytes"}``, ``{"chunk", "bytes", "closing"}`` or ``{"end"}``.
 Each entry also has ``at``. For these keys, see docs/recording.md. ``bytes``: size of an event's JSON, or of the sent

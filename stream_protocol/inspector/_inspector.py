@@ -154,7 +154,7 @@ class InspectedTurn:
         self.is_kept = False
         """True if the turn has begun and was not dropped."""
         self.is_cut = False
-        """True if the turn is too large, and its further entries are dropped."""
+        """True if the turn is too large, so that its later entries are dropped."""
 
     def begin(self, message_id: str | None) -> None:
         """Store the request."""

@@ -169,7 +169,7 @@ def _turns_by_message(entry: LibraryEntry) -> list[list[TurnSummary]]:
 def _find_in_message(
     entry: LibraryEntry, turns: Sequence[TurnSummary], received: Sequence[ReceivedAnswer]
 ) -> LibraryTurn | Mismatch:
-    """Return the last turn of a message for which the request has all answers, and no further answers."""
+    """Return the last turn of a message for which the request has all answers, and no other answers."""
     open_calls = frozenset[str]().union(*(turn.open_calls for turn in turns))
     unused = [answer for answer in received if answer.is_approval or answer.id in open_calls]
     reached: TurnSummary | None = None

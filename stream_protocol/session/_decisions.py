@@ -43,7 +43,7 @@ class AttemptedDecisions:
     decisions: tuple[Decision, ...] = ()
     """At most ``MAX_ATTEMPTED`` decisions."""
     omitted: int = 0
-    """The number of further decisions, which are not listed."""
+    """The number of decisions that are not listed."""
 
 
 def decision(call: StoredCall, response: dict[str, Any]) -> Decision:

@@ -105,7 +105,7 @@ def _without_answer(transcript: Transcript) -> list[UIMessage]:
 
 
 class HistorySettings(Settings):
-    """Settings that replace the agent's files by placeholder URLs until the messages are complete.
+    """Settings that replace the agent's files with placeholder URLs until the messages are complete.
 
     Each file is therefore encoded only once, and is not copied each time its message grows. The hook ``transform``
     still gets the real URL of a file. ``encoded``: if True, a file's URL in the message is a text, otherwise a
@@ -142,7 +142,7 @@ class HistorySettings(Settings):
         return DataUrl(file.media_type, file.data)
 
     def fill(self, message: UIMessage) -> None:
-        """Replace the placeholders in an assistant message by the real URLs."""
+        """Replace the placeholders in an assistant message with the real URLs."""
         parts: list[dict[str, Any]] = cast("Any", message["parts"])
         for part in parts:
             if part["type"] == "file" and part["url"].startswith(_FILE_PLACE):

@@ -6,7 +6,7 @@ has a role. Timestamps increase. Call ids begin with ``adk-``. ADK removes such 
 Gemini did not create them.
 
 An imported history cannot start anything. No event has actions or long-running ids. Calls without a result are left
-out. Calls to ADK's own control tools, such as agent transfers and confirmations, are left out too.
+out. Calls to ADK's own control tools, such as agent transfers and confirmations, are also left out.
 """
 
 import re
@@ -69,7 +69,7 @@ def messages_to_events(
 
     ``agent``: the root agent's name, and the author of assistant messages. ``agents``: the names of other agents that
     may be the author in a part's ``providerMetadata.adk.author``. ``start``: the timestamp of the first event, in
-    seconds since 1970; each further event is a millisecond later. Equal arguments give equal events.
+    seconds since 1970; each later event is a millisecond after the event before it. Equal arguments give equal events.
 
     The invocation id of a turn is the id of its assistant message. System messages, data parts, sources and other parts
     without an ADK form are left out. Raises ``ChatRequestError`` for a value that is not a message, and for a refused

@@ -91,7 +91,7 @@ class NothingToRun:
     no run starts. ``steering``: a run has read the steering message.
     """
     is_superseded: bool = field(default=False, compare=False)
-    """True if the user has sent another message since."""
+    """True if the user has sent another message after that."""
     call_ids: CallIds = field(default=NO_IDS, compare=False, repr=False)
     """The client's ids of calls in earlier messages."""
 

@@ -37,7 +37,7 @@ _NUL: Final = re.compile(rb"((?<!\\)(?:\\\\)*)\\u0000")
 
 
 def make_storable(event: Event, state_writers: Mapping[str, Sequence[bool]]) -> list[str]:
-    """Replace the event's values by plain JSON, in place. Return a problem text for each value without a JSON form.
+    """Replace the event's values with plain JSON, in place. Return a problem text for each value without a JSON form.
 
     If a tool result has no JSON form, the call gets an error. If a tool wrote such a value to the state, its call also
     gets an error. Other values without a JSON form are left out. ``state_writers``: state key -> True for each response

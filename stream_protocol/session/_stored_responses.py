@@ -132,7 +132,7 @@ def response_to_equal_message(key: str, turn: Turn) -> NothingToRun | None:
 def response_with_steering(turn: Turn, *, is_superseded: bool) -> NothingToRun:
     """Return the stored assistant message of the run that has already read this steering message.
 
-    ``is_superseded``: True if the user has started another turn since.
+    ``is_superseded``: True if the user has started another turn after that.
     """
     return NothingToRun(
         message_id=turn.message_id,

@@ -155,8 +155,8 @@ class InnerAgents:
     def output(self, call: ToolCall, output: Any, kept: NestedEvents | None) -> Any:
         """Return the output of a call, with the message of the agent that ran inside it.
 
-        ``kept``: the agent's stored events. The final message is made from them in a live response, too, so that it
-        equals the message in a history.
+        ``kept``: the agent's stored events. The final message is built from these events even in a live response, so
+        that it equals the message in a history.
         """
         message = self._nested.pop(call, None)
         if not self._settings.nests(call.name) or (message is None and kept is None):

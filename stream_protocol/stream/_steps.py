@@ -7,9 +7,9 @@ after the last ``step-start`` of the last message (``ai@6`` ``lastAssistantMessa
 * A step begins with each model response, and with the content after a tool's output.
 * No step begins while a call of this message waits for its result. The call must stay after the last ``step-start``.
   Otherwise the client would never send an answer that the user gives in the browser.
-* A response must not end in a step whose calls all have outputs. Otherwise the helper would send again, for ever. So an
-  empty step follows. The predicate of Vercel's chatbot template ignores steps. A service handles this predicate in
-  ``serving/runs/_auto_resend``.
+* A response must not end in a step whose calls all have outputs. Otherwise the helper would send requests in an endless
+  loop. So an empty step follows. The predicate of Vercel's chatbot template ignores steps. A service handles this
+  predicate in ``serving/runs/_auto_resend``.
 * While a call waits for an answer, an interim output in its step becomes final: see ``blocking_interims``.
 * The part of an approved call does not stay ``approval-responded`` while its output is awaited: see
   ``after_approval``.

@@ -38,7 +38,7 @@ def eval_cases(document: Any) -> list[Any] | None:
 
 
 def _cases_of_list(document: list[Any]) -> list[Any] | None:
-    """Return the cases of an old evalset, or the one case of an old test file."""
+    """Return the cases of an old evalset, or the single case of an old test file."""
     if _are_old_turns(document):
         return [{"conversation": document}]
     if document and all(isinstance(case, dict) and _are_old_turns(case.get("data")) for case in document):

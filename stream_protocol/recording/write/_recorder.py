@@ -45,7 +45,7 @@ class ChatRecorder(_BaseRecorder):
     """Recorder that writes each chat of a ``ChatService`` to a separate file in ``folder``. Creates the folder if
     needed.
 
-    ``redact``: function that removes further data from the written values: see ``Redact``.
+    ``redact``: function that removes additional data from the written values: see ``Redact``.
 
     Only the owner can read the files; ``file_name`` defines their names. Raises ``OSError`` if the folder cannot be
     created.

@@ -13,7 +13,7 @@ Texts of users and models are not searched. Streamed arguments are also not sear
 The app's own function (``Redact``) must remove secrets from these. Attached files are not searched.
 
 The search blocks the event loop, and clients and tools can send large values. Its work is therefore limited: see
-``Search``. A text or a value beyond the limit is replaced by ``TOO_LARGE``.
+``Search``. A text or a value beyond the limit is replaced with ``TOO_LARGE``.
 """
 
 from collections.abc import Callable, Mapping

@@ -29,7 +29,9 @@ enough for 15,000 members, or for 300 KB of prose."""
 
 MAX_LEVELS: Final = 200
 """The deepest nesting of lists and objects, including nesting in texts that are JSON. It equals the limit for stored
-events. Deeper values are replaced by ``TOO_LARGE``. Each level needs up to four calls, and Python allows a thousand."""
+events. Deeper values are replaced with ``TOO_LARGE``. Each level needs up to four calls, and Python allows a
+thousand.
+"""
 
 MEMBER_WORK: Final = 25
 """Work for each member of a list or an object, in the unit of ``MAX_WORK``."""

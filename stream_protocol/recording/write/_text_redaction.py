@@ -48,7 +48,7 @@ _BASE64: Final = re.compile(r"[A-Za-z0-9+/_=-]{64,}")
 
 
 def redact_texts(*texts: str) -> Redact:
-    """Return a ``redact`` function that replaces these texts, such as names, by ``[redacted]``.
+    """Return a ``redact`` function that replaces these texts, such as names, with ``[redacted]``.
 
     Each occurrence is replaced, also within a word, in values and in keys. All spellings are found: upper and lower
     case, composed and decomposed letters, any white space. Files and signatures are not changed.

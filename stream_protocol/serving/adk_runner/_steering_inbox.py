@@ -114,11 +114,11 @@ class SteeringInbox:
             self._invocation = None
 
     def refuse(self, refusal: Refusal) -> None:
-        """Refuses all further messages for this reason. A later call does not change the reason."""
+        """Refuses all later messages for this reason. A later call does not change the reason."""
         self._refusal = self._refusal or refusal
 
     async def close(self) -> tuple[AcceptedMessage, ...]:
-        """Refuses all further messages, and returns those that no model call has read."""
+        """Refuses all later messages. Returns the accepted messages that no model call has read."""
         self.refuse("finished")
         async with self._changed:
             self._closed = True

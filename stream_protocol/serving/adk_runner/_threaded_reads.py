@@ -1,7 +1,7 @@
 """Reads a session store in a thread with its own event loop.
 
 ADK converts rows to events and sessions on the event loop of the caller. 5,000 events of a chat, or 5,000 chats of a
-user, block that loop for about 200 ms (ADK 2.13). During this time, every other chat on the loop is blocked, too.
+user, block that loop for about 200 ms (ADK 2.13). During this time, every other chat on the loop is also blocked.
 Objects that a read returns are new and belong to the caller, so a thread may create them. Writes stay on the caller's
 loop: ``append_event`` changes the session object of the run.
 """

@@ -222,8 +222,7 @@ class AuditTrail:
     ) -> Iterator[Callable[[Any], None]]:
         """Records the user's act in the block.
 
-        If the block raises ``ChatRequestError``, the act is recorded as refused. If it does not, the act is recorded as
-        accepted.
+        The act is recorded as refused if the block raises ``ChatRequestError``, and otherwise as accepted.
 
         Yields a function for the data that the page sent. The record contains the digest of this data.
         """

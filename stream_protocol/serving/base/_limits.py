@@ -194,7 +194,7 @@ class RequestRates:
 
 
 class UserReads:
-    """Limiter for concurrent reads of a store, for one user and for all users. Further reads wait in order.
+    """Limiter for concurrent reads of a store, for one user and for all users. Additional reads wait in order.
 
     Without it, a thousand concurrent reads of one user would delay each step of the other users on the event loop.
     """

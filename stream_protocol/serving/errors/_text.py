@@ -22,8 +22,8 @@ MAX_PROBLEMS: Final = 3
 def one_line(text: str, limit: int = LIMIT, *, known: Collection[str] = ()) -> str:
     """Return the text on one line of at most ``limit`` characters, without secrets and tracebacks.
 
-    A longer text is cut after a whole word. A text that is only a traceback is replaced by its exception. Control
-    characters are escaped: see ``printable``. ``known``: words that look like API keys but are not.
+    A longer text is cut after a whole word. If a text is only a traceback, the result is the exception of the
+    traceback. Control characters are escaped: see ``printable``. ``known``: words that look like API keys but are not.
     """
     read = whole_words(text, 20 * limit)
     beginning, traceback, _ = read.partition(_TRACEBACK)

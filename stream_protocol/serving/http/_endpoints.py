@@ -153,7 +153,7 @@ class ChatEndpoints:
 
     @_errors_as_text
     async def stop(self, request: Request, chat_id: str, *, user_id: str) -> Response:
-        """Stops the run of a chat. The status is 202, also without a run, and 404 if this user has no such chat."""
+        """Stops the run of a chat. The status is 202, even without a run. It is 404 if this user has no such chat."""
         await self._admit(request, user_id, chat_id, counted=False)
         await self._service.stop(chat_id, user_id=user_id)
         return Response(status_code=202)
@@ -245,7 +245,7 @@ class ChatEndpoints:
 
     @_errors_as_json
     async def update(self, request: Request, chat_id: str, *, user_id: str) -> Response:
-        """Changes the title of a chat, or archives the chat, also during a run.
+        """Changes the title of a chat, or archives the chat, even during a run.
 
         The body is ``{"title", "archived"}``, both optional. A ``null`` title restores the generated title. The
         response is the chat in the format of ``chats``. The status is 404 if this user has no such chat, and 422 for a

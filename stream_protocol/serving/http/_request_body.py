@@ -46,7 +46,7 @@ class RequestBodies:
     ``max_body_bytes``: a larger body is refused (413). ``max_bytes_in_flight``: the memory for bodies while they arrive
     and are parsed, and while their requests are planned. A body that does not fit is refused. The status is 503, or 429
     if one user takes more than half of the memory. The received bytes are counted, not the ``Content-Length``. The
-    parsed values of a body are counted, too.
+    parsed values of a body also count.
     """
 
     def __init__(self, max_body_bytes: int = MAX_BODY_BYTES, max_bytes_in_flight: int = MAX_BYTES_IN_FLIGHT) -> None:

@@ -73,7 +73,7 @@ def whole_response(content: bytes, memory: ByteShare, headers: Mapping[str, str]
 
 
 def history_json(messages: Iterable[Any], **others: Any) -> Generator[bytes]:
-    """Yield the JSON of ``{"messages": […]}``, with the ``others`` as further keys, in pieces.
+    """Yield the JSON of ``{"messages": […]}``, with the ``others`` as additional keys, in pieces.
 
     A piece has at most ``SLICE_BYTES``, unless one member of a part is larger. A chat may have hundreds of megabytes,
     and other tasks run between two pieces. A file (``DataUrl``) is encoded when its piece is sent.

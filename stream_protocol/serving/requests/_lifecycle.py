@@ -105,8 +105,8 @@ class RequestLifecycle:
 
     ``begins_run=False``: the request must not begin a run. It only gets the running response of an equal request.
     ``interrupts=False``: the request is refused (409) if another run of the chat is active.
-    ``since_stop``: see ``Run``. By default, later stops than the request count. If the user has stopped the chat since,
-    the message is stored without a reply.
+    ``since_stop``: see ``Run``. By default, stops after the arrival of the request count. If there was such a stop, the
+    message is stored without a reply.
     """
 
     _incoming: Incoming

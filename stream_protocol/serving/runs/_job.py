@@ -184,7 +184,7 @@ class Job:
             return
 
     def _earlier_messages(self, beginning: str | None) -> Iterator[AcceptedMessage]:
-        """Yield the steering messages that wait since earlier runs, except the message that begins this run.
+        """Yield the steering messages that earlier runs have left waiting, except the message that begins this run.
 
         Only messages after the one that begins this run keep their contexts. All other contexts are older than the
         context of this run. ``beginning``: the client's id of the message that begins this run.
@@ -291,7 +291,7 @@ class Job:
 
         It appends each stored compaction to ``compactions``. If the run is stopped before the answers are stored, the
         service raises ``StoppedBeforeStoredError``. If the answers in ``run_input.before`` are stored, the other
-        answers must be stored, too.
+        answers must also be stored.
         """
         refusing = False
 

@@ -67,8 +67,8 @@ def ids_of_request() -> Iterator[None]:
 class ChatIdFilter(logging.Filter):
     """Gives each record ``chat_id``, ``run_id``, ``user_id``, and OpenTelemetry's ``trace_id`` and ``span_id``.
 
-    Add it to a handler of your app: ``handler.addFilter(ChatIdFilter())``. Then the handler's format may contain
-    ``%(chat_id)s``, also for records of ADK and other libraries. An unknown id is an empty text. The filter drops no
+    Add it to a handler of your app: ``handler.addFilter(ChatIdFilter())``. Then the handler's format can contain
+    ``%(chat_id)s``, even for records of ADK and other libraries. An unknown id is an empty text. The filter drops no
     record.
     """
 

@@ -199,6 +199,7 @@ class FirstReading:
 
 
 def _has_settled_results(facts: EventFacts) -> bool:
-    """Return True if some results in the event belong to calls that need no approval. A credential placeholder counts
-    too, as in ADK."""
+    """Return True if some results in the event belong to calls that need no approval. As in ADK, a credential
+    placeholder also counts.
+    """
     return any(result.waits_for is not CallKind.APPROVAL for result in facts.results)

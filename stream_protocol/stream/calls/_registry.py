@@ -47,7 +47,10 @@ class CallRegistry:
         return call
 
     def of(self, known: KnownCall) -> ToolCall:
-        """Return the tool call for a call of ``known``. A call that ``known`` has just added is added here, too."""
+        """Return the tool call for a call of ``known``.
+
+        If ``known`` has just added the call, this method also adds a tool call.
+        """
         return known.entry or self._add(known)
 
     def find(self, reference: CallReference, *, event: object = None) -> ToolCall | None:

@@ -62,7 +62,7 @@ class ToolCall:
     lacks_credential: bool = False
     """True if the tool has reported that it needs a credential."""
     has_agent_inside: bool = False
-    """True if an agent of the same session has worked inside the call, also if its work is hidden."""
+    """True if an agent of the same session has worked inside the call, even if its work is hidden."""
     runs_task: bool = False
     """True if a task agent has worked inside the call."""
     closed_by_stop: bool = False
