@@ -273,7 +273,7 @@ class OpenCalls:
         """
 
     def add(self, known: KnownCall) -> None:
-        """Add a call as the newest. The name of its tool may be unknown."""
+        """Add a call as the newest call. The name of its tool may be unknown."""
         known.opened = self._count
         self._count += 1
         if known.name:

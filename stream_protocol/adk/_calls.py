@@ -365,7 +365,7 @@ class CallMessages(Generic[T]):
         self._by_call: dict[tuple[str | None, str], T] = {}
 
     def add(self, facts: "EventFacts", message: T) -> None:
-        """Add the calls of an event of this message, the newest."""
+        """Add the calls of an event. ``message``: the newest message."""
         self._by_call.update(dict.fromkeys(((call.id, call.name) for call in facts.calls), message))
 
     def find(self, result: "Result") -> T | None:

@@ -2,9 +2,10 @@
 
 While ADK yields nothing, code inside a run can use the channel to add events to the response.
 
-A context variable holds the channel. It is therefore available in the run's task, in the tasks and threads in which ADK
-runs tools, and in runs inside an ``AgentTool``. A tool may start its own threads, or be called from a task without this
-variable. So the channel is also stored under the tool's call context. Outside a service there is no channel.
+A context variable holds the channel. The channel is therefore available in the run's task, in the tasks and threads in
+which ADK runs tools, and in runs inside an ``AgentTool``. A tool may start its own threads, or be called from a task
+without this variable. So the channel is also stored under the tool's call context. Outside a service there is no
+channel.
 """
 
 from collections.abc import Callable, Iterator

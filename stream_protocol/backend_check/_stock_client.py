@@ -84,7 +84,7 @@ class ChatResponse:
 
     @property
     def terminal(self) -> str | None:
-        """Type of the chunk that ended the response: ``finish``, ``abort`` or ``error``; ``None`` before it."""
+        """Type of the chunk that ended the response: ``finish``, ``abort`` or ``error``; ``None`` before that chunk."""
         return next((each["type"] for each in self.chunks if each["type"] in ("finish", "abort", "error")), None)
 
     def calls(self, *states: str) -> list[ToolPart]:

@@ -61,8 +61,8 @@ class ServerLimits:
     connections: int = 1000
     """Maximum number of open connections.
 
-    It is lower if the process may open fewer files. An additional connection replaces the connection that has been idle
-    for the longest time. If no connection is idle, it gets 503.
+    The number is lower if the process may open fewer files. An additional connection replaces the connection that has
+    been idle for the longest time. If no connection is idle, it gets 503.
     """
     head_seconds: float = 20.0
     """Time in which a client must send all headers of a request.
@@ -235,7 +235,7 @@ class LimitedHttp(H11Protocol):
         return self._phase_seconds if waits else None
 
     def give_way(self) -> None:
-        """Closes this connection in favour of a new one.
+        """Closes this connection to make room for a new connection.
 
         A keep-alive connection that waits for its next request is closed without a response. On any other connection,
         the client gets 503.

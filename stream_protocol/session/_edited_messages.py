@@ -162,8 +162,8 @@ def _message_parts(turn: Turn) -> list[types.Part | SavedFile]:
 
 
 def _is_edited(message: UIMessage, stored: list[types.Part | SavedFile]) -> bool:
-    """Return True if the client's text of a stored message differs. Some clients edit a message in place, and then
-    request a regeneration.
+    """Return True if the client's text of a stored message differs from the stored text. Some clients edit a message in
+    place, and then request a regeneration.
 
     Files are ignored, because a reloaded client may lack them. In place of a saved file, such a client has a link or a
     line of text.

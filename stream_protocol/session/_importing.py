@@ -254,7 +254,7 @@ def _steering_message(part: UIPart) -> UIMessage | None:
 def _denials(parts: Iterable[UIPart]) -> dict[str, Any]:
     """Return the results that tools returned although the user denied the call, by call id.
 
-    They are stored in ``data-adk-denial`` parts.
+    The results are stored in ``data-adk-denial`` parts.
     """
     data = [cast("Any", part).get("data") for part in parts if part["type"] == "data-adk-denial"]
     return {

@@ -47,7 +47,7 @@ TEXT_PIECE: Final = 256 * 1024
 
 
 def idempotency_key(request: ChatRequest) -> str:
-    """Return a SHA-256 digest in hexadecimal. It is equal for requests that must run only once.
+    """Return a SHA-256 digest in hexadecimal. The digest is equal for requests that must run only once.
 
     The digest covers the parts of ``ChatRequest.target`` that ``plan`` reads. For a user message, these are its parts,
     its id, and the denials that came with it. A new message with the same text has a different id, so it starts a new
@@ -147,8 +147,8 @@ def response_with_steering(turn: Turn, *, is_superseded: bool) -> NothingToRun:
 def response_to_superseded_answers(
     request: ChatRequest, message: UIMessage, transcript: Transcript, known_key: str | None
 ) -> NothingToRun | None:
-    """Return the stored response to an equal request with answers, if the user has sent a message after it; else
-    ``None``.
+    """Return the stored response to an equal request with answers, if the user has sent a message after those answers;
+    else ``None``.
 
     A client that lost its connection repeats an accepted request, even if the user has sent a message in another tab.
     """

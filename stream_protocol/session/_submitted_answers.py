@@ -145,9 +145,9 @@ def answered_call(answer: SubmittedAnswer, calls: Mapping[str, StoredCall]) -> S
 def answers_before_message(message: UIMessage, turn: Turn | None) -> Iterator[tuple[SubmittedAnswer, StoredCall]]:
     """Yield the answers that still count although the user then sent a new message.
 
-    These are denials, client tool outputs and inputs, because they only inform the agent. Approvals and credentials are
-    left out: they would run the call, but the user has moved on. Answers to calls that are not pending are also left
-    out, and answers to calls of an agent behind A2A. An agent behind A2A accepts either an answer or a message.
+    Denials, client tool outputs and inputs still count, because they only inform the agent. Approvals and credentials
+    are left out: they would run the call, but the user has moved on. Answers to calls that are not pending are also
+    left out, and answers to calls of an agent behind A2A. An agent behind A2A accepts either an answer or a message.
     """
     calls, budget = calls_by_client_id(turn), Budget()
     for answer in submitted_answers(message, turn):

@@ -1,4 +1,4 @@
-"""Write the chunks that events add to a response. ``_conversion`` begins and ends the response around them.
+"""Write the chunks that events add to a response. ``_conversion`` begins and ends the response.
 
 An ADK event is a fragment (``partial``) or complete. Each fragment is written when it arrives. A complete event repeats
 the fragments of its author, so only the difference is written. A complete event that repeats a stream is the stream's

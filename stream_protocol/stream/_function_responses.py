@@ -197,7 +197,7 @@ class FunctionResponses:
         return True
 
     def add_posted(self, facts: EventFacts, posted: Posted) -> None:
-        """Write a posted event, which a tool sends while it runs. It is not content of an agent."""
+        """Write a posted event, which a tool sends while it runs. A posted event is not content of an agent."""
         nested = facts.report(NestedEvent)
         if nested is not None:
             self.inner_agents.add_nested(nested)

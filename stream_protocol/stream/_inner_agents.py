@@ -36,9 +36,9 @@ class InnerAgents:
     def nesting_call(self, facts: EventFacts) -> ToolCall | None:
         """Return the call inside which an event of the same session happened, by its branch; ``None`` if there is none.
 
-        A workflow that is a tool is not an agent, so its events do not count as inside its call. They are recognised by
-        their node path, which also has the call's name. The path of a task agent also has this name, but only a task
-        agent's events have the call's id as their scope.
+        A workflow that is a tool is not an agent, so the events of the workflow do not count as inside its call. Such
+        events are recognised by their node path, which also has the call's name. The path of a task agent also has this
+        name, but only a task agent's events have the call's id as their scope.
 
         After a task agent has asked the user, its events are no longer inside its call, because it then talks to the
         user.

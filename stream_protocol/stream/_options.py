@@ -141,7 +141,8 @@ DEFAULTS: Final[ConverterOptions] = {
 class Settings:
     """The options of a conversion, checked and with defaults.
 
-    ``task_agents``: tools that delegate to a task-mode agent. Their calls are hidden if they are ``"flat"``.
+    ``task_agents``: tools that delegate to a task-mode agent. If ``nested_agents`` is ``"flat"`` for such a tool, its
+    calls are hidden.
 
     Raises ``StreamProtocolError`` for an invalid value, and ``TypeError`` for an unknown option.
     """

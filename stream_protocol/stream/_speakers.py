@@ -2,7 +2,7 @@
 
 Agents that run in parallel send interleaved fragments. So each author, with its branch and node path, has at most one
 open part. The event id does not identify the author. Before ADK 2.6, it changes with every fragment. In later versions,
-it does so with a code executor.
+it changes with every fragment only if the agent has a code executor.
 
 The texts since the author's last complete event are stored. The next complete event repeats these texts, so only the
 difference is written.

@@ -229,7 +229,7 @@ class StreamedTexts:
         return self.kept
 
     def take_kept(self) -> UnconfirmedStream | None:
-        """Return the whole stream, if it is stored, and begin a new one."""
+        """Return the whole stream, if it is stored, and begin a new stream."""
         if (kept := self.whole) is not None:
             self.kept = UnconfirmedStream()
         return kept

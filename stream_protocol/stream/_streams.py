@@ -71,7 +71,7 @@ def stream_sse(
 
     In all other respects it works like ``stream_chunks``.
 
-    This is faster than encoding the chunks of ``stream_chunks``.
+    ``stream_sse`` is faster than encoding the chunks of ``stream_chunks``.
     """
     conversion = sse_conversion(past, message_id, Settings(**options), call_ids(taken_ids))
     check_iterable("stream_sse", events, "events", is_async=True, otherwise=_OF_SYNC.format("iter_sse"))

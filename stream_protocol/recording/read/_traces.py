@@ -70,7 +70,7 @@ def _user_event(prompt: Any) -> dict[str, Any] | None:
 
 
 def _responses(case: Any) -> Iterator[Any]:
-    """Yield the final responses. If there are several candidates, the caller uses the first."""
+    """Yield the final responses. If there are several candidates, the caller uses the first response."""
     for candidate in list_field(case, "responses"):
         yield field(candidate, "response") if isinstance(candidate, dict) and "response" in candidate else candidate
     yield field(case, "response")

@@ -132,7 +132,7 @@ async def _connect(*arguments: Any, **options: Any) -> Any:
 def _ping(connection: Any, _record: object, _proxy: object) -> None:
     """Checks a connection that is taken from the pool.
 
-    Raises ``DisconnectionError`` for a dead connection. The pool then makes a new one.
+    Raises ``DisconnectionError`` for a dead connection. The pool then opens a new connection.
     """
     driver = connection.driver_connection
     try:

@@ -148,7 +148,7 @@ class NestedCall:
 class _UnfinishedTexts:
     """The streamed texts that no complete event has repeated yet, with at most ``MAX_UNFINISHED`` characters.
 
-    They are stored only if the run stops before the complete event.
+    These texts are stored only if the run stops before the complete event.
     """
 
     def __init__(self) -> None:

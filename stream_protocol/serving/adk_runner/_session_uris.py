@@ -59,7 +59,7 @@ def with_driver(uri: str) -> str:
 
 
 def names_driver(uri: str) -> bool:
-    """Return True if the URI names a driver of SQLAlchemy, which is an optional dependency."""
+    """Return True if the URI names a SQLAlchemy driver. SQLAlchemy is an optional dependency."""
     return "+" in urlsplit(uri).scheme
 
 
@@ -191,7 +191,7 @@ def _sqlite_offer(path: str) -> str:
 
 
 def _wrong_file(path: str | None) -> str | None:
-    """Return an error message for a path that cannot be an SQLite store; ``None`` if it can."""
+    """Return an error message for a path that cannot be an SQLite store; ``None`` for any other path."""
     file = Path(path or "")
     try:
         if path is None or (file.is_file() and file.stat().st_size == 0):

@@ -85,7 +85,9 @@ DELETING_MODULES: Final = (
     "google.adk.sessions.database_session_service",
     "google.adk.sessions.sqlite_session_service",
 )
-"""Modules of ADK session services that delete a session in one statement, without an error if it does not exist."""
+"""Modules of ADK session services that delete a session in one statement, without an error if the session does not
+exist.
+"""
 
 NO_CHAT: Final = "readyz/nothing"
 """An id that no chat has, because it contains a slash."""

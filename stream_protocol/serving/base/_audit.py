@@ -171,7 +171,10 @@ class AuditScope:
         self._decisions = tuple(answer.decision for answer in answers if answer.decision is not None)
 
     def accept(self, answers: Iterable[CallAnswer]) -> None:
-        """Records these stored answers as accepted. A later refusal of the request concerns only the other answers."""
+        """Records these stored answers as accepted.
+
+        If the request is refused later, only its other answers are recorded as refused.
+        """
         for answer in answers:
             if self._decisions and answer.decision in self._decisions:
                 self._decisions = tuple(decision for decision in self._decisions if decision != answer.decision)

@@ -196,7 +196,8 @@ class RequestRates:
 class UserReads:
     """Limiter for concurrent reads of a store, for one user and for all users. Additional reads wait in order.
 
-    Without it, a thousand concurrent reads of one user would delay each step of the other users on the event loop.
+    Without this limiter, a thousand concurrent reads of one user would delay each step of the other users on the event
+    loop.
     """
 
     def __init__(self, per_user: int = READS_PER_USER, per_worker: int | None = None) -> None:

@@ -71,8 +71,8 @@ async def rewind_session(
 ) -> Session | None:
     """Rewinds the session with ADK to the point before this invocation. Returns the session after the rewind.
 
-    ``kept_steering``: the ids of steering messages that wait again after the rewind. They are stored before the rewind,
-    so a worker that dies between the two loses no message.
+    ``kept_steering``: the ids of steering messages that wait again after the rewind. These ids are stored before the
+    rewind, so no message is lost if the worker dies between the two steps.
     """
     if kept_steering:
         event = Event(author=USER)
@@ -86,7 +86,7 @@ async def rewind_session(
 async def repair_session(runner: Runner, session: Session) -> None:
     """Restores state that a plugin needs and that a rewind has removed.
 
-    It is called before each run, because a worker may have died between a rewind and this repair.
+    This function is called before each run, because a worker may have died between a rewind and this repair.
     """
     if repair := _upload_plugin_state(runner, session.state):
         event = Event(author="user", actions=EventActions(state_delta=repair))
@@ -153,7 +153,7 @@ class Completion:
         self._execution = execution
         self._holds_lease = holds_lease
         self._events: list[Event] | None = None
-        """The events to store. They are created once, so that a second attempt skips events of the first."""
+        """The events to store. They are created once, so that a second attempt skips events of the first attempt."""
 
     async def store(self) -> None:
         """Stores the missing events. Can be called again after a failure: nothing is stored twice."""

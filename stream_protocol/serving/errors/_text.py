@@ -91,7 +91,7 @@ def _validation_problems(error: BaseException) -> str | None:
 
 
 def listed_problems(problems: Sequence[Mapping[str, Any]], text_of: Callable[[Mapping[str, Any]], str]) -> str:
-    """Return the texts of the first problems of a ``ValidationError``, and the number of the others."""
+    """Return the texts of the first problems of a ``ValidationError``, and the number of the other problems."""
     texts = [text_of(problem) for problem in problems[:MAX_PROBLEMS]]
     more = len(problems) - len(texts)
     return "; ".join([*texts, f"{more} more problem{'s' * (more > 1)}"] if more else texts)

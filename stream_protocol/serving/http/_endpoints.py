@@ -269,8 +269,8 @@ class ChatEndpoints:
     async def artifact(self, request: Request, chat_id: str, name: str, *, user_id: str) -> Response:
         """Returns an artifact of a chat, with headers that keep it from running scripts in the page's origin.
 
-        The query may have ``version``. Without it, the newest version is returned. The status is 404 if there is no
-        such artifact, or if this user has no such chat.
+        The query may have ``version``. Without ``version``, the newest version is returned. The status is 404 if there
+        is no such artifact, or if this user has no such chat.
         """
         await self._admit(request, user_id, chat_id)
         version = _parse_version(request.query_params.get("version"))

@@ -44,8 +44,9 @@ class RouteOptions(TypedDict, total=False):
     By default, all chats belong to one local user, and the first request from another machine logs a warning.
     """
     prepare: Prepare | None
-    """Function that returns the ``RunOverrides`` of a request: its agent, run config, state and secrets. Without it,
-    only the user's message reaches the agent."""
+    """Function that returns the ``RunOverrides`` of a request: its agent, run config, state and secrets. Without this
+    function, only the user's message reaches the agent.
+    """
     max_body_bytes: int
     """Largest body of a request.
 

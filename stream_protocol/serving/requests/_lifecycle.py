@@ -50,7 +50,10 @@ class RequestState(Enum):
     """With ``on_busy="steer"``, the new message steers the other run. The request waits until the agent reads the
     message, or the run ends."""
     WAITING = auto()
-    """The request waits for the end of the other run. It is an answer to a call, or a message that came too late."""
+    """The request waits for the end of the other run.
+
+    The request is an answer to a call, or a message that came too late.
+    """
     CLAIMED = auto()
     """The request holds the chat. The service looks for orphaned runs of the chat."""
     PLANNING = auto()

@@ -123,7 +123,8 @@ class ServiceOptions(ConverterOptions, total=False):
     """
     recorder: Recorder | Sequence[Recorder] | None
     """Recorder of the chats, such as a ``ChatRecorder``, or a list of recorders. A failing recorder does not affect the
-    others."""
+    other recorders.
+    """
     engine: Engine | None
     """A ``DbosEngine`` of ``stream_protocol.durable``: another worker then finishes the runs of a dead worker. The
     engine needs ``history="server"``, and agents of ADK's own classes. The service closes the engine.

@@ -22,8 +22,8 @@ JOIN_AT_ONCE: Final = 4096
 class EventList:
     """The events of one response: the first events joined, the last events as they were appended.
 
-    Some methods have the argument ``known``. It is the number of events at the beginning that no reader needs in their
-    original form.
+    Some methods have the argument ``known``. ``known`` is the number of events at the beginning that no reader needs in
+    their original form.
     """
 
     def __init__(self, bounds: LogBounds) -> None:

@@ -290,8 +290,8 @@ class Job:
         """Return a session service that calls ``on_stored`` after it has stored the user's message or answers.
 
         It appends each stored compaction to ``compactions``. If the run is stopped before the answers are stored, the
-        service raises ``StoppedBeforeStoredError``. If the answers in ``run_input.before`` are stored, the other
-        answers must also be stored.
+        session service raises ``StoppedBeforeStoredError``. If the answers in ``run_input.before`` are stored, the
+        other answers must also be stored.
         """
         refusing = False
 

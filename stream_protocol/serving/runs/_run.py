@@ -185,7 +185,7 @@ class Run:
         """Frees the chat. Called once.
 
         It also removes the reference cycles between run, lease, log and job, so that the memory of a response is freed
-        at once. The garbage collector would do so late: it counts objects, and a large response has few.
+        at once. The garbage collector would free it late: it counts objects, and a large response has few objects.
         """
         self._timers.close()
         self._lease.release()

@@ -42,7 +42,7 @@ def note_run(user_id: str, chat_id: str, run_id: str) -> None:
 
 
 def add_run(run_id: str) -> None:
-    """Put this run's id on the log records of this task, which keep their other ids."""
+    """Put this run's id on the log records of this task. The records keep their other ids."""
     _ids.set(replace(_ids.get(), run_id=run_id))
 
 

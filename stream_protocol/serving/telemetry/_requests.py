@@ -23,8 +23,7 @@ _tracer: Final = trace.get_tracer(LIBRARY)
 _own_span: ContextVar[Span | None] = ContextVar("adk_ui_stream_request", default=None)
 """The span of this request.
 
-It must be set for each request, because on a keep-alive connection a request inherits the span of the request before
-it.
+The span must be set for each request: on a keep-alive connection, a request inherits the span of the previous request.
 """
 
 

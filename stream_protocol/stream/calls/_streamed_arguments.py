@@ -97,7 +97,7 @@ class _Level:
         return not self.is_array and token not in self.keys
 
     def add(self, token: str | int) -> str:
-        """Add a child. Return the text before its value: the comma and, in an object, the key."""
+        """Add a child. Return the text before the child's value: the comma and, in an object, the key."""
         comma = "," if self.length else ""
         self.length += 1
         self.open_child = token

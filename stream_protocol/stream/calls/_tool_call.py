@@ -56,7 +56,7 @@ class ToolCall:
     long_running: bool = False
     """True if the client, or a backend, sends the output."""
     approved: bool | None = None
-    """The user's answer to the newest approval request; ``None`` before it."""
+    """The user's answer to the newest approval request; ``None`` before the answer."""
     gated: bool = True
     """True if ADK asked for approval before the tool ran; False if the tool asked while it ran."""
     lacks_credential: bool = False

@@ -4,7 +4,8 @@ Mirrors ``ui/process-ui-message-stream.ts`` of ``vercel/ai``, read at ``ai@6.0.3
 schema check of ``ui/default-chat-transport.ts``. A key that is ``undefined`` in the client is absent here.
 
 The client appends every delta to the text, and parses a tool call's input again after each delta. Here deltas are
-collected. They are joined at the end of a part, or when ``message`` is read. The result is the same, in linear time.
+collected. The deltas are joined at the end of a part, or when ``message`` is read. The result is the same, in linear
+time.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
