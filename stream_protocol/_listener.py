@@ -7,8 +7,9 @@ from contextlib import suppress
 from stream_protocol.wire import check_count, check_text
 
 WAITING_CONNECTIONS = 2048
-"""Connections that may wait to be accepted: uvicorn's default. A further connection is dropped, and its client tries
-again after 1, 3 and 7 seconds."""
+"""The number of connections that may wait to be accepted: uvicorn's default. Additional connections are dropped, and
+their clients try again after 1, 3 and 7 seconds.
+"""
 
 MAX_PORT = 65535
 
@@ -28,7 +29,7 @@ def bind_socket(host: str, port: int) -> socket.socket:
     try:
         listener = socket.create_server((host, port), family=family, backlog=WAITING_CONNECTIONS)
     except OSError as error:
-        reason = (error.strerror or str(error)).partition(" (")[0]  # Python appends the address again
+        reason = (error.strerror or str(error)).partition(" (")[0]  # without the address, which Python appends again
         free = _free_port(host, port, family) if error.errno == errno.EADDRINUSE else None
         offer = f"; --port {free} is free" if free is not None else ""
         raise AddressError(f"cannot listen on {host}:{port}: {reason}{offer}") from error
@@ -39,7 +40,7 @@ def bind_socket(host: str, port: int) -> socket.socket:
 
 
 def _free_port(host: str, port: int, family: socket.AddressFamily) -> int | None:
-    """Return a free port after the wanted port; ``None`` if the next ports are all in use."""
+    """Return a free port after the wanted port; ``None`` if the following ports are all in use."""
     for other in range(port + 1, min(port + PORTS_TRIED, MAX_PORT) + 1):
         with suppress(OSError), socket.create_server((host, other), family=family):
             return other

@@ -1,4 +1,7 @@
-"""Check the list of allowed origins in an app's options. An origin that browsers never send would never match."""
+"""Check the list of allowed origins in an app's options.
+
+An origin in a form that browsers never send would never match.
+"""
 
 import re
 from ipaddress import IPv4Address, IPv6Address

@@ -36,7 +36,7 @@ def make_private_store(path: str) -> None:
     """Make the file of an SQLite database private before SQLite opens the database.
 
     A missing file is created with mode 0600. SQLite gives its journal and its write-ahead log the mode of the database.
-    A database that every account can read gets mode 0600, and so do these files. Any other mode stays, such as 0640 for
+    A database that every account can read gets mode 0600, as do these two files. Any other mode stays, such as 0640 for
     a group that makes backups. Ignores ``OSError``: the caller that opens the database reports the error.
     """
     with suppress(OSError, ValueError):
@@ -51,7 +51,7 @@ def make_private_store(path: str) -> None:
 if sys.platform == "win32":
 
     def lock_file(_file: FileIO) -> bool:
-        """Return True without a lock: on Windows, only one process serves."""
+        """Return True without a lock, because only one process serves on Windows."""
         return True
 else:
     import fcntl

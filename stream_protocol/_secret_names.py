@@ -1,7 +1,7 @@
 """Decide whether the value of a variable, header or key is a secret, by the words in its name.
 
 ``x-api-key``, ``apiKey`` and ``API_KEY`` all consist of the words ``api key``, which name a secret. ``keyboard`` does
-not contain the word ``key``. The last word matters, too: a ``token_count`` only describes tokens.
+not contain the word ``key``. The last word also matters: a ``token_count`` only describes tokens.
 """
 
 import re
@@ -76,7 +76,10 @@ class Meaning(Enum):
     SECRET = auto()
     """The value is a secret, of any type."""
     SECRET_TEXTS = auto()
-    """Texts in the value are secrets, and numbers are counts: of ``tokens``, or of tests that ``pass``."""
+    """Texts in the value are secrets.
+
+    Numbers in it are counts, for example of ``tokens``, or of tests that ``pass``.
+    """
 
 
 def meaning(name: str) -> Meaning:

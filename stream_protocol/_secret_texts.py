@@ -1,7 +1,7 @@
 """Remove secrets from texts: the patterns of credentials for recordings, logs and error messages.
 
-``without_secrets`` removes only text that is clearly a credential, because a recording must replay. A log line only has
-to be readable, so ``message_without_secrets`` also removes text that may be a credential. ``_secret_names`` finds
+``without_secrets`` removes only text that is clearly a credential, because a recording must replay. A log line does not
+have to be exact, so ``message_without_secrets`` also removes text that may be a credential. ``_secret_names`` finds
 secrets by the names of their keys.
 """
 
@@ -114,7 +114,7 @@ def search_work(text: str) -> int:
 
 
 def without_secrets(text: str) -> str:
-    """Return the text without clear credentials; the same text if it has none."""
+    """Return the text without clear credentials; unchanged if it has none."""
     if len(text) <= _MAX_TOKEN and (_SCHEME.fullmatch(text.strip()) or _is_basic(text.strip())):
         return REDACTED
     text = _TOKEN.sub(REDACTED, text)

@@ -6,16 +6,16 @@
         |                         |
     the stream: chunks        the transcript: requests, planning, input for ADK
 
-``KnownCalls`` finds the call to which a request, a function response, a user's answer or an event of a running tool
-belongs, and the call's id in the client.
+``KnownCalls`` finds the call of a request, a function response, a user's answer, or an event of a running tool. It also
+has the call's id in the client.
 
 Where to change what:
 
 - ``_reader``: converts the fields of an event to facts.
 - ``_facts``: the types of the facts.
-- ``_grounding``: sources and citations, and their positions, which Google counts in bytes.
-- ``_calls``: finds the call that an event or a client means: by an id, an approval, a repetition, or from inside the
-  call. It decides which call is meant if a model uses an id again.
+- ``_grounding``: sources, citations, and their positions (Google counts positions in bytes).
+- ``_calls``: finds the call to which an event or a client's answer belongs. It decides which call is meant if a model
+  uses an id again.
 - ``_running_calls``: the calls that run, the calls whose tools raised, and calls whose results are stored.
 - ``_call_index``: the index of calls by id.
 - ``_call_ids``: ids of calls in the client: ``<id>.2``, ``call_0``.

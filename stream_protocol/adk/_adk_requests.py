@@ -1,7 +1,7 @@
-"""Recognize calls that a user, a client or a backend must answer, and ADK's own requests among them.
+"""Recognize calls that a user, a client or a backend must answer, including ADK's own requests.
 
 ADK marks each such call as long-running, and accepts an answer only for marked calls. An unmarked call with one of
-ADK's names is an invention of the model. ADK refuses it as a call of an unknown tool, and nobody is asked.
+ADK's names was invented by the model. ADK refuses such a call as a call of an unknown tool, and asks nobody.
 """
 
 from collections.abc import Mapping

@@ -1,9 +1,9 @@
-"""Client ids for the calls of a chat. Each id is used once.
+"""Client ids for the calls of a chat.
 
-The client finds a call by its id alone, and takes the first call in the chat with that id. ADK's ids may repeat: a
-model may count from zero in every response. A workflow may use one fixed id for all its questions. So a call gets ADK's
-id if no earlier call of the chat has it, or else ``<id>.2``, ``<id>.3``, … A call without an id gets ``call_0``,
-``call_1``, … Ids that are taken are skipped.
+Each id is used once. The client finds a call by its id alone, and takes the first call in the chat with that id. ADK's
+ids are not unique: a model may count from zero in every response, and a workflow may use one fixed id for all its
+questions. So a call gets ADK's id if no earlier call of the chat has it, or else ``<id>.2``, ``<id>.3``, and so on. A
+call without an id gets ``call_0``, ``call_1``, and so on. Ids that are taken are skipped.
 """
 
 from bisect import bisect_left
@@ -22,9 +22,10 @@ class CallIds(Collection[str]):
         """The object that has the first ``_begin`` ids; ``None`` without such ids."""
         self._begin = 0
         self._places = {call_id: place for place, call_id in enumerate(dict.fromkeys(taken))}
-        """Id -> its position among all ids. Without the ids of ``_earlier``."""
+        """Id -> its position among all ids. The ids of ``_earlier`` are not in it."""
         self._numbers: dict[str, list[tuple[int, int]]] | None = None
-        """ADK's id, or ``""`` -> position and number of each numbered call. Both increase. ``None`` without such calls.
+        """ADK's id, or ``""`` -> the position and the number of each numbered call, in increasing order. ``None``
+        without such calls.
         """
 
     def __len__(self) -> int:
@@ -40,7 +41,7 @@ class CallIds(Collection[str]):
     def copy(self) -> "CallIds":
         """Return a copy in constant time.
 
-        An id that is later added to the original or to the copy is not in the other object.
+        Later changes of the original do not change the copy, and the reverse.
         """
         copied = CallIds()
         copied._earlier, copied._begin = (self if self._places else self._earlier), len(self)
@@ -71,7 +72,7 @@ class CallIds(Collection[str]):
     def newest_number(self, adk_id: str, count: int) -> int:
         """Return the highest number of this ADK id among the first ``count`` ids.
 
-        A search for a free number begins after it, so no number is tried twice.
+        A search for a free number begins after this number, so no number is tried twice.
         """
         numbers = self._numbers.get(adk_id, []) if self._numbers is not None else []
         if (later := bisect_left(numbers, (count,))) > 0:

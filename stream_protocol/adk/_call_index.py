@@ -1,7 +1,7 @@
-"""Index of calls by id and by tool, so that a lookup takes the same time among few calls and among many.
+"""Index of calls by id and by tool, so that the time of a lookup does not depend on the number of calls.
 
-Nearly always, an id belongs to one call. Only a repeated id needs an index of its calls by rank. A rank has the
-properties by which a search chooses between calls with one id.
+An id nearly always belongs to one call. Only a repeated id needs an index of its calls by rank. The rank of a call is
+the set of properties by which a search chooses between calls with the same id.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
@@ -16,14 +16,14 @@ USER: Final = "user"
 """The author of the user's events, and of the results that ADK stores with the user as author."""
 
 MAX_ANSWERED: Final = 8
-"""The most calls with a response that are kept under one id: the newest calls."""
+"""The maximum number of calls with a response that are kept under one id. The newest calls are kept."""
 
 _MAX_DEPTH: Final = 32
-"""The most nested levels of arguments that are compared by value. Deeper levels are compared by ``repr``."""
+"""The number of nested levels of arguments that are compared by value. Deeper levels are compared by ``repr``."""
 
 
 class CallReference(NamedTuple):
-    """A call as code inside it knows the call, or as another event names it."""
+    """The data by which an event, or code that runs inside a call, refers to the call."""
 
     id: str | None
     """ADK's id. Several calls may have it."""
@@ -65,9 +65,9 @@ class KnownCall:
     approval_id: str = ""
     """The id of the newest approval request for the call."""
     is_undecided: bool = False
-    """True after that request, until the user's answer or a response to the call."""
+    """True from that request until the user's answer or a response to the call."""
     decided: bool = False
-    """True after the user's answer to that request, until a response comes."""
+    """True from the user's answer to that request until a response comes."""
     mentioned: bool = False
     """True if the newest event has mentioned the call. The next mention of the id in that event means a different call.
     """
@@ -129,7 +129,7 @@ class CallsUnderId:
 
     @property
     def numbers(self) -> dict[KnownCall, int]:
-        """Call -> its number, in the order of the calls. Forgotten calls are missing."""
+        """Call -> its number, in the order of the calls. Calls that were forgotten are left out."""
         if self._several is not None:
             return self._several
         return {} if self._only is None else {self._only: 0}
@@ -273,7 +273,7 @@ class OpenCalls:
         """
 
     def add(self, known: KnownCall) -> None:
-        """Add a call as the newest. The name of its tool may be unknown."""
+        """Add a call as the newest call. The name of its tool may be unknown."""
         known.opened = self._count
         self._count += 1
         if known.name:

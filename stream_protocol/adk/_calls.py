@@ -1,8 +1,8 @@
 """Find the call to which a response, an approval, an answer or an event of a running tool belongs, live and stored.
 
-An id is not enough. An id can come again while its first call still waits: in the same event, or in an event of another
-agent. So the search also uses the call's complete event, and the number of the call's responses. It uses neither
-fragments nor sent chunks, because a session stores neither.
+An id is not enough, because a second call can have the id of a call that still waits, even in the same event. So the
+search also uses the call's complete event, and the number of the call's responses. It uses neither fragments nor sent
+chunks, because a session stores neither.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -47,7 +47,7 @@ def outer_calls(branch: str | None) -> Iterator[CallReference]:
 
 
 class KnownCalls:
-    """The calls of a message. Finds the call that a later event means."""
+    """The calls of a message. Finds the call to which a later event belongs."""
 
     __slots__ = ("_asked", "_changed", "_counts", "_event", "_ids", "_mentioned", "_open", "_run", "_same_id")
 
@@ -148,9 +148,9 @@ class KnownCalls:
     ) -> KnownCall | None:
         """Process ADK's ``adk_request_confirmation``, and return the call that needs approval.
 
-        Return ``None`` if an event repeats a request that is still open. Adds the call if no event has had it. A later
-        request for the call replaces the earlier request. ``args``: the arguments of the request. ``shown``: as for
-        ``new``.
+        Return ``None`` if an event repeats a request that is still open. If no earlier event has the call, adds the
+        call. A later request for the call replaces the earlier request. ``args``: the arguments of the request.
+        ``shown``: as for ``new``.
         """
         original = confirmed_call(args)
         quoted = original.get("name", ""), original.get("args", {})
@@ -225,7 +225,7 @@ class KnownCalls:
                 self._note_changed(asked, asked.same_id)
             return Answered(asked, is_approval=True)
         if not adk_id:
-            self.begin_run()  # so that later calls are not taken for repetitions
+            self.begin_run()  # so that later calls do not count as repetitions
         known = self.find_answered(event, speaker, reference, is_placeholder=is_placeholder)
         if known is None:
             return Answered(None, is_placeholder)
@@ -250,13 +250,13 @@ class KnownCalls:
     ) -> KnownCall | None:
         """Find the call that a function response answers, as ``resolve_response`` does, without counting the response.
 
-        A response without an id answers the oldest open call of the tool by the same speaker. If there is none, it
-        answers the oldest open call of the tool by any speaker. If several calls have the id, calls of the same speaker
-        come first, and then calls of the same tool. Next come calls that the user has just approved or denied. Next
-        come calls with the fewest responses, or with the fewest placeholders if the response is a placeholder. The
-        oldest call comes first among equal calls. If a call has its response, it takes no response of another tool:
-        such a response belongs to an earlier message. An unknown id belongs to the oldest call of the tool that came
-        without an id. ``reference``: as for ``resolve_response``.
+        A response without an id answers the oldest open call of the tool by the same speaker. If there is no such call,
+        the response answers the oldest open call of the tool by any speaker. If several calls have the id, calls of the
+        same speaker come first, and then calls of the same tool. Next come calls that the user has just approved or
+        denied. Next come calls with the fewest responses. For a placeholder, these are the calls with the fewest
+        placeholders. The oldest call comes first among equal calls. A call with a response takes no response of another
+        tool, because that response belongs to an earlier message. An unknown id belongs to the oldest call of the tool
+        that came without an id. ``reference``: as for ``resolve_response``.
         """
         adk_id, name, _, _, number = reference
         self._begin_event(event)
@@ -324,7 +324,7 @@ class KnownCalls:
         return self._same_id.get(adk_id or "")
 
     def _note_changed(self, known: KnownCall, places: Sequence[CallsUnderId]) -> None:
-        """Note a change of the call's rank. ``places``: the calls with each id for which the rank has changed."""
+        """Note a change of the call's rank. ``places``: the indexes of the ids for which the rank has changed."""
         if any(calls.has_several for calls in places):
             self._changed = self._changed or []
             self._changed.append((known, places))
@@ -336,7 +336,7 @@ class KnownCalls:
         self._changed = None
 
     def _begin_event(self, event: object) -> None:
-        """Forget which calls earlier events have mentioned."""
+        """Forget the calls that earlier events have mentioned."""
         if event is not self._event:
             self._event = event
             self._counts = None
@@ -365,7 +365,7 @@ class CallMessages(Generic[T]):
         self._by_call: dict[tuple[str | None, str], T] = {}
 
     def add(self, facts: "EventFacts", message: T) -> None:
-        """Add the calls of an event of this message, the newest."""
+        """Add the calls of an event. ``message``: the newest message."""
         self._by_call.update(dict.fromkeys(((call.id, call.name) for call in facts.calls), message))
 
     def find(self, result: "Result") -> T | None:
@@ -380,9 +380,9 @@ def match_client_ids(
 
     If a model adapter gives no call ids, ADK generates two ids for a call. The client received the id of the partial
     event, and the session has the id of the complete event. Parallel agents can also use one id twice. Their calls are
-    stored in a different order than they were shown. So calls with unknown ids are matched with the calls of the same
-    tool in order. ``shown``: id and tool of each call in the client's message. ``tools``: id -> tool, for all stored
-    calls. ``unanswered``: the stored calls to match.
+    stored in a different order than they were shown. So this function matches calls with unknown ids in order,
+    separately for each tool. ``shown``: id and tool of each call in the client's message. ``tools``: id -> tool, for
+    all stored calls. ``unanswered``: the stored calls to match.
     """
     known = {call_id for call_id, tool in shown if tools.get(call_id) == tool}
     unmatched = [call for call in unanswered if call.id not in known]

@@ -62,8 +62,8 @@ class NotAnEventError(StreamProtocolError):
 class UnexpectedItemError(NotAnEventError, TypeError):
     """An item of an iterator is a text, a chunk or any other object that is not data of an event.
 
-    It shows a bug in the program, so functions that read an iterator raise this error. They do not raise other failures
-    of the run, but report them in the response.
+    Such an item is a bug in the program, so functions that read an iterator raise this error. All other failures of the
+    run are reported in the response.
     """
 
 
@@ -109,6 +109,6 @@ def read_events(events: Iterable[EventOrDict], warn: WarnOnce) -> "Sequence[Even
 def _is_event(value: Any) -> bool:
     """Return True for an event object of ADK.
 
-    A dictionary never counts as one, even if it has the keys of an event as attributes.
+    A dictionary never counts as an event object, even if it has the keys of an event as attributes.
     """
     return not isinstance(value, dict) and {"author", "branch", "node_info"} <= getattr(value, "__dict__", {}).keys()

@@ -1,4 +1,4 @@
-"""Facts: small values with the content of an event, for all code that reads events.
+"""Facts: small objects with the content of an event, for all code that reads events.
 
 An event has a header (author, run), its parts in their order, and reports from its other fields. The unions ``Part``
 and ``Report`` are closed: a reader that matches all their types has handled everything.
@@ -30,7 +30,7 @@ class Blob(NamedTuple):
     data: bytes
     media_type: str | None
     artifact: tuple[str, int] | None
-    """The name and the version of the artifact with the same bytes, if the event shows it."""
+    """The name and the version of the artifact that has these bytes, if the event shows the artifact."""
     name: str | None = None
 
 
@@ -100,7 +100,8 @@ class Result(NamedTuple):
     name: str
     value: dict[str, Any] | None
     waits_for: CallKind | None
-    """``APPROVAL`` or ``CREDENTIAL`` if the response is only a placeholder, because its call waits for that."""
+    """``APPROVAL`` or ``CREDENTIAL`` if the response is only a placeholder. The call waits for this kind of answer.
+    """
     hint: str | None = None
     """The text with which a tool itself asks for approval."""
     payload: Any = None
@@ -364,7 +365,7 @@ class EventFacts(NamedTuple):
     def is_user_message(self) -> bool:
         """True if the user sends a text or files, and not only an answer to one of the agent's calls.
 
-        Up to ADK 1.x, one event could have both.
+        Up to ADK 1.x, one event could have a text and an answer.
         """
         if not self.by_user or not self.parts:
             return False

@@ -1,4 +1,4 @@
-"""Recognize failures: of events, with finish reasons that ADK reports as errors, and of function responses."""
+"""Recognize failures in events and function responses. Some of them are finish reasons that ADK reports as errors."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -36,10 +36,10 @@ FINISH_REASONS: dict[str, FinishReason] = {
     "CONTINUATION": "other",
     "FINISH_REASON_UNSPECIFIED": "other",
 }
-"""google-genai's ``FinishReason`` -> the AI SDK's finish reason. All missing reasons are ``other``."""
+"""google-genai's ``FinishReason`` -> the AI SDK's finish reason. Reasons that are missing here become ``other``."""
 
 UNEXPLAINED = frozenset({"OTHER", "FINISH_REASON_UNSPECIFIED", "STOP"})
-"""Finish reasons without a cause. If the event also has an error message, the model's response broke off."""
+"""Finish reasons that name no cause. If the event also has an error message, the model's response was interrupted."""
 
 RESULT = "result"
 """The key of an object that wraps a value of another type: ADK wraps tool results, this library wraps client outputs.
@@ -59,8 +59,8 @@ def is_aborted(event: "Event") -> bool:
 def told_reason(event: "Event") -> str | None:
     """Return the finish reason that the event reports as an error; ``None`` if it reports a failure.
 
-    ADK reports every reason except ``STOP`` as an error code. A response that was cut or filtered is not a failure by
-    itself.
+    ADK reports every reason except ``STOP`` as an error code. A response that was truncated or filtered is not a
+    failure for that reason alone.
     """
     code = event.error_code or (event.finish_reason and event.finish_reason.value)
     if code in UNEXPLAINED and event.error_message:
@@ -86,7 +86,7 @@ def failure_text(response: Any) -> str | None:
     """Return the error text of a failed call; ``None`` for a result.
 
     If ADK could not run a call, its response is ``{"error": …}``, with no other key. MCP marks a failed result with
-    ``isError`` (or ``is_error``), and its text content is the cause.
+    ``isError`` (or ``is_error``). The text content of such a result is the cause.
     """
     match response:
         case {"error": error, **rest} if not rest and error is not None:

@@ -1,7 +1,7 @@
 """Read the sources of an event, the ranges of its text that cite them, and Google's searches.
 
-Google counts the range in bytes of UTF-8 within one part. A citation counts it in characters of the event's whole text.
-A range that does not fit the text is left out, because a callback may have changed or divided the text.
+Google counts positions in UTF-8 bytes within one part. A ``Citation`` counts positions in characters of the event's
+whole text. A range that does not fit the text is left out, because a callback may have changed or divided the text.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -98,9 +98,9 @@ class _Places:
         fit.
 
         ``part``: the index of the part in which the bytes are counted. Protobuf omits 0 for ``part`` and for ``start``.
-        ADK joins the parts of a stream, and puts thoughts before them. So bytes of the first part may also be bytes of
-        the whole text. The range in the whole text is used if its characters are equal to ``text``. Without ``text``,
-        the range is used if the event has only one text.
+        ADK joins the parts of a stream, and puts thoughts before them. So the positions that Google gives for the first
+        part may refer to the whole text. The range in the whole text is used if its characters are equal to ``text``.
+        Without ``text``, the range is used if the event has only one text.
         """
         if not isinstance(end, int) or not isinstance(start, int | None):
             return None
@@ -124,7 +124,7 @@ class _Places:
 
 
 class _Utf8:
-    """A text whose characters can be counted up to a byte."""
+    """A text that converts positions in UTF-8 bytes to positions in characters."""
 
     def __init__(self, text: str) -> None:
         self._bytes = text.encode("utf-8", "surrogatepass")

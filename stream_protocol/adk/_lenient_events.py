@@ -1,4 +1,4 @@
-"""Read the JSON of one event, which a different version of ADK or google-genai may have written.
+"""Read the JSON of one event. A different version of ADK or google-genai may have written it.
 
 The models of ADK and google-genai refuse unknown keys and values. These keys and values are omitted, and the rest of
 the event is read.
@@ -19,7 +19,7 @@ from stream_protocol.adk._event_dicts import NotAnEventError, WarnOnce
 from stream_protocol.wire import SHORT_JSON_LENGTH, short_json
 
 MISSING: Final = "missing"
-"""pydantic's error type for a missing field. Then the whole object without the field is omitted."""
+"""pydantic's error type for a missing field. An object that lacks a required field is omitted as a whole."""
 
 _FIELDS: Final = frozenset(Event.model_fields) | {field.alias for field in Event.model_fields.values()}
 _ARGUMENTS: Final = frozenset({"message", "state", "route", "node_path"}) - _FIELDS
@@ -29,7 +29,7 @@ ADK never writes them to an event's JSON. So such a key is a field of a differen
 """
 
 _TYPE_ERRORS: Final = (AttributeError, TypeError)
-"""Errors that google-genai's enums raise for a number, and pydantic for a key that is not text. They name no location.
+"""Errors without a location: those of google-genai's enums for a number, and pydantic's for a key that is not text.
 """
 
 _ANY_EVENT: Final = {"author": "agent"}
@@ -42,7 +42,7 @@ def read_leniently(value: dict[str, Any], warn: WarnOnce) -> Event:
     """Convert JSON to an event without the fields that the installed ADK cannot read. Warns of each such field.
 
     google-genai keeps a value that is not in its enum, and emits a Python warning. Raises ``NotAnEventError`` if the
-    rest of the event cannot be read either.
+    rest of the event is also unreadable.
     """
     for key in value.keys() - _FIELDS:
         warn(f"Ignored the field {_printable(str(key))}, which the installed ADK does not know.")
@@ -81,9 +81,9 @@ def _of_wrong_types(
 ) -> Iterator["_Location"]:
     """Yield the locations of the innermost values whose type raises one of ``_TYPE_ERRORS``.
 
-    Each value is tried in an event without the other values, because these errors name no location. ``within``: a
-    function that makes an event of the container's value. In a list, the last value comes first, so that a caller can
-    delete the values in this order.
+    Each value is tried in an event without the other values, because such an error does not name a location.
+    ``within``: a function that makes an event of the container's value. In a list, the last value comes first, so that
+    a caller can delete the values in this order.
     """
     items = [*value.items()] if isinstance(value, dict) else [*reversed([*enumerate(value)])]
     for key, item in items:

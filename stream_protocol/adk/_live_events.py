@@ -1,8 +1,8 @@
 """Read events of live (bidirectional) runs with speech. ADK's format:
 
 * Events without content have the user's speech in ``input_transcription``, and the agent's speech in
-  ``output_transcription``. Pieces come first, then a finished event with the whole text. Or the finished event comes
-  alone.
+  ``output_transcription``. Pieces come first, then a finished event with the whole text. Or there is only the finished
+  event.
 * The sound is ``inline_data`` with raw samples, or a reference to an artifact in which ADK saved the sound.
 * ``interrupted`` or ``turn_complete`` marks the end of the agent's turn.
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from google.genai.types import Part
 
 RAW_AUDIO: Final = "audio/pcm"
-"""The beginning of the media type of raw samples, before the rate. Browsers cannot play them as a file."""
+"""The beginning of the media type of raw samples, before the rate. Browsers cannot play such samples as a file."""
 
 _SAVED_SOUND: Final = "/_adk_live/"
 

@@ -4,8 +4,8 @@
   event has the user as author. It begins neither a message of the chat nor a response: the assistant's message
   continues.
 - Posted events are events that a tool sends to the response while it runs. No runner yields them and no session stores
-  them. Code inside a run posts them to the run's channel (``stream_protocol.agents``). From there they go through the
-  reader, the conversion and the recorder, as all other events do. A posted event is a fragment.
+  them. Code inside a run posts them to the run's channel (``stream_protocol.agents``). After that, they are read,
+  converted and recorded like all other events. A posted event counts as a fragment.
 - Nested events are the events of an agent that runs inside a tool call, in a session of its own, as with ``AgentTool``.
   While the tool runs, a posted event carries one nested event. The event with the tool's response carries all nested
   events that are stored.
@@ -34,7 +34,7 @@ STEERING_KEY: Final = "steering"
 """The key of the mark in this library's object. The mark has the message's ``id``."""
 
 CONTEXT_KEY: Final = "context"
-"""The key of the page's context: in the mark, and in the body of a request."""
+"""The key of the client's context in the mark, and in the body of a request."""
 
 POSTED_KEY: Final = "adk_ui_stream_posted"
 """The key of the mark in ``custom_metadata``. Its value is the kind of the event."""
@@ -55,7 +55,8 @@ NESTED_EVENTS: Final = "adk_ui_stream_nested_events"
 """Key in the ``custom_metadata`` of an event with function responses.
 
 The value is a mapping from call ids to ``{"events": […], "omitted": …}``. If the event has several responses to an id,
-the value is a list of them, in the order of the responses. ``null`` stands for a response without nested events.
+the mapping has a list of such objects, in the order of the responses. ``null`` stands for a response without nested
+events.
 """
 
 CARDS_KEY: Final = "adk_ui_stream_cards"
@@ -65,8 +66,8 @@ CARDS_KEY: Final = "adk_ui_stream_cards"
 ANSWERED_KEY: Final = "adk_ui_stream_answered"
 """Key in the ``custom_metadata`` of an event with function responses: ``{CALL_ID: [NUMBER, …]}``.
 
-The list has the number of the answered call for each response to the id; ``null`` if unknown. It is left out if the
-responses answer the first calls with the id in their order.
+The list has the number of the answered call for each response to the id; ``null`` if unknown. The list is left out if
+the responses answer the first calls with the id in the order of these calls.
 """
 
 
@@ -76,7 +77,9 @@ def steering_id(event: "Event") -> str | None:
 
 
 def steering_mark(custom_metadata: Any) -> dict[str, Any] | None:
-    """Return the mark without the data that only the server needs; ``None`` if the event has no steering message."""
+    """Return the mark of a steering message without the data that only the server needs; ``None`` if the event has no
+    steering message.
+    """
     message_id = steering_mark_id(custom_metadata)
     if message_id is None:
         return None
@@ -100,7 +103,10 @@ def posted_kind(event: "Event") -> str | None:
 
 
 def is_posted_data(event: "Event") -> bool:
-    """Return True if a tool has posted the event, perhaps inside nested agents. ADK stores the same data later."""
+    """Return True if the event has data that a tool has posted, perhaps inside nested agents.
+
+    ADK stores this data later.
+    """
     while (carried := carried_event(event)) is not None and not isinstance(carried.event, dict):
         event = carried.event
     return posted_kind(event) == POSTED_WIDGETS
@@ -151,7 +157,9 @@ def answered_number(event: "Event", response: "FunctionResponse") -> int | None:
 
 
 def item_of(event: "Event", response: "FunctionResponse", listed: Sequence[Any]) -> Any:
-    """Return the item for a response from a list with an item for each response to its id; ``None`` if missing."""
+    """Return the item for a response from a list that has one item for each response to the same id; ``None`` if it is
+    missing.
+    """
     same_id = [each for each in event.get_function_responses() if each.id == response.id]
     return next((item for each, item in zip(same_id, listed, strict=False) if each is response), None)
 

@@ -43,7 +43,7 @@ _NO_CONTENT = frozenset({"thought", "thought_signature", "part_metadata"})
 
 def read(event: "Event") -> EventFacts:
     """Return the facts of an event."""
-    fields = event.__dict__  # pydantic keeps fields there: this costs a fourth of its attribute access
+    fields = event.__dict__  # pydantic's dictionary of fields: a fourth of the cost of attribute access
     content, author, path, partial = fields["content"], fields["author"], fields["node_info"].path, fields["partial"]
     reason, usage = fields["finish_reason"], fields["usage_metadata"]
     parts: tuple[facts.Part, ...] = ()
@@ -70,7 +70,7 @@ def read(event: "Event") -> EventFacts:
 
 
 def read_next(event: EventOrDict, warn: WarnOnce) -> EventFacts:
-    """Return the facts of the next event of a run. The event may be a dictionary."""
+    """Return the facts of the next event of a run. The event can be a dictionary."""
     return read(read_event(event, warn) if isinstance(event, dict) or not hasattr(event, "node_info") else event)
 
 
@@ -95,7 +95,7 @@ def open_text(speaker: "SpeakerKey", *, is_thought: bool) -> OpenText:
 def continued_text(event: EventOrDict, opened: OpenText) -> str | None:
     """Return the text of an event that only continues the open text or thought; ``None`` for every other event.
 
-    Nearly all events are such fragments. So this function makes no facts.
+    Nearly all events are such fragments. So this function creates no facts.
     """
     header, path, is_thought = opened
     try:
@@ -157,7 +157,7 @@ def begins_response(event: "Event") -> bool:
 
 
 def find_task_agents(events: "Iterable[Event]") -> frozenset[str]:
-    """Return the names of the tools that are task-mode agents, as far as these events show.
+    """Return the names of the tools that these events identify as task-mode agents.
 
     A call that starts such an agent looks like any other tool call. Its output comes in later turns, in a different
     message than the call. So code that knows all events, such as the history, hides the call.
@@ -171,13 +171,13 @@ def find_task_agents(events: "Iterable[Event]") -> frozenset[str]:
         fields = event.__dict__  # fast access, because this loop visits every event
         if fields["isolation_scope"] is not None:
             spoken.add((fields["isolation_scope"], fields["author"]))
-        if not fields["partial"]:  # a complete event repeats what its fragments called
+        if not fields["partial"]:  # a complete event repeats the calls of its fragments
             called.update((call.id, call.name) for call in event.get_function_calls())
     return frozenset(name for _, name in called & spoken if name) if spoken else _NO_AGENTS
 
 
 def acting_for(event: "Event") -> tuple[str, str | None, str | None]:
-    """Return the agent of an event, and the ids of two calls for which the agent works.
+    """Return the agent of an event, and the ids of up to two calls for which the agent works.
 
     The first id comes from task mode, the second from the event's branch. Each id may be ``None``.
     """
@@ -277,9 +277,9 @@ def _relayed_data(data: bytes) -> Any:
 def _artifact(blob: "types.Blob | types.FunctionResponseBlob", event: "Event") -> tuple[str, int] | None:
     """Return the name and the version of the artifact with the blob's bytes; ``None`` if the event does not show one.
 
-    The artifact has the blob's display name. ADK removes that name from tool results. For these, the artifact must be
-    the only artifact that the event's only tool saved. The tool must return no other file. The artifact's name must
-    have the file extension of the blob's image type.
+    The artifact has the blob's display name. ADK removes that name from tool results. For a tool result, three
+    conditions must hold. The event has the result of only one tool, which has saved only this artifact. The tool
+    returns no other file. The artifact's name has the file extension of the blob's image type.
     """
     saved = event.actions.artifact_delta
     if blob.display_name in saved:

@@ -1,7 +1,8 @@
-"""Restore the messages of an agent behind A2A (the peer) from the events that ADK's ``RemoteA2aAgent`` makes of them.
+"""Restore the messages of an agent behind A2A (the peer) from the events that ADK's ``RemoteA2aAgent`` creates from
+them.
 
-The peer sends a task: status messages and artifacts. ADK makes an event of each update, and stores the task's state at
-that time in the event's metadata. The events differ from the peer's messages:
+The peer sends a task: status messages and artifacts. ADK creates an event from each update, and stores the task's state
+at that time in the event's metadata. The events differ from the peer's messages:
 
 * Status messages become thoughts. If the peer is an ADK agent, these messages are the agent's events. Only the task
   shows which texts of these events are thoughts.
@@ -58,8 +59,8 @@ def a2a_markers(events: "Iterable[Event]") -> "Iterator[Event]":
     """Yield events to append to a session, so that its peers do not get events that they never sent.
 
     If a stopped run left calls open, ADK and this library close them with function responses. ADK sends a peer all
-    events since the newest event that it made of the peer's messages. An ADK peer refuses function responses beside the
-    user's message. Each yielded event looks as if ADK had made it of an empty message of the peer.
+    events after the newest event that came from the peer. An ADK peer refuses function responses beside the user's
+    message. Each yielded event looks like an event that ADK creates from an empty message of the peer.
     """
     newest: dict[str, Event] = {}
     to_mark: dict[str, Event] = {}
@@ -223,7 +224,7 @@ def _prompt(kind: "type[Part]", args: Mapping[str, Any] | None) -> "Part":
 
 
 def _part(kind: "type[Part]", part: Mapping[str, Any]) -> "Part":
-    """Return the part that ADK makes of a part of an artifact: text, a file, or data."""
+    """Return the part that ADK creates from a part of an artifact: text, a file, or data."""
     file = _mapping(part, "file") or part
     described = {
         "mimeType": file.get("mediaType") or file.get("mimeType"),

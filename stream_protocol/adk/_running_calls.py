@@ -1,7 +1,7 @@
 """Identify tool calls while their tools run. ADK gives a running tool only the id of its call.
 
-A model may use one id for several calls of a response. ADK then runs these calls in parallel, and gives all of them the
-same id. So each call also has a number: its position among the calls with its id in their event.
+A model may use one id for several calls of a response. ADK then runs these calls in parallel. So each call also has a
+number: its position among the calls of the event that have the same id.
 """
 
 import hashlib
@@ -51,7 +51,10 @@ class RunningCalls:
 
     def __init__(self) -> None:
         self._calls: dict[tuple[str, str, str | None], KnownCalls] = defaultdict(lambda: KnownCalls(NO_IDS))
-        """Invocation, agent and branch -> the calls of the agent's events. Each event counts as a run."""
+        """Invocation, agent and branch -> the calls of the agent's events.
+
+        In this ``KnownCalls``, each event counts as a run.
+        """
         self._read: set[tuple[str, str]] = set()
         """Event and id of the calls that are known."""
 
@@ -118,9 +121,9 @@ class RunningCalls:
         return [next(taken[key], None) for key in named]
 
     def _take(self, event: "Event", reference: CallReference, count: int, *, may_be_silent: bool) -> list[RunningCall]:
-        """Return the next calls, up to ``count``, that responses of the event can be for.
+        """Return up to ``count`` of the next calls that responses of the event can belong to.
 
-        ``may_be_silent``: a call can be of a long-running tool that has returned nothing.
+        ``may_be_silent``: include calls of long-running tools that have returned nothing.
         """
         is_stopped = is_aborted(event)
 
@@ -154,7 +157,7 @@ def running_call(context: "ToolContext") -> RunningCall | None:
 
 
 def raising_calls(error: BaseException) -> list[CallReference]:
-    """Return the calls that were running where the exception was raised: in a tool or in its callbacks.
+    """Return the calls in whose tools or tool callbacks the exception was raised.
 
     There are several calls if a tool runs an agent of the same run. There is no call for an exception outside tools.
     """
@@ -187,13 +190,13 @@ def _tool_contexts(error: BaseException) -> Iterator["ToolContext"]:
 
 
 class UsedCalls:
-    """Names for tool executions. If a run is executed again, its calls get the same names again.
+    """Names for tool executions. In each execution of a run, its calls get the same names.
 
     Some providers number the calls of each response from 0, so an id can belong to several calls of a run. As in
     ``KnownCalls``, calls differ if their speakers, tools or arguments differ. Equal calls are numbered in their order.
 
-    The names are stored. ``names_by_id``: True if an older release began the run. That release named the first call
-    with an id by the id alone.
+    The names are stored. ``names_by_id``: True if an older release began the run. In that release, the name of the
+    first call with an id was this id alone.
     """
 
     def __init__(self, *, names_by_id: bool = False) -> None:

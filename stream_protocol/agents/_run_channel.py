@@ -1,10 +1,10 @@
 """The channel of the current run.
 
-Code inside a run uses the channel to add events to the response while ADK yields nothing.
+While ADK yields nothing, code inside a run can use the channel to add events to the response.
 
-A context variable holds the channel. It is therefore available in the run's task, in the tasks and threads in which ADK
-runs tools, and in runs inside an ``AgentTool``. A tool may start its own threads, or be called from a task without this
-variable. The channel is therefore also stored for the context of the tool's call. Outside a service there is no
+A context variable holds the channel. The channel is therefore available in the run's task, in the tasks and threads in
+which ADK runs tools, and in runs inside an ``AgentTool``. A tool may start its own threads, or be called from a task
+without this variable. So the channel is also stored under the tool's call context. Outside a service there is no
 channel.
 """
 
@@ -48,7 +48,7 @@ class RunChannel(Protocol):
 
 
 class CallScope(NamedTuple):
-    """The channel of a call, and the outer ``AgentTool`` call that the client is shown instead of this call."""
+    """The channel of a call, and the outer ``AgentTool`` call that the client sees in place of this call."""
 
     channel: RunChannel
     shown: Context | None
@@ -102,7 +102,7 @@ def scope_of(context: Context) -> CallScope | None:
 def _around(context: Context) -> Context | None:
     """Return the context of the outermost ``AgentTool`` call around this call.
 
-    The agent of an ``AgentTool`` has a separate invocation, so a different invocation id shows that the call is inside.
+    The agent of an ``AgentTool`` has a separate invocation, so a call inside it has a different invocation id.
     """
     outermost = _OUTERMOST.get()
     return None if outermost is None or outermost.invocation_id == context.invocation_id else outermost

@@ -19,12 +19,15 @@ from stream_protocol.stream import DATA_WIDGET_PROVIDER, PROGRESS_PART
 from stream_protocol.wire import InvalidArgumentError, argument_error, check_flag, check_text, json_value
 
 if TYPE_CHECKING:
-    from google.adk.tools.mcp_tool.mcp_tool import ProgressFnT  # importing it needs the extra
+    from google.adk.tools.mcp_tool.mcp_tool import ProgressFnT  # its import needs the extra
 
 T = TypeVar("T")
 
 MAX_MESSAGE: Final = 500
-"""The most characters of a progress message, which may come from a foreign server, and is stored."""
+"""The maximum number of characters in a progress message.
+
+The limit exists because messages are stored, and may come from a foreign server.
+"""
 
 _STORING: Final = Lock()
 """Lock for storing data, because tools inside an ``AgentTool`` may store with the same call from several threads."""
@@ -53,8 +56,9 @@ def emit_data(
 
     A tool's part is sent at once. A callback's part is sent with the agent's next event.
 
-    ``name``: a name, or a part declared with ``data_part``, whose model the data must match. A later call with the same
-    name and ``id`` replaces the data of the part; without ``id`` each call creates a new part. Any thread may call it.
+    ``name``: a name, or the result of ``data_part``. In the second case, the data must match the model of the part. A
+    later call with the same name and ``id`` replaces the data of the part; without ``id`` each call creates a new part.
+    Any thread may call it.
 
     ADK stores the part with the event of the tool or callback, in ADK's field for UI widgets, so history contains it. A
     part from an agent inside an ``AgentTool`` belongs to the message of that agent. If the client is not shown that
@@ -64,8 +68,8 @@ def emit_data(
     ``transient``: the part is sent at once and not stored. As the AI SDK defines it, the client gets a transient part
     only through ``onData``. Without a service the part is dropped.
 
-    Raises ``StreamProtocolError`` for a name with other characters than letters, digits, ``_`` and ``-``, and for a
-    name that begins with ``adk-``. Raises ``ValueError`` for data that is not JSON, or does not match the part's model.
+    A name has only letters, digits, ``_`` and ``-``, and does not begin with ``adk-``. Raises ``StreamProtocolError``
+    for any other name. Raises ``ValueError`` for data that is not JSON, or does not match the part's model.
     """
     _check_context("context", context, "the context of a tool or a callback")
     check_text("id", id, or_none=True)
@@ -121,8 +125,8 @@ def mcp_progress(
     """Show the progress of an MCP server's tools: ``McpToolset(…, progress_callback=mcp_progress)``.
 
     ADK calls this function for each tool call. The MCP server's progress notifications are then sent in the same way as
-    with ``report_progress``. Returns ``None`` outside a call. Raises ``StreamProtocolError`` for arguments that ADK
-    does not pass.
+    with ``report_progress``. Returns ``None`` outside a call. Raises ``StreamProtocolError`` for arguments of wrong
+    types, which ADK never passes.
     """
     check_text("tool_name", tool_name)
     if callback_context is None:

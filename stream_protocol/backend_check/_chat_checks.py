@@ -25,7 +25,7 @@ ERRORS: Final = "ai: docs/04-ai-sdk-ui/21-error-handling.mdx"
 TRACEBACK: Final = re.compile(r"Traceback \(most recent call last\)|(?:\n|\\n)\s+at \S.*:\d+")
 """Traceback of Python, JavaScript or Java, also in a JSON string."""
 TRIES: Final = 2
-"""Attempts per prompt, since a failing model provider often succeeds at the next attempt, and the reverse."""
+"""Attempts per prompt. A model provider that fails often succeeds at the next attempt, and the reverse."""
 
 
 async def _several_turns(backend: Backend) -> None:

@@ -45,7 +45,7 @@ async def run_checks(
     """Return a result for each check of the profiles. Raises ``NoBackendError`` if there is no chat endpoint at the
     URL.
 
-    ``on_result``: called with each result as soon as it is known. At the end the chats are deleted, also if the task is
+    ``on_result``: called with each result as soon as it is known. At the end the chats are deleted, even if the task is
     cancelled.
     """
     settings = settings or Settings()

@@ -39,7 +39,7 @@ class Settings:
     headers: Mapping[str, str] = field(default_factory=dict)
     body: Mapping[str, Any] = field(default_factory=dict)
     timeout: float = 30.0
-    """Seconds without a byte of the response before it fails. A check may take four times as long."""
+    """A response fails after this number of seconds without a byte. A check may take four times as long."""
 
     def prompts(self, name: str) -> Prompts:
         """Return the prompts of a feature such as ``tool``."""

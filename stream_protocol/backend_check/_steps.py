@@ -72,7 +72,7 @@ async def require_stream_or_refusal(response: ChatResponse) -> bool:
 
 @asynccontextmanager
 async def running(chat: Chat) -> AsyncIterator[ChatResponse]:
-    """Send the ``long`` prompt. Yields its response once the first text has come."""
+    """Send the ``long`` prompt. Yields the response as soon as its first text has arrived."""
     chat.add_user_message(first_prompt(chat.backend, "long"))
     async with chat.open() as response:
         await read_beginning(response, chat)

@@ -57,7 +57,9 @@ def non_stream_reason(text: str) -> str | None:
 
 
 def later_error(line: str) -> str | None:
-    """Return the reason if a line begins an HTTP error after a stream; ``None`` for any other line."""
+    """Return the reason why a stream ends at this line, if the line begins an HTTP error; ``None`` for any other
+    line.
+    """
     found = _STATUS_LINE.match(line)
     if found is None or int(found[1]) // 100 in (1, 2, 3):
         return None

@@ -1,4 +1,4 @@
-"""Checks the stream that the converter makes from recorded ADK events. Importing this module loads ADK."""
+"""Checks the stream that the converter creates from recorded ADK events. Importing this module loads ADK."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path

@@ -53,7 +53,8 @@ def check_file(
     """Return the problems of the stream in a file, in the order of the file.
 
     ``session`` selects a session in a store or an evalset of ADK. Raises ``UnreadableError`` if the file is not a
-    capture, not chunks and not ADK events. If a later line is unreadable, the error comes after the findings before it.
+    capture, not chunks and not ADK events. If a later line is unreadable, the findings before this line come first,
+    then the error.
     """
     check_path("path", path)
     check_text("session", session, or_none=True)
@@ -74,7 +75,7 @@ def _check_file(path: str | Path, session: str | None, versions: Sequence[AiSdkV
             yield from _check(stream, Path(path) if stream.seekable() else None, session, versions)
     except OSError as error:
         raise UnreadableError(error.strerror or "cannot be read") from None
-    except ValueError as error:  # a null character in the path
+    except ValueError as error:  # the path has a null character
         raise error if isinstance(error, UnreadableError) else UnreadableError("not a valid path") from None
 
 

@@ -8,9 +8,9 @@ from stream_protocol.wire import ToolPart, UIMessage, UIPart, is_tool_part
 from stream_protocol.wire.client import step_start
 
 MAX_PARTS: Final = 256
-"""Maximum parts of a message in memory; the newest parts stay. This is enough for dozens of steps.
+"""Maximum number of parts of a message in memory; the newest parts stay. This is enough for dozens of steps.
 
-A server that gives all its responses the same id makes one endless message.
+If a server gives all its responses the same id, they form one endless message.
 """
 
 
@@ -34,8 +34,8 @@ class ContinuedMessage:
         """Return the message after the response, with answers only for calls in the response.
 
         ``message``: this message with all calls answered, and with the response. ``used``: ids of the calls in the
-        response. If exactly one call waited and the response has only new calls, the waiting call was answered. Without
-        that answer, the client would not have requested this response.
+        response. If exactly one call waited and the response has only new calls, the waiting call counts as answered.
+        Without that answer, the client would not have requested this response.
         """
         if len(self.waited) == 1 and not any(has_call(self.message, call_id) for call_id in used):
             return message
@@ -45,7 +45,7 @@ class ContinuedMessage:
 
 
 def calls_only(message: UIMessage) -> UIMessage:
-    """Return the message with only its calls and steps. After the end of a response no rule needs more."""
+    """Return the message with only its calls and steps. After the end of a response, no rule needs other parts."""
     kept = [part for part in message["parts"] if is_tool_part(part) or part["type"] == "step-start"]
     return {**message, "parts": kept[-MAX_PARTS:]}
 

@@ -19,7 +19,9 @@ class InputTexts:
                 self._texts[call_id].add(chunk["inputTextDelta"])
 
     def is_whole(self, call_id: str) -> bool:
-        """Return True if the input is complete: each bracket is closed, or the text is not JSON."""
+        """Return True if the input is complete, which means that each bracket is closed, or that the text is not
+        JSON.
+        """
         return call_id in self._texts and self._texts[call_id].is_whole
 
 

@@ -45,7 +45,7 @@ _WITHOUT_VALUES: Final[ChunkFields] = MappingProxyType(
 """Key -> a placeholder for its value, if no rule needs the value. So a long response takes little memory."""
 
 _WAITS_FOR_PAGE: Final = (None, "tool-calls", "other", "interrupted")
-"""Finish reasons after which a call without output may wait for the page."""
+"""Finish reasons after which a call without output may wait for the client."""
 
 _MAY_START: Final[Mapping[str, Collection[str]]] = MappingProxyType(
     {
@@ -54,15 +54,18 @@ _MAY_START: Final[Mapping[str, Collection[str]]] = MappingProxyType(
         "tool-input-error": ("input-streaming", "input-available"),
     }
 )
-"""Chunk type -> states of a call in which the chunk overwrites nothing. A server may send an approved call again."""
+"""Chunk type -> states of a call in which the chunk overwrites nothing.
+
+The states allow for a server that sends an approved call again.
+"""
 
 
 class ResponseChecker:
     """Checker of one response. Reads its chunks in order.
 
     ``continued``: the message whose id is in the response's ``start``. The response continues this message. ``last``:
-    the client's last message. The response continues it if the response's first content is for one of its calls or
-    approvals.
+    the client's last message. The response continues this message if its first content belongs to one of the message's
+    calls or approvals.
     ``earlier``: the client's other messages, whose calls the response cannot change.
     """
 
@@ -98,8 +101,8 @@ class ResponseChecker:
         """Ids of the calls in the response."""
         parts = self._reducer.message["parts"]
         self._ended_before = {part["toolCallId"] for part in parts if is_tool_part(part) and has_ended(part)}
-        """Ids of the calls that had ended before the response. Each may end once more, since the user may have answered
-        it.
+        """Ids of the calls that had ended before the response. Each of them may end once more, because the user may
+        have answered it.
         """
         if continued is not None and continued.message["id"]:
             self._message_id = continued.message["id"]
@@ -176,7 +179,7 @@ class ResponseChecker:
             self._used.add(call_id)
 
     def _try_last_message(self, chunk: ChunkFields) -> None:
-        """Continue the last message if the first content of the response is for one of its calls."""
+        """Continue the last message if the first content of the response belongs to a call of this message."""
         if self._last is None or chunk["type"] in ("start", "message-metadata") or _is_data(chunk):
             return
         if chunk["type"] == "start-step":
@@ -348,7 +351,7 @@ class ResponseChecker:
                 yield Problem(Rule.PRELIMINARY_LEFT, f"{name} has only a preliminary output.")
 
     def _waits_for_page(self, call: ToolPart) -> bool:
-        """Return True if the page, or its user, has to answer the call."""
+        """Return True if the client or the user has to answer the call."""
         if call["state"] == "input-available" and not call.get("providerExecuted"):
             return self._terminal == "finish" and self._reducer.finish_reason in _WAITS_FOR_PAGE
         return call["state"] == "approval-requested"

@@ -18,8 +18,8 @@ from stream_protocol.wire import AiSdkVersion
 class Severity(StrEnum):
     """Severity of a rule.
 
-    An error means that the stream is invalid. A warning means that the newest clients accept the stream, and that it
-    may be intended.
+    An error means that the stream is invalid. A warning means that the newest clients accept the stream, and that the
+    author of the stream may intend it.
     """
 
     ERROR = "error"
@@ -216,7 +216,7 @@ class Finding(NamedTuple):
     """Line number, from 1. For recorded events: the line of the newest event, or its number if events are not on lines.
     """
     chunk: int
-    """Chunk number in the file, from 1. A problem between two chunks has the number of the first."""
+    """Chunk number in the file, from 1. A problem between two chunks has the number of the first chunk."""
     versions: tuple[AiSdkVersion, ...]
     """Client versions that have the problem."""
     rule: Rule

@@ -3,7 +3,7 @@
 The file does not show the user's actions between two responses, so they are derived. A response with the id of an
 earlier message continues that message, and the user may have answered all its waiting calls. A response with a new id
 is a new message. A response without an id may continue the last message. It does so if it begins with a call or an
-approval that waited in that message. Other waiting calls may still wait after the response.
+approval that waited in that message. The message's other waiting calls may still wait after the response.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,8 @@ from stream_protocol.check._rules import Problem, Rule
 from stream_protocol.wire import AiSdkVersion, UIMessage, short_json
 
 MAX_MESSAGES: Final = 64
-"""Maximum messages in memory; the newest stay. A response that continues an older message is checked as a new message.
+"""The maximum number of messages in memory. The newest messages stay. A response that continues an older message is
+checked as a new message.
 """
 
 

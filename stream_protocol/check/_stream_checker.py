@@ -1,4 +1,4 @@
-"""Checks one stream for clients of several versions. A problem of several versions is one finding."""
+"""Checks one stream for clients of several versions. A problem that occurs in several versions is one finding."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -28,7 +28,7 @@ class StreamChecker:
         self._has_terminal = False
 
     def check_data(self, data: str, line: int) -> Iterator[Finding]:
-        """Check the data of an event, which should be a chunk as JSON. ``line``: number of its first line."""
+        """Check the data of an event. It should be a chunk as JSON. ``line``: number of its first line."""
         try:
             chunk = parse_client_json(data)
         except ValueError:

@@ -64,8 +64,8 @@ def answer_until_changed(
 ) -> None:
     """Refuse every request with 503 and ``text``, until the process is stopped or ``is_changed()`` returns True.
 
-    Each new connection calls ``is_changed()``. The connection that finds the change stays in the socket's queue, so the
-    next process accepts it.
+    Each new connection calls ``is_changed()``. The connection at which ``is_changed()`` returns True stays in the
+    socket's queue, so the next process accepts it.
     """
 
     async def refuse(request: Request) -> Response:

@@ -118,13 +118,13 @@ class HeaderName(TextParam):
 class Pace(FloatParam):
     """Pace of a replay, as a factor of the recorded speed: ``instant``, ``recorded`` or a number (4, 4x, 0.5).
 
-    The values of ``INSTANT`` and ``HELD`` are repeated here, since an import of these constants would load ADK.
+    The values of ``INSTANT`` and ``HELD`` are repeated here, because an import of these constants would load ADK.
     """
 
     name = "pace"
 
     def __init__(self, **others: float) -> None:
-        """``others``: further names of paces -> their factors."""
+        """``others``: maps additional names of paces to their factors."""
         self._named = {"instant": math.inf, "recorded": 1.0, **others}
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
@@ -147,7 +147,7 @@ class Seconds(click.FloatRange):
     name = "seconds"
 
     def __init__(self, *, min_open: bool = False) -> None:
-        """``min_open``: refuse 0, too."""
+        """``min_open``: also refuse 0."""
         super().__init__(min=0, min_open=min_open)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
@@ -175,7 +175,10 @@ class Port(click.IntRange):
 
 
 def require_free_port(host: str, port: int) -> None:
-    """End the command with exit code 2 if another server listens there. Commands call this before they load ADK."""
+    """End the command with exit code 2 if another server listens on the port.
+
+    Commands call this before they load ADK.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as probe:
         probe.settimeout(PROBE_SECONDS)
@@ -192,7 +195,9 @@ def require_free_port(host: str, port: int) -> None:
 
 
 def refuse_combination(option: str, allowed: Container[str]) -> None:
-    """End the command with exit code 2 if it has options besides ``option`` that are not in ``allowed``."""
+    """End the command with exit code 2 if its command line has an option that is neither ``option`` nor in
+    ``allowed``.
+    """
     for parameter in _parameters_on_command_line():
         if parameter.name not in allowed:
             refuse(f"{parameter.opts[0]} cannot be combined with {option}")

@@ -39,7 +39,7 @@ def print_at_once(output: Iterable[bytes | str]) -> None:
 
 
 def shown_on_terminal(output: Iterable[bytes]) -> Iterable[bytes]:
-    """Return the output. If stdout is a terminal, control characters are replaced by JSON escapes.
+    """Return the output. If stdout is a terminal, control characters are replaced with JSON escapes.
 
     A pipe and a file get each byte unchanged.
     """
@@ -54,9 +54,9 @@ def _printable_lines(lines: bytes) -> bytes:
 def data_on_stdout() -> Iterator[Callable[[str], None]]:
     """Reserve stdout for the command's data. Yields the function that prints data there.
 
-    All other output of the process goes to stderr, because a loaded agent may print. It may also print from C code,
-    threads and subprocesses, and until the process ends. Therefore stdout is not restored, except in tests that replace
-    ``sys.stdout``.
+    All other output of the process goes to stderr, because a loaded agent may print. The agent may also print from C
+    code, threads and subprocesses, at any time until the process ends. So stdout is not restored, except in tests that
+    replace ``sys.stdout``.
     """
     stdout = sys.stdout
     if not _is_stdout_of_process(stdout):  # a test has replaced it
@@ -92,10 +92,10 @@ def leave_interrupted_line() -> None:
 
 @contextmanager
 def progress(doing: str | Callable[[], str]) -> Iterator[None]:
-    """Show the current work and its seconds on stderr, if that is a terminal and the work takes more than a second.
+    """Show the current work and its seconds on stderr.
 
-    ``doing``: such as ``Checking big.sse``, or a function that returns the current text. At the end the line is
-    cleared.
+    Shows nothing unless stderr is a terminal and the work takes more than a second. ``doing``: a text such as
+    ``Checking big.sse``, or a function that returns the current text. At the end the line is cleared.
     """
     if not sys.stderr.isatty():
         yield

@@ -23,7 +23,7 @@ _EMPTY_LINE: Final = "\r\x1b[K"
 """Terminal sequence that clears the current line."""
 
 _MAX_WIDTH: Final = 100
-"""Columns of the help on a wider terminal."""
+"""The maximum width of the help, in columns."""
 
 _FIRST_COLUMN: Final = 26
 """Maximum width of the column with the options. The help of a longer option begins on the next line."""
@@ -65,7 +65,7 @@ class Program(click.Group):
     Ctrl-C ends a command with exit code 130. If the reader of stdout closes its pipe, as ``head`` does, the exit code
     is 0. In both cases nothing is printed.
 
-    ``headings``: heading in the help -> names of the commands below it.
+    ``headings``: maps each heading in the help to the names of the commands below it.
     """
 
     context_class = HelpContext
@@ -124,9 +124,9 @@ class Program(click.Group):
 class DocumentedCommand(click.Command):
     """Command whose help ends with examples. Its options may be in sections.
 
-    ``examples``: task -> command line. ``sections``: first option of a section -> heading. ``in_file``: key -> option
-    that is read from a file. ``common``: names of the options that ``-h`` shows; if empty, ``-h`` shows all, as
-    ``--help``.
+    ``examples``: maps a task to its command line. ``sections``: maps the first option of a section to its heading.
+    ``in_file``: maps a key to the option that is read from a file. ``common``: names of the options that ``-h`` shows;
+    if empty, ``-h`` shows all, as ``--help``.
     """
 
     context_class = HelpContext
@@ -253,14 +253,14 @@ def exit_on_closed_pipe() -> Iterator[None]:
 
 
 def drop_output() -> None:
-    """Discard all further output on stdout, also the output that is flushed when the process ends."""
+    """Discard all further output on stdout, including output that is flushed when the process ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _print_line(text: str, color: str) -> None:
     line = printable(" ".join(text.splitlines()))  # file names may contain line breaks and control characters
     if sys.stderr.isatty():
-        # The progress line may be there. `color=True` keeps click from removing the sequence.
+        # A progress line may still be on the terminal. `color=True` keeps click from removing the sequence.
         click.echo(_EMPTY_LINE, err=True, nl=False, color=True)
     click.echo(f"{click.style('adk-ui-stream:', fg=color)} {line}", err=True, color=color_choice())
 

@@ -1,8 +1,8 @@
 """Command ``adk-ui-stream serve --reload``: a child process serves, and is replaced when a file of the agent changes.
 
-This process keeps the socket open: new connections wait for the next child. A child starts quickly, since it is forked
-from a process that has loaded ADK (on Windows it loads ADK again). While the agent cannot be loaded, the child refuses
-requests with the reason.
+This process keeps the socket open: new connections wait for the next child. A child starts quickly, because it is
+forked from a process that has loaded ADK. On Windows it loads ADK again. While the agent cannot be loaded, the child
+refuses requests with the reason.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class _Supervisor:
     def check_process(self) -> None:
         """Replace the child if it has ended.
 
-        If the first child has refused the command line, exit with the same exit code.
+        If the first child has refused the command line, exit with the exit code of that child.
         """
         if self._process.exitcode is None:
             return

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from stream_protocol.wire import ChatRequest
 
 _CHAT_LENGTH: Final = 8
-"""Maximum characters of a chat's id."""
+"""Maximum number of characters of a chat's id."""
 
 _AGENT_LENGTH: Final = 20
-"""Maximum characters of an agent's name."""
+"""Maximum number of characters of an agent's name."""
 
 _TOOL_CALLS: Final = (b'data: {"type":"tool-input-available"', b'data: {"type":"tool-input-error"')
-"""Beginnings of the SSE events that complete a tool call's input. Each call has exactly one."""
+"""Beginnings of the SSE events that complete a tool call's input. Each call has exactly one such event."""
 
 _APPROVAL: Final = b'data: {"type":"tool-approval-request"'
 

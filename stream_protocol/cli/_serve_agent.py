@@ -80,9 +80,8 @@ class Loaded(NamedTuple):
 
 @dataclass(frozen=True)
 class _FlushingService:
-    """Service that sends its last spans and metrics when it closes.
-
-    It must send them then, because a signal may end the process afterwards.
+    """Service that sends its last spans and metrics when it closes, because a signal may end the process directly
+    afterwards.
     """
 
     service: ChatService

@@ -1,4 +1,4 @@
-"""Options of ``serve``. Each is declared once, for the command line or for the project's ``pyproject.toml``."""
+"""Options of ``serve``. Each option is declared once, for the command line or for the project's ``pyproject.toml``."""
 
 from __future__ import annotations
 

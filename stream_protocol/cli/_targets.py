@@ -38,8 +38,8 @@ def load_or_refuse(target: str, command: str) -> Target:
 def load_declared(option: str, name: str | None, kind: type[_T]) -> _T | None:
     """Load the object ``module:attr`` that an option names; ``None`` if the option is not set.
 
-    Call this after the target is loaded. Ends the process with exit code 2 if the object cannot be loaded, or is not a
-    ``kind``.
+    Call this after the target is loaded. Ends the process with exit code 2 if the object cannot be loaded, or is not an
+    instance of ``kind``.
     """
     if name is None:
         return None

@@ -14,7 +14,10 @@ from stream_protocol.cli._program import glyph
 from stream_protocol.wire import AnyChunk, UIMessage, is_tool_part, json_value, printable
 
 _VALUE_LENGTH: Final = 160
-"""Maximum characters of a tool's input or output, unless stdout is a terminal: there it stays on its line."""
+"""Maximum number of characters of a tool's input or output.
+
+On a terminal, the value is cut at the end of its line instead.
+"""
 
 _SHORTEST: Final = 20
 """Characters of a value that a narrow terminal shows."""
@@ -130,7 +133,7 @@ class Transcript:
         return f"{self.end()}{self._heading(self.agent)}  {text}\n"
 
     def _heading(self, speaker: str) -> str:
-        """Return the speaker's name on a line, or nothing if the speaker is the same as before."""
+        """Return the speaker's name on a line; an empty text if the speaker has not changed."""
         if self._speaker == speaker:
             return ""
         gap = "" if self._is_empty else "\n"

@@ -1,8 +1,8 @@
 """Command ``adk-ui-stream serve --workers N``: several processes serve one address, and a dead process is replaced.
 
 On Linux each worker has its own socket at the address, and the kernel distributes the connections. Elsewhere all
-workers accept from one socket. There one worker may get all waiting connections, since asyncio accepts as many as it
-can. Workers are forked from a process that has loaded ADK (on Windows each worker loads ADK).
+workers accept from one socket. On these systems, one worker may get all waiting connections, because asyncio accepts as
+many as it can. Workers are forked from a process that has loaded ADK (on Windows each worker loads ADK).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ POLL_SECONDS: Final = 0.2
 """Seconds between two checks of the workers. A signal does not interrupt the wait."""
 
 PAUSE_SECONDS: Final = 1.0
-"""Seconds before the replacement of a worker that died during its start: the cause may still exist."""
+"""Seconds before the replacement of a worker that died during its start, because the cause may still exist."""
 
 FORCED_SECONDS: Final = 5.0
 """Seconds that a worker may take to end after a second signal. After that it is killed."""
@@ -94,8 +94,8 @@ def reserved_address(listener: socket.socket) -> socket.socket:
     """Return a socket that keeps the address for the workers.
 
     On Linux this is a new socket that does not listen. The listener has checked that the address is free. The listener
-    is then closed, because the workers' sockets could not be bound beside it. On other systems the listener itself is
-    returned.
+    is then closed, because the workers' sockets cannot be bound while it is open. On other systems the listener itself
+    is returned.
     """
     if sys.platform != "linux":
         return listener
@@ -155,7 +155,7 @@ class _Workers:
                 self._start()
             self._watch()
         if signal.SIGTERM in self._signals:
-            # Ending by the signal skips Python's cleanup. None is needed: all workers have ended.
+            # A process that a signal ends skips Python's cleanup. No cleanup is needed, because all workers have ended.
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             signal.raise_signal(signal.SIGTERM)
 

@@ -22,11 +22,11 @@ TEMPLATE: Final = Path(__file__).parent / "project"
 """Template of the project, with the names ``my-project`` and ``my_package``. Its page is ``examples/nextjs``."""
 
 _NOT_COPIED: Final = ("__pycache__", "node_modules", ".next", "next-env.d.ts", "*.tsbuildinfo")
-"""Files that may exist in a clone's template after somebody has run it. They are not copied."""
+"""Files that are not copied. They may exist in the template of a clone after somebody has run the template."""
 
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _TAKEN: Final = frozenset({"main", "page", "tests", "user"})
-"""Names that the project uses otherwise, and ``user``, which ADK reserves as the author of the user's events."""
+"""Names that the project uses for other things, and ``user``, which ADK reserves as the author of the user's events."""
 
 _DISTRIBUTION: Final = "adk-ui-stream"
 _REQUIREMENT: Final = re.compile(rb"^adk-ui-stream\b.*$", re.MULTILINE)

@@ -166,7 +166,7 @@ class _Conversation:
 
 
 def _with_approvals(message: UIMessage, *, approve: bool) -> UIMessage | None:
-    """Return the message with each requested approval given or denied; ``None`` if no call needs approval."""
+    """Return the message with an answer to each requested approval; ``None`` if no call needs approval."""
     if not any(is_tool_part(part) and part["state"] == "approval-requested" for part in message["parts"]):
         return None
     parts = [

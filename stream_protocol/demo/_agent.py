@@ -26,7 +26,10 @@ in Markdown; if all of Markdown is asked for, show a table, code, a formula in $
 
 
 def demo_agent() -> LlmAgent:
-    """Return the travel guide. Gemini is its model if GOOGLE_API_KEY is set, else a script with the same tools."""
+    """Return the travel guide.
+
+    Its model is Gemini if GOOGLE_API_KEY is set. Otherwise the model is a script that calls the same tools.
+    """
     key = bool(os.environ.get("GOOGLE_API_KEY"))
     guide: str | BaseLlm = MODEL if key else scripted_model()
     foodie = LlmAgent(

@@ -18,7 +18,7 @@ _CHAT_LABEL: Final = "chat"
 def label_chat(callback_context: CallbackContext, llm_request: LlmRequest) -> None:
     """Put the chat's id into the request to a scripted model, as ``before_model_callback`` of its agent.
 
-    Without it, requests of two chats with the same messages are equal.
+    Without the id, requests of two chats with the same messages are equal.
     """
     llm_request.config.labels = {**(llm_request.config.labels or {}), _CHAT_LABEL: callback_context.session.id}
 
@@ -43,7 +43,10 @@ class Question:
 
 
 Scene = Callable[[Question], list[Step]]
-"""Handler for one kind of message. Returns the model's next reply, which depends on the tool results so far."""
+"""Function that handles one kind of message.
+
+It returns the model's next reply, which depends on the tool results so far.
+"""
 
 
 def read_question(request: LlmRequest) -> Question:

@@ -1,8 +1,8 @@
 """Script of the travel guide, for the demo without a key.
 
 Each reply depends only on the request: on the user's newest message, and on the results of tools after it. So one agent
-serves any number of chats, and a chat continues after a restart. The only state is the chats whose last attempt failed,
-because the retry after a failure must succeed.
+serves any number of chats, and a chat continues after a restart. The only state is a list of the chats whose last
+attempt failed, because the retry after a failure must succeed.
 """
 
 import re

@@ -143,7 +143,7 @@ async def export_temperatures(city: str) -> Json:
 
 @for_users(title="Read the calendar")
 async def read_calendar(tool_context: ToolContext) -> Json:
-    """Reads the traveller's calendar. The traveller is asked for its key."""
+    """Reads the traveller's calendar. The traveller is asked for the key of the calendar."""
     if tool_context.get_auth_response(CALENDAR_KEY) is None:
         tool_context.request_credential(CALENDAR_KEY)
         return {"status": "The traveller is asked for the key."}

@@ -1,4 +1,7 @@
-"""Runs that outlive their worker: ``DbosEngine``, for ``ChatService(engine=…)``. Needs the extra ``durable``."""
+"""Runs that another worker finishes if their worker dies: ``DbosEngine``, for ``ChatService(engine=…)``.
+
+Needs the extra ``durable``.
+"""
 
 from stream_protocol.durable._dbos_engine import DbosEngine
 

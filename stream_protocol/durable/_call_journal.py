@@ -1,8 +1,9 @@
 """Stores the results of model and tool calls, so that each call is executed once even if its run is executed again.
 
 Each call is a separate workflow, whose id contains the run and the call's name. This workflow is neither a step nor a
-child of the run's workflow. DBOS numbers steps and children in their starting order, and parallel branches may change
-this order. A workflow is stored as pending before it starts, so a call that began and did not end can be found.
+child of the run's workflow. DBOS numbers steps and children in the order in which they start, and this order may differ
+if branches run in parallel. A workflow is stored as pending before it starts, so a call that began and did not end can
+be found.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ class CallJournal:
         return self._used.name(call, args, confirmed=confirmed)
 
     async def kept(self, name: str) -> str | None:
-        """Return the result of a call from an earlier execution; ``None`` if there is none."""
+        """Return the result of a call that an earlier execution has stored; ``None`` if there is none."""
         for attempt in range(await self._attempts(name)):
             status = await DBOS.get_workflow_status_async(self._id(name, attempt))
             if status is not None and status.status == "SUCCESS":
@@ -74,10 +75,10 @@ class CallJournal:
         return None
 
     async def do(self, name: str, work: Callable[[], Awaitable[str]], *, repeatable: bool) -> str:
-        """Execute a call that has no stored result. Return the result of the call after the result is stored.
+        """Execute a call that has no stored result. Store its result, then return the result.
 
-        ``repeatable``: True if the call may be executed again after an earlier execution began it. If False, such a
-        call raises ``UnfinishedCallError``.
+        ``repeatable``: True if the call may be executed again although an earlier execution began it. If ``repeatable``
+        is False, such a call raises ``UnfinishedCallError``.
         """
         attempts = await self._attempts(name)
         if attempts and not repeatable:

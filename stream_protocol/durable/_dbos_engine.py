@@ -79,19 +79,20 @@ class DbosEngine:
     """Engine that executes a run again if its worker died: ``ChatService(…, engine=DbosEngine("postgresql://…"))``.
 
     ``url``: the database in which DBOS stores workflows: PostgreSQL for many workers, or ``sqlite:///runs.db`` for one
-    machine. ``None``: the DBOS that the app has constructed and launched itself.
+    machine. ``None`` selects the DBOS instance that the app itself has created and launched.
 
-    ``idempotent_tools``: the names of tools that may be executed again if they began and did not end. Any other such
-    tool is not executed again. Its result is then an error text, which the model reads.
+    ``idempotent_tools``: the names of tools that may be executed again if they began and did not end. Any other tool
+    that began and did not end is not executed again. The model reads an error text as its result.
 
-    ``version``: the version of the app's agents. Only a worker of the same version executes a run again. Change it when
-    an agent's tools or the order of its calls change. Names and classes of agents are compared automatically.
+    ``version``: the version of the app's agents. Only a worker with the same version executes a run again. Change the
+    version when an agent's tools or the order of its calls change. Names and classes of agents are compared
+    automatically.
 
-    Deployments may share a database: each finds only the runs of its own app, session store and run log. An SQLite file
-    is for one process at a time.
+    Several deployments can share a database. Each deployment finds only the runs of its own app, session store and run
+    log. An SQLite file is for one process at a time.
 
-    Raises ``StreamProtocolError`` for a URL of another kind of store. Also raises ``StreamProtocolError`` for an SQLite
-    file if the installed SQLite is too old for DBOS. From Python 3.12 on, DBOS needs SQLite 3.42 or later.
+    Raises ``StreamProtocolError`` for a URL of any other kind of store, and for an SQLite file if the installed SQLite
+    is too old for DBOS. From Python 3.12 on, DBOS needs SQLite 3.42 or later.
     """
 
     def __init__(self, url: str | None, *, idempotent_tools: Collection[str] = (), version: str = "") -> None:
@@ -111,8 +112,9 @@ class DbosEngine:
         self._file = StoreFile(url) if url is not None else None
         self._deployment: Deployment | None = None
         self._kept: dict[str, KeptRun | None] = {}
-        """Workflow id -> the run, for the runs that were unfinished at the last query, so that each record is read
-        once. ``None``: this release cannot read the record."""
+        """Workflow id -> run, for the runs that were unfinished at the last query. So each record is read once.
+        ``None`` stands for a record that this release cannot read.
+        """
         self._durable_runners: dict[int, tuple[Runner, Runner]] = {}
         self._launching = asyncio.Lock()
         self._workflows: Workflows | None = None
@@ -131,7 +133,7 @@ class DbosEngine:
     def prepare(self) -> None:
         """Create missing tables in the store. Raises ``StreamProtocolError`` if the store cannot be used.
 
-        ``start`` also creates them, but its errors are longer than one line.
+        ``start`` also creates missing tables, but its errors have more than one line.
         """
         if self._url is not None:
             self._take_file()
@@ -282,7 +284,10 @@ class DbosEngine:
             await self._store.delete_workflows_async(deleted)
 
     async def _sweep(self) -> None:
-        """Delete old calls without a run. Their worker died between the end of the run and the end of the call."""
+        """Delete old calls whose run is deleted.
+
+        Their worker died after the end of the run and before the end of the call.
+        """
         if self._deployment is None:  # without it, the deployment's own runs are not known
             return
         look = partial(self._store.list_workflows_async, load_input=False, load_output=False)
@@ -296,7 +301,7 @@ class DbosEngine:
 
     @property
     def _store(self) -> type[DBOS] | DBOSClient:
-        """Client for queries that must not block. Raises at once while the store is unreachable.
+        """Client for queries that must not block. While the store is unreachable, a query raises at once.
 
         The calls of a run use DBOS itself, which waits until the store is reachable again. If the app has its own DBOS,
         all queries use that DBOS.

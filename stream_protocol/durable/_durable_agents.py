@@ -37,8 +37,9 @@ def unsupported_agents(root: BaseNode) -> list[str]:
 
 
 def durable_agents(root: BaseAgent, idempotent_tools: Collection[str]) -> BaseAgent:
-    """Return a durable copy of the tree. An agent inside an ``AgentTool`` is not wrapped: the tool's whole result is
-    stored."""
+    """Return a durable copy of the tree. An agent inside an ``AgentTool`` is not copied, because the whole result of
+    the tool is stored.
+    """
     durable = root.clone()
     for agent in _tree(durable):
         if isinstance(agent, LlmAgent):

@@ -1,4 +1,7 @@
-"""Wraps a model so that its complete responses are stored, and a recovered run does not call it again."""
+"""Wraps a model so that its complete responses are stored.
+
+A recovered run reads the stored responses and does not repeat the calls.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,10 @@ class ModelCallNames:
 
     def __init__(self) -> None:
         self._names: dict[int, str] = {}
-        """``id()`` of a request -> the name of its model call. The request object exists until the model gets it."""
+        """``id()`` of a request -> the name of its model call.
+
+        The id is unambiguous, because the request object exists until the model gets it.
+        """
 
     def note(self, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
         """Store the name of the coming model call. Use it as the last ``before_model_callback``: if another callback

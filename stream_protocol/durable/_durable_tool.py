@@ -1,4 +1,7 @@
-"""Wraps a tool so that its result and its actions are stored, and a recovered run does not execute it again."""
+"""Wraps a tool so that its results and actions are stored.
+
+A recovered run reads them and does not execute the tool again.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ UNFINISHED_TEXT: Final = (
 """The result that the model reads if a tool began in a dead worker, did not end, and is not idempotent."""
 
 PART: Final = "$adk_ui_stream.part"
-"""The key of a ``Part`` in a stored result. ADK treats media from a tool differently from a dictionary."""
+"""The key of a ``Part`` in a stored result. ADK treats a ``Part`` with media differently from a dictionary."""
 
 
 class RecordedToolError(Exception):
@@ -78,7 +81,7 @@ def durable_tool(tool: BaseTool, idempotent: Collection[str]) -> BaseTool:
 
 
 def _name(calls: CallJournal, tool: BaseTool, args: dict[str, Any], tool_context: ToolContext) -> str:
-    """Return the name of the tool's execution.
+    """Return the name under which the result of the tool call is stored.
 
     It depends on the arguments that the model sent. The arguments of the tool are not used, because callbacks may
     change them differently in each execution.
@@ -92,8 +95,8 @@ def _name(calls: CallJournal, tool: BaseTool, args: dict[str, Any], tool_context
 def _to_json(result: Any, tool_context: ToolContext, nested: NestedCall | None) -> str:
     """Return the result, the actions and a nested agent's events as JSON.
 
-    A value that cannot be written as JSON is stored as text. Only a later execution gets this text: the present
-    execution uses the original value.
+    A value that cannot be written as JSON is stored as text. Only later executions of the run get this text. The
+    present execution uses the original value.
     """
     actions = tool_context.actions.model_dump(mode="json", by_alias=True, exclude_none=True, fallback=str)
     kept = {"result": to_jsonable_python(_tagged(result), fallback=str), "actions": actions}

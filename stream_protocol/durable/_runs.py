@@ -40,7 +40,7 @@ EXECUTION: Final = "execution "
 """Prefix of attributes with the state of an execution. The run's id in the run log follows the prefix."""
 
 END: Final = "end "
-"""Prefix of the attributes that hold the end of an execution, also if its worker notes a live state later."""
+"""Prefix of the attributes with the end of an execution. They stay, even if the worker stores a live state later."""
 
 ERROR_TEXT: Final = "error"
 """The attribute with the error text that the client received. See ``ToldEnd``."""
@@ -88,7 +88,7 @@ def workflow_id(record: RunRecord) -> str:
 
 
 def run_of_call(call_id: str) -> str:
-    """Return the id of the run's workflow for the workflow id of one of its calls: see ``workflow_id``."""
+    """Return the workflow id of a run, from the workflow id of one of its calls: see ``workflow_id``."""
     parts = call_id.split("/")
     return "/".join(parts[: 3 if parts[0] == OLDEST_PREFIX.rstrip("/") else 4])
 
@@ -139,7 +139,7 @@ class KeptRun:
     def with_attributes(self, attributes: Mapping[str, Any] | None) -> OrphanedRun | None:
         """Return the run with the stored states of its executions.
 
-        While the first execution is running, no attribute stores its state.
+        The first execution has no attribute while it is running.
 
         Returns ``None`` if a newer release has stored an unknown state, because the run may have ended.
         """

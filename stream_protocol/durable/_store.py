@@ -31,23 +31,28 @@ SILENCE_SECONDS: Final = 10
 for hours."""
 
 CONNECTIONS: Final = 5
-"""Database connections of DBOS itself, in addition to the one that listens. A call waits if all of them are in use."""
+"""Database connections of DBOS itself, in addition to the connection that listens.
+
+A call waits if all of them are in use.
+"""
 
 CLIENT_CONNECTIONS: Final = 4
 """Database connections for queries that must not block, in addition to DBOS's own connections."""
 
 NEEDING_PYTHON: Final = (3, 12)
 NEEDED_SQLITE: Final = (3, 42)
-"""DBOS's tables call ``unixepoch('subsec')`` from this Python version on, which SQLite supports from this
-version on."""
+"""From this Python version on, DBOS's tables call ``unixepoch('subsec')``. SQLite supports it from this SQLite version
+on.
+"""
 
 ENGINE_OPTIONS: Final[dict[str, Any]] = {"connect_args": {"prepare_threshold": None}}
-"""SQLAlchemy options for PostgreSQL. PgBouncer in transaction mode uses another connection for each transaction, and
-psycopg's prepared statements would be missing there, or exist twice."""
+"""SQLAlchemy options for PostgreSQL. PgBouncer in transaction mode uses a different connection for each transaction. On
+that connection, psycopg's prepared statements would be missing, or exist already.
+"""
 
 
 def is_postgres(url: str) -> bool:
-    """Return True for a PostgreSQL URL, which many processes may use."""
+    """Return True for a URL of PostgreSQL, which many processes can use at the same time."""
     return url.startswith("postgres")
 
 
@@ -106,7 +111,9 @@ def without_prepared_statements() -> Iterator[None]:
 
 
 def client_engine(url: str) -> Engine | None:
-    """Return connections for queries to PostgreSQL; ``None`` for SQLite, where DBOS creates them from the URL."""
+    """Return an SQLAlchemy engine for queries to PostgreSQL; ``None`` for SQLite, for which DBOS creates an engine from
+    the URL.
+    """
     if not is_postgres(url):
         return None
     address = make_url(with_timeouts(url)).set(drivername="postgresql+psycopg")
@@ -114,7 +121,7 @@ def client_engine(url: str) -> Engine | None:
 
 
 class StoreFile:
-    """The file of an SQLite store, which one process may use at a time. ``url``: the URL of any store."""
+    """The file of an SQLite store. Only one process can use it at a time. ``url``: the URL of a store of any kind."""
 
     def __init__(self, url: str) -> None:
         database = None if is_postgres(url) else make_url(url).database

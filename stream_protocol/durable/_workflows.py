@@ -25,8 +25,9 @@ NOTHING: Final = "adk-ui-stream/nothing"
 
 
 class Workflows:
-    """Starts workflows and waits for them. Create only one object per process, because it registers the functions in
-    DBOS."""
+    """Starts workflows and waits for them. Create only one ``Workflows`` per process, because it registers its
+    functions in DBOS.
+    """
 
     def __init__(self) -> None:
         self._work: dict[str, Callable[[], Awaitable[str]]] = {}
@@ -62,7 +63,7 @@ class Workflows:
             self._leave(workflow_id)
 
     async def run(self, workflow_id: str, record: str, work: Callable[[], Awaitable[None]]) -> None:
-        """Execute a run, whose workflow is stored as pending. The code that ends the run deletes the workflow."""
+        """Execute a run, and store its workflow as pending. The code that ends the run deletes this workflow."""
         self._work[workflow_id] = _wait_for_ever
         try:
             with SetWorkflowID(workflow_id):

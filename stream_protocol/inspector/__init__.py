@@ -1,7 +1,7 @@
 """Shows each ADK event beside its chunks, for developers. An app must enable it.
 
 ``Inspector`` is a recorder that stores the newest turns in memory. ``inspector_routes`` shows them to the user of the
-chat. The page also shows a recording or a capture that is dropped on it. Importing this package loads ADK and
+chat. The page also shows a recording or a capture that the user drops on the page. Importing this package loads ADK and
 Starlette.
 
 Where to change what:

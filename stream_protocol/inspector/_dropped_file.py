@@ -53,7 +53,7 @@ from stream_protocol.wire import AnyChunk, UIMessage, client_version, json_value
 from stream_protocol.wire.client import sse_events
 
 MAX_SHOWN_BYTES: Final = 64 * 2**20
-"""Maximum bytes of a result: events and their chunks."""
+"""Maximum number of bytes of a result: events and their chunks."""
 
 MAX_FINDINGS: Final = 500
 """Maximum number of findings in a result. An invalid stream may have a finding for each chunk."""
@@ -129,7 +129,7 @@ def _versions(recording: Recording) -> set[int]:
 def recording_of_file(path: Path, session: str | None) -> tuple[str, bytes]:
     """Return a name for the file, and its content as a recording of this package, without secrets.
 
-    Raises ``UnreadableError``, also for a file without ADK events.
+    Raises ``UnreadableError``, even for a stream without ADK events.
     """
     recording = _without_secrets(path, session)
     name, _ = _named_test(recording)
@@ -137,7 +137,7 @@ def recording_of_file(path: Path, session: str | None) -> tuple[str, bytes]:
 
 
 def test_of_file(path: Path, session: str | None) -> str:
-    """Return a test for the recording of a file. Raises ``UnreadableError``, also for a file without ADK events."""
+    """Return a test for the recording of a file. Raises ``UnreadableError``, even for a stream without ADK events."""
     _, text = _named_test(_without_secrets(path, session))
     return text
 
@@ -159,8 +159,8 @@ def _without_secrets(path: Path, session: str | None) -> bytes:
 def _numbered(entries: Sequence[Entry]) -> Iterator[bytes]:
     """Yield the entries for the page.
 
-    Each chunk gets its number in ``check``. ``check`` also counts data that is not a chunk, so such data gets a number,
-    too.
+    Each chunk gets its number in ``check``. ``check`` also counts data that is not a chunk, so such data also gets a
+    number.
     """
     chunk = 0
     for entry in entries:
@@ -218,7 +218,7 @@ def _spent(entry: Entry, budget: Budget) -> Entry:
 
 
 def _read_capture(path: Path, budget: Budget) -> tuple[list[Entry], list[UIMessage]]:
-    """Return the entries of a capture of chunks, and the messages that a client makes from it."""
+    """Return the entries of a capture of chunks, and the messages that a client builds from these chunks."""
     capture = _Capture(budget)
     with path.open("rb") as stream:
         head = stream.read(PIECE)
@@ -288,7 +288,7 @@ class _Capture:
 
 
 def _line(kind: str, value: Mapping[str, Any] | str) -> bytes:
-    """Return an entry without a time, since a capture has no times."""
+    """Return an entry without a time, because a capture has no times."""
     return _json({kind: value}) + b"\n"
 
 

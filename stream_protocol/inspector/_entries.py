@@ -1,9 +1,9 @@
-"""Entries that the page shows: the lines of a recording, with further keys.
+"""Entries that the page shows: the lines of a recording, with additional keys.
 
 An entry is one JSON object: ``{"turn"}``, ``{"event", "bytes"}``, ``{"chunk", "bytes", "closing"}`` or ``{"end"}``.
 Each entry also has ``at``. For these keys, see docs/recording.md. ``bytes``: size of an event's JSON, or of the sent
 SSE event of a chunk.
-``closing``: true if the end of the response made the chunk.
+``closing``: true if the chunk belongs to the end of the response, and to no event.
 
 Two kinds of entries are not part of a recording. ``{"text"}`` is data in a capture that is not a chunk. ``{"cut"}``
 means that the rest of a turn was dropped.

@@ -1,7 +1,7 @@
 """Converts a file that a user drops on the page, in a separate process.
 
-A parser in C may take minutes and gigabytes for a file of some megabytes. It can be stopped only by ending its process.
-Other slow work runs there, too: in a thread it would block the event loop for about 100 ms at a time.
+A parser in C may take minutes and gigabytes for a file of some megabytes. Only the end of its process can stop such a
+parser. Other slow work also runs in this process: in a thread it would block the event loop for about 100 ms at a time.
 """
 
 from __future__ import annotations
@@ -28,16 +28,19 @@ if sys.platform == "linux":
 T = TypeVar("T")
 
 Reading: TypeAlias = Callable[[Path, str | None], T]
-"""Function that converts a file, or one session in it. Must be a module-level function, since it is pickled."""
+"""Function that converts a file, or one session in it. It must be a module-level function, because it is pickled."""
 
 MAX_SECONDS: Final = 20.0
-"""Maximum seconds for a file. For the first file this includes loading ADK, which takes two or three seconds."""
+"""Maximum number of seconds for a file.
+
+For the first file this includes loading ADK, which takes two or three seconds.
+"""
 
 MAX_MEMORY: Final = 4 * 2**30
 """Maximum bytes of the process's address space, on Linux. ADK alone takes one gigabyte."""
 
 MAX_WAITING: Final = 4
-"""Maximum number of files that wait for the process. Each may take ``MAX_SECONDS``. Further files are refused."""
+"""Maximum number of files that wait for the process. Each may take ``MAX_SECONDS``. Additional files are refused."""
 
 RETRY_SECONDS: Final = 5
 """Seconds in the ``Retry-After`` header. Most files take less than a second."""

@@ -33,16 +33,16 @@ if TYPE_CHECKING:
     from stream_protocol.wire import ChatRequest
 
 MAX_BYTES: Final = 16 * 2**20
-"""Maximum bytes of all turns of a user."""
+"""Maximum number of bytes of all turns of a user."""
 
 MAX_ENTRIES: Final = 50_000
-"""Maximum entries (events, chunks and the like) of all turns of a user."""
+"""Maximum number of entries (events, chunks and the like) of all turns of a user."""
 
 MAX_USERS: Final = 16
-"""Maximum users with stored turns. The most recent users stay."""
+"""Maximum number of users with stored turns. The most recently active users stay."""
 
 MAX_REQUEST_BYTES: Final = 2**20
-"""Maximum bytes of a stored request. In a chat with attached files, each request contains all of them."""
+"""Maximum number of bytes of a stored request. In a chat with attached files, each request contains all of them."""
 
 
 class Inspector:
@@ -154,7 +154,7 @@ class InspectedTurn:
         self.is_kept = False
         """True if the turn has begun and was not dropped."""
         self.is_cut = False
-        """True if the turn is too large, and its further entries are dropped."""
+        """True if the turn is too large, so that its later entries are dropped."""
 
     def begin(self, message_id: str | None) -> None:
         """Store the request."""

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_FILE_BYTES: Final = 16 * 2**20
-"""Maximum bytes of a dropped file."""
+"""Maximum number of bytes of a dropped file."""
 
 MAX_FILES_IN_FLIGHT: Final = 4
 """Maximum number of files of the largest size that are in memory at once, while they are uploaded and wait."""
@@ -54,7 +54,7 @@ class AgentInfo(TypedDict):
 
 
 def agent_info(agent: BaseNode) -> AgentInfo:
-    """Return the agent's description. It has no instructions, since these may be confidential."""
+    """Return the agent's description. The description has no instructions, because these may be confidential."""
     model = agent.model if isinstance(agent, LlmAgent) else ""
     return AgentInfo(
         name=agent.name,
@@ -161,7 +161,7 @@ class InspectorEndpoints(FileEndpoints):
     async def _in_thread(
         self, work: Callable[[Sequence[InspectedTurn]], bytes], turns: Sequence[InspectedTurn]
     ) -> bytes:
-        """Return the result of ``work`` for the stored turns. It runs in a thread, one call at a time."""
+        """Return the result of ``work`` for the stored turns. ``work`` runs in a thread, one call at a time."""
         refuse_if_crowded(self._one_at_a_time)
         return await anyio.to_thread.run_sync(work, turns, limiter=self._one_at_a_time)
 

@@ -51,8 +51,8 @@ def inspector_routes(
 
     A client can also ``POST`` a file: a recording in any form, or a capture. ``/api/inspect`` returns the file's
     entries and findings. ``/api/inspect/recording`` returns the file as a recording, and ``/api/inspect/pytest``
-    returns a test. These three routes are beside ``path``. The file is not stored. ``?session=ID`` selects a session.
-    The page of ``create_app`` shows the panel if the app has these routes.
+    returns a test. These three routes do not depend on ``path``. The file is not stored. ``?session=ID`` selects a
+    session. The page of ``create_app`` shows the panel if the app has these routes.
     """
     check_instance("inspector", inspector, Inspector, "an Inspector")
     check_instance("service", service, ChatService, "a ChatService")
@@ -76,7 +76,10 @@ def inspector_routes(
 
 
 def replay_inspector_routes(chats: InspectedChats) -> list[Route]:
-    """Return the same routes for the chats of ``create_replay_app``. Their entries come from the played recordings."""
+    """Return the routes of ``inspector_routes`` for the chats of ``create_replay_app``.
+
+    Their entries come from the played recordings.
+    """
     check_instance("chats", chats, InspectedChats, "InspectedChats")
     endpoints = ReplayEndpoints(chats, response_budget().share)
 

@@ -14,10 +14,13 @@ if TYPE_CHECKING:
     from stream_protocol.wire import UIMessage
 
 MAX_TEXT: Final = 2000
-"""Maximum characters of replies that a test compares. Of a longer conversation it compares the beginning."""
+"""Maximum number of characters of replies that a test compares.
+
+If a conversation is longer, the test compares only its beginning.
+"""
 
 MAX_NAME: Final = 40
-"""Maximum characters of a name from the user's first message."""
+"""Maximum number of characters of a name from the user's first message."""
 
 _TEST: Final = '''\
 """Put the recording beside this file, at recordings/{name}.jsonl, and run pytest.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from stream_protocol.wire import AiSdkOption
 
 CACHED_RECORDINGS: Final = 8
-"""Maximum recordings whose entries are cached; the most recently shown stay."""
+"""Maximum number of recordings whose entries are cached. The most recently shown recordings stay."""
 
 
 class InspectedChats(Chats):

@@ -4,8 +4,8 @@
                        |
     other forms ---> read: records --> turns --> replay: the stream, or the messages
 
-``_front`` imports the public names. It is loaded when a name is first used. So ``recording.read``, which needs no ADK,
-can be imported without ADK.
+``_front`` imports the public names. ``_front`` is loaded when a name is first used. So ``recording.read``, which needs
+no ADK, can be imported without ADK.
 
 Where to change what:
 

@@ -45,10 +45,10 @@ def check_turns(function: str, turns: object) -> None:
 
 
 def pace_turns(turns: TurnStream, speed: float) -> TurnStream:
-    """Return the same turns, with a pause before each event. ``speed``: 2 is twice as fast as recorded.
+    """Return the same turns, with a pause before each event.
 
-    There is no pause between turns, because in this time the user read and wrote. There is also no pause before an
-    event without a time.
+    ``speed``: 2 is twice as fast as recorded. No pause is made between turns, because in that time the user read and
+    wrote. No pause is made before an event without a time.
     """
     check_turns("pace_turns", turns)
     check_number("speed", speed, lambda factor: factor > 0, "a positive number")

@@ -46,7 +46,7 @@ class RecordedTurn:
     at: tuple[float, ...] | None = None
     """The time of each event, in seconds since the turn began; ``None`` unless all times were recorded.
 
-    If the file does not record turns, a turn begins with its first event.
+    If the file does not record turns, the time counts from the turn's first event.
     """
     chunks: tuple[AnyChunk, ...] | None = None
     """The chunks that were sent during the recording, if they were recorded."""
@@ -73,8 +73,9 @@ class Recording:
     hidden: HiddenEvents = field(default_factory=HiddenEvents, repr=False)
     """The events in the whole recording that a rewind removed or that are hidden from the client."""
     beginnings: frozenset[str] | None = field(default=None, repr=False)
-    """The invocations that begin a turn without a user event, found in the whole recording. ``None``: any invocation
-    can."""
+    """The invocations that begin a turn without a user event, found in the whole recording. ``None`` means that every
+    invocation can.
+    """
     _warn: WarnOnce = field(default_factory=WarnOnce, repr=False, compare=False)
 
     def turns(self) -> Iterator[RecordedTurn]:
@@ -132,8 +133,9 @@ _EMPTY: Final = frozenset({"start", "start-step", "finish-step", "finish", "mess
 
 
 def _shows_something(head: TurnHead, items: Iterable[TurnItem]) -> bool:
-    """Return True if a replay of the turn shows something. A user message counts, and so does a turn with a
-    ``TurnRecord``."""
+    """Return True if a replay of the turn shows something. A user message and a turn with a ``TurnRecord`` also count
+    as something.
+    """
     conversion = chunk_conversion(head.past, head.message_id, Settings(send_state=True))
     for item in items:
         if not isinstance(item, TimedEvent) or _is_message_with_content(item.event):

@@ -46,7 +46,7 @@ class ReplayStep(Generic[T]):
 def replay(recording: Recording, *, turn: int | None = None, **options: Unpack[ConverterOptions]) -> Iterator[bytes]:
     """Yield the SSE events of all turns, or of one turn. ``turn``: the number of the turn, from 1.
 
-    Each turn goes from ``start`` to ``[DONE]``, and the bytes are the same each time. ``options``: replace the recorded
+    Each turn goes from ``start`` to ``[DONE]``. Every replay gives the same bytes. ``options``: replace the recorded
     options of the converter. A turn is read while it is replayed. Raises ``RecordingError`` if the turn does not exist,
     and if the file has changed and is no longer a recording.
     """
@@ -126,8 +126,8 @@ def replay_messages(
     turn.
 
     User messages are included if the user's events were recorded. Their ids come from the recorded requests, or else
-    from the events. All complete events are in memory meanwhile, because a result may come for a call of any earlier
-    message. ``delegated``: ``Recording.delegated``.
+    from the events. The function keeps all complete events in memory, because a result may come for a call of any
+    earlier message. ``delegated``: ``Recording.delegated``.
     """
     check_turns("replay_messages", turns)
     check_count("turn", turn, or_none=True)
@@ -159,7 +159,7 @@ def _as_requested(events: Iterable[Event], body: Mapping[str, Any], taken_ids: s
     They have the id of the user's message, and the user's reasons for decisions.
 
     ``body``: the unchecked body of the request that led to the events. ``taken_ids``: message ids that are already
-    used. The function does not use these ids again, and adds the new message id to them. The given events are not
+    used. The function gives a message none of these ids, and adds the id that it gives. The given events are not
     changed.
     """
     messages = [message for message in list_field(body, "messages") if isinstance(message, dict)]
@@ -181,7 +181,7 @@ def _as_requested(events: Iterable[Event], body: Mapping[str, Any], taken_ids: s
 
 
 def _reasons(message: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the id and the reason of each approval or denial in the message that has a reason."""
+    """Yield the id and the reason of each approval or denial for which the message has a reason."""
     for part in list_field(message, "parts"):
         match part:
             case {"approval": {"id": str(approval_id), "reason": str(reason)}}:
@@ -189,7 +189,7 @@ def _reasons(message: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def end_as_recorded(conversion: Conversion[Any], end: Ending | None, failure: str) -> None:
-    """End a response in the recorded way. If ``end`` is ``None``, the events decide how it ends."""
+    """End a response in the recorded way. If ``end`` is ``None``, the events decide how the response ends."""
     check_instance("conversion", conversion, Conversion, "a conversion")
     if end is not None:
         check_choice("end", end, get_args(Ending))

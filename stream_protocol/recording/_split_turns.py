@@ -1,6 +1,6 @@
 """Splits recorded events into turns.
 
-A turn begins with each user message, and each time when the user answers calls.
+A turn begins with each user message, and with each set of answers to calls.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class TurnHead:
     """
 
     message_id: str
-    """The id of the assistant message; empty if only the first event has it."""
+    """The id of the assistant message; empty if only the first event shows the id."""
     past: tuple[Event, ...] = ()
     """The message's earlier events, if this turn continues a message. Text fragments are left out."""
     options: ConverterOptions = field(default_factory=ConverterOptions)
@@ -94,7 +94,7 @@ class _TurnSplitter:
     """Finds the turn of each event. A turn here is a *response* of ``TranscriptReader``.
 
     If the recording has ``TurnRecord``s, they begin the turns, and events do not. In all recordings, an ``EndRecord``
-    at the beginning or directly after another ``EndRecord`` is a turn without events.
+    is a turn without events if it comes first, or directly after another ``EndRecord``.
     """
 
     def __init__(self, reader: TranscriptReader) -> None:
@@ -123,7 +123,7 @@ class _TurnSplitter:
     def end_turn(self) -> TurnHead:
         """Return the turn that ends: the newest turn.
 
-        An ``EndRecord`` at the beginning or directly after another ``EndRecord`` ends a new turn without events.
+        If the ``EndRecord`` comes first, or directly after another ``EndRecord``, it ends a new turn without events.
         """
         if self._ended:
             self._begin_message()
@@ -136,7 +136,7 @@ class _TurnSplitter:
     def add_event(self, facts: EventFacts, *, hidden: bool) -> TurnHead | None:
         """Return the turn of the event; ``None`` if the client is not shown the event.
 
-        ``hidden``: True if a later event has hidden it.
+        ``hidden``: True if a later event has hidden this event.
         """
         match self._reader.read(facts):
             case EventRole.HIDDEN | EventRole.OUTSIDE:

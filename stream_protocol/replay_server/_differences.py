@@ -13,7 +13,7 @@ from stream_protocol.replay_server._turn_summaries import LAST_MESSAGE, Recorded
 from stream_protocol.wire import ToolPart, UIMessage, is_tool_part, tool_name, whole_words
 
 VALUE_LENGTH: Final = 60
-"""Maximum characters of a value in the line."""
+"""Maximum number of characters of a value in the line."""
 
 CONTEXT_LENGTH: Final = 20
 """Characters before the first different character of two values."""
@@ -39,7 +39,7 @@ class Difference:
 
 @dataclass(frozen=True, kw_only=True)
 class ReceivedAnswer:
-    """User's answer to a tool call, in a part of the assistant message of a request."""
+    """User's answer to a tool call, read from a part of the assistant message in a request."""
 
     path: str
     """Path of the answer in the request, such as ``messages[-1].parts[1].output``."""

@@ -83,7 +83,7 @@ class Playback:
         yield SSE_DONE
 
     def begin(self) -> None:
-        """Start sending at the pace, even without a reader. A ``HELD`` response waits for ``release``."""
+        """Start sending chunks at the pace, even without a reader. A ``HELD`` response waits for ``release``."""
         if self._pace != HELD:
             self._player = asyncio.create_task(self._play())
 

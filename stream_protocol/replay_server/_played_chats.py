@@ -27,7 +27,7 @@ from stream_protocol.wire import (
 from stream_protocol.wire.client import message_to_chunks
 
 MAX_CHATS: Final = 1000
-"""Maximum chats in memory; the newest stay. A server may run for many test runs."""
+"""Maximum number of chats in memory. The newest chats stay. A server may run for many test runs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +50,7 @@ class PlayedChat:
 
 
 class Chats:
-    """All chats of a replay server. Chats share nothing. Concurrent tests should therefore use different chats.
+    """All chats of a replay server. Chats share no state, so concurrent tests should use different chats.
 
     ``pace``: a factor of the recorded speed, ``INSTANT`` or ``HELD``.
     """

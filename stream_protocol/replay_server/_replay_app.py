@@ -38,7 +38,7 @@ Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 PATH: Final = "/api/chat"
 
 MAX_STEP_BYTES: Final = 16 * 1024
-"""Maximum bytes in the body of a step request, which has a few short values."""
+"""Maximum number of bytes in the body of a step request, which has a few short values."""
 
 STEP_KEYS: Final = frozenset({"count", "to", "all", "wait"})
 """Keys of a step request."""
@@ -47,7 +47,7 @@ DEFAULT_WAIT: Final = 10.0
 """Seconds to wait for a response: a test may request a step before its client sends the message."""
 
 WAIT_LIMIT: Final = 600.0
-"""Maximum seconds to wait."""
+"""Maximum number of seconds to wait."""
 
 STEP_SENTENCE: Final = 'The body of a step may have one of count, to and all, and wait: {"count": 3, "wait": 10}.'
 

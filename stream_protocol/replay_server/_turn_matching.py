@@ -1,8 +1,8 @@
 """Finds the recorded turn for a request.
 
-For a user message, take the assistant message before it in the request. The result is the recorded turn after this
-assistant message. So the result does not depend on reloads, restarts of the server, or other tests with the same chat
-id. If a client sends only its last message, the result is the next recorded turn after the newest turn of this chat.
+For a user message, the result is the recorded turn that follows the assistant message before it in the request. So the
+result does not depend on reloads, restarts of the server, or other tests with the same chat id. If a client sends only
+its last message, the result is the next recorded turn after the newest turn of this chat.
 
 For answers to tool calls, the result is the last recorded turn whose required answers are all in the request. An answer
 is assigned to a turn by the id of its call.
@@ -34,7 +34,7 @@ from stream_protocol.replay_server._turn_summaries import (
 from stream_protocol.wire import ChatRequest, ChatRequestError
 
 COMPARED_LENGTH: Final = 500
-"""Maximum characters of each text that are compared. The time grows with the product of both lengths."""
+"""Maximum number of characters of each text that are compared. The time grows with the product of both lengths."""
 
 END_SIMILARITY: Final = 0.5
 """Similarity of the end of a recording, which has no next turn. Most unlike texts are below this value."""
@@ -108,8 +108,8 @@ def _candidates(
     """Return the turns that begin with a user message, each with the turn before it.
 
     The request may regenerate the response of the turn ``last``. In this case, the turn after ``last`` is the first
-    candidate, and ``last`` is the second. The reason: the recording may contain the regeneration as a further turn with
-    the same user text.
+    candidate, and ``last`` is the second. The reason is that the recording may contain the regeneration as an
+    additional turn with the same user text.
     """
     pairs = [
         (turn, previous)
@@ -126,9 +126,8 @@ def _message_id(turn: TurnSummary | None) -> str | None:
 
 
 def _message_before(request: ChatRequest, entry: LibraryEntry) -> str | None:
-    """The recording also contains some assistant messages of the request.
-
-    Return the id of the last of these messages; ``None`` if the recording contains none.
+    """Return the id of the request's last assistant message that is also in the recording; ``None`` if the recording
+    contains none of them.
     """
     recorded = {turn.message_id for turn in entry.turns}
     ids = (message["id"] for message in reversed(request.messages) if message["role"] == "assistant")
@@ -170,7 +169,7 @@ def _turns_by_message(entry: LibraryEntry) -> list[list[TurnSummary]]:
 def _find_in_message(
     entry: LibraryEntry, turns: Sequence[TurnSummary], received: Sequence[ReceivedAnswer]
 ) -> LibraryTurn | Mismatch:
-    """Return the last turn of a message for which the request has all answers, and no further answers."""
+    """Return the last turn of a message for which the request has all answers, and no other answers."""
     open_calls = frozenset[str]().union(*(turn.open_calls for turn in turns))
     unused = [answer for answer in received if answer.is_approval or answer.id in open_calls]
     reached: TurnSummary | None = None

@@ -71,9 +71,9 @@ def exposure_warning(listener: socket.socket) -> str | None:
 class AllowedHosts:
     """ASGI middleware that refuses (403) requests whose ``Host`` names neither loopback nor an allowed host.
 
-    ``names``: host names or addresses, without a port; ``.example.com`` includes all subdomains. The address that the
-    connection was made to is also allowed: a load balancer's health check sends it, and DNS cannot rebind an address.
-    The development servers of Vite and webpack also return 403.
+    ``names``: host names or addresses, without a port; ``.example.com`` includes all subdomains. The address to which
+    the client has connected is also allowed: a load balancer's health check sends this address, and DNS rebinding needs
+    a name. The development servers of Vite and webpack also return 403.
     """
 
     def __init__(self, app: ASGIApp, names: Iterable[str]) -> None:

@@ -1,7 +1,7 @@
 """Formats log records as lines of JSON that quote no chat.
 
 The server's own code marks quotes of a chat in its records: see ``Quoting``. Any other code may quote a prompt, a reply
-or the arguments of a tool, also in the text of an exception. For a record of other code, only text that is a literal in
+or the arguments of a tool, even in the text of an exception. For a record of other code, only text that is a literal in
 the source code is written.
 """
 
@@ -25,7 +25,7 @@ _CONVERSION: Final = re.compile(r"%(?:\(\w*\))?[-#0 +]*(?:\*|\d+)?(?:\.(?:\*|\d+
 """The placeholders of ``%`` formatting: ``%s``, ``%(name)s``, ``%5.1f``; ``%%`` is a percent sign."""
 
 _TRACE_LIMIT: Final = 50
-"""The most lines of a stack trace. The innermost lines are kept."""
+"""The maximum number of lines of a stack trace. The innermost lines are kept."""
 
 
 class JsonLines(logging.Formatter):
@@ -34,7 +34,8 @@ class JsonLines(logging.Formatter):
     The line has ``time``, ``severity``, ``logger``, ``message``, and the ids of ``ChatIdFilter``. An exception becomes
     ``error_type`` and ``stack``. ``stack`` has the file, line and function of each frame. The text of the exception is
     left out. Records of the loggers in ``whole``, and of their children, are written completely. Use this formatter on
-    a handler that the logging call itself runs. Behind a queue, it would not find the source code of the call.
+    a handler that runs inside the logging call. With a queue handler, the formatter could not find the source code of
+    the call.
     """
 
     def __init__(self, whole: Iterable[str] = ()) -> None:

@@ -22,14 +22,14 @@ from stream_protocol.serving.telemetry import count_cut_reader, count_refusal
 from stream_protocol.wire import check_count, check_seconds
 
 READ_BYTES: Final = 4 * 1024
-"""The most bytes that are parsed at once. asyncio would read 256 KiB."""
+"""The maximum number of bytes that are parsed at once. asyncio would read 256 KiB."""
 
 LOOK_SECONDS: Final = 1.0
 """Seconds between two checks of a connection. Time is counted in checks, so no client is blamed for a busy event
 loop."""
 
 RETRY_AFTER_SECONDS: Final = 5
-"""The ``Retry-After`` of a 503: some connections have ended by then."""
+"""The ``Retry-After`` of a 503, in seconds. After this time, some connections will have ended."""
 
 logger = logging.getLogger(__name__)
 
@@ -61,14 +61,14 @@ class ServerLimits:
     connections: int = 1000
     """Maximum number of open connections.
 
-    It is lower if the process may open fewer files. A further connection replaces the longest idle one. If none is
-    idle, it gets 503.
+    The number is lower if the process may open fewer files. An additional connection replaces the connection that has
+    been idle for the longest time. If no connection is idle, it gets 503.
     """
     head_seconds: float = 20.0
     """Time in which a client must send all headers of a request.
 
-    It starts at the connection, or after the last response. A slower client gets 408. uvicorn closes an idle connection
-    5 s after a response.
+    It starts when the client connects, or after the previous response. A slower client gets 408. uvicorn closes an idle
+    connection 5 s after a response.
     """
     body_seconds: float = 20.0
     """After this time, a client that sends a body more slowly than ``body_bytes_per_second`` gets 408.
@@ -78,8 +78,9 @@ class ServerLimits:
     body_bytes_per_second: int = 500
     """Lowest speed at which a client may send a body."""
     write_seconds: float = 60.0
-    """A client that reads none of the waiting data for this time is disconnected. A stream that is read has no time
-    limit."""
+    """A client that reads none of the waiting data for this time is disconnected. A client that reads has no time
+    limit.
+    """
 
     def __post_init__(self) -> None:
         check_count("connections", self.connections)
@@ -92,7 +93,7 @@ class ServerLimits:
 class _InPieces(asyncio.BufferedProtocol):
     """Reads at most ``READ_BYTES`` at once for a connection.
 
-    This separate class is necessary because asyncio asks only an ``asyncio.BufferedProtocol`` for a buffer. uvicorn's
+    A separate class is necessary because asyncio asks only an ``asyncio.BufferedProtocol`` for a buffer, and uvicorn's
     protocol is an ``asyncio.Protocol``.
     """
 
@@ -150,7 +151,7 @@ class LimitedHttp(H11Protocol):
         """Accepts the connection, or responds with 503."""
         super().connection_made(transport)
         transport.set_protocol(_InPieces(self))
-        # uvicorn writes nothing while the buffer has bytes, so they can only become fewer: see `_look_at_writing`.
+        # While the buffer has bytes, uvicorn writes no others, so their number can only fall: see `_look_at_writing`.
         transport.set_write_buffer_limits(high=0)
         self._next_look = asyncio.get_running_loop().call_later(LOOK_SECONDS, self.look)
         if len(self.connections) > self.limits.connections:
@@ -176,9 +177,8 @@ class LimitedHttp(H11Protocol):
         """
 
     def send_400_response(self, msg: str) -> None:
-        """Closes the connection of a client that sends invalid HTTP.
-
-        uvicorn would send a 400 even after a response has begun, and fail.
+        """Closes the connection of a client that sends invalid HTTP. uvicorn's own method fails if a response has
+        already begun.
         """
         self._close(BAD_REQUEST)
 
@@ -235,7 +235,7 @@ class LimitedHttp(H11Protocol):
         return self._phase_seconds if waits else None
 
     def give_way(self) -> None:
-        """Closes this connection in favour of a new one.
+        """Closes this connection to make room for a new connection.
 
         A keep-alive connection that waits for its next request is closed without a response. On any other connection,
         the client gets 503.

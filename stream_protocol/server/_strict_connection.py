@@ -12,14 +12,18 @@ from typing import Any, Final
 import h11
 
 MAX_HEADERS: Final = 100
-"""The most header lines, and the most trailer lines after a chunked body: Apache's ``LimitRequestFields``. Browsers
-send 20 to 30 headers, and each proxy adds a few."""
+"""The maximum number of header lines, and of trailer lines after a chunked body: Apache's ``LimitRequestFields``.
+Browsers send 20 to 30 headers, and each proxy adds a few.
+"""
 
 CHUNK_BYTES: Final = 32
 """The smallest average size of a chunk. A client that streams JSON line by line sends larger chunks."""
 
 CHUNKS_AT_ONCE: Final = 100
-"""The chunks that may be smaller than that: about two milliseconds of work in the longest read of a connection."""
+"""The number of chunks that may be smaller than ``CHUNK_BYTES``.
+
+They take about two milliseconds in the longest read of a connection.
+"""
 
 _BLANK_LINE: Final = re.compile(rb"\n\r?\n")
 
@@ -30,8 +34,8 @@ _LAST_CHUNK: Final = re.compile(rb"\r?\n?0+(?![0-9A-Fa-f])[^\r\n]*\r\n")
 class StrictConnection(h11.Connection):
     """Refuses some requests that h11 accepts: bodies in tiny chunks, too many headers, and two declared lengths.
 
-    If a request has both a ``Content-Length`` and chunks, h11 uses the chunks, and a proxy in front may use the length.
-    Each would see a different next request (request smuggling). nginx and Node refuse such requests, too (RFC 9112,
+    If a request has both a ``Content-Length`` and chunks, h11 uses the chunks. A proxy in front may use the length, and
+    would then see a different next request (request smuggling). nginx and Node also refuse such requests (RFC 9112,
     6.3).
     """
 

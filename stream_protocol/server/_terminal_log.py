@@ -15,7 +15,7 @@ from stream_protocol.wire import check_choice, check_flag, check_texts, printabl
 logger = logging.getLogger(__name__)
 
 LINE_LIMIT: Final = 600
-"""The most characters of a line in the terminal."""
+"""The maximum number of characters of a line in the terminal."""
 
 
 def log_to_terminal(
@@ -26,12 +26,12 @@ def log_to_terminal(
     ``"text"`` prints warnings and errors, each on one line. With ``verbose``, tracebacks are added, and their lines are
     indented. The lines may quote chats. Control characters in them are escaped. ``"json"`` prints each record as a line
     of JSON with the ids of its chat, run, user and trace. One more such line is printed at the end of each run. No
-    record quotes a chat. Records of other code have only the literal text of the code, unless their logger is in
-    ``whole``. Uncaught exceptions and Python's warnings are also printed as lines of JSON. With ``verbose``, our own
-    records at debug level are printed, too.
+    record quotes a chat. For records of other code, only text that is a literal in the source code is printed, unless
+    their logger is in ``whole``. Uncaught exceptions and Python's warnings are also printed as lines of JSON. With
+    ``verbose``, this library's records at debug level are also printed.
 
-    With ``"text"``, this function does nothing if the root logger already has a handler. The app's own setup is kept in
-    this way. With ``"json"``, this function replaces the root logger's handlers that print on a stream.
+    With ``"text"``, this function does nothing if the root logger already has a handler. So the app's own setup is
+    kept. With ``"json"``, this function replaces the root logger's handlers that print on a stream.
     """
     check_flag("verbose", verbose)
     check_choice("log_format", log_format, ("text", "json"))
@@ -78,7 +78,7 @@ class _WithTraceback(logging.Formatter):
 
 
 def _ids(record: logging.LogRecord) -> list[str]:
-    """Return the texts that a record of ours shows unchanged.
+    """Return the texts that a record of this library shows unchanged.
 
     The id of a run looks like an API key and would be redacted.
     """

@@ -46,14 +46,18 @@ OUT_OF_FILES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOME
 """The errors of ``accept`` when the process or the machine can open no more files."""
 
 DRAIN_SECONDS = 30.0
-"""Seconds that runs may continue after SIGTERM. Kubernetes gives a process 30 seconds in all by default: set a longer
-grace period."""
+"""Seconds that runs may continue after SIGTERM. By default, Kubernetes gives a process only 30 seconds in total, so set
+a longer grace period.
+"""
 
 FORCED_SECONDS = 1.0
 """Seconds in which a server still stores the output of its runs after a second signal."""
 
 TICK_SECONDS = 0.05
-"""Seconds between two checks during the shutdown: a signal does not wake the event loop."""
+"""Seconds between two checks during the shutdown.
+
+The checks are necessary because a signal does not wake the event loop.
+"""
 
 GRACEFUL_SECONDS = 3
 """Seconds that uvicorn waits for open connections when it stops. Every stream has ended before that."""
@@ -75,10 +79,10 @@ class StreamingService(Protocol):
 class ChatServer(uvicorn.Server):
     """A uvicorn server that ends the streams before it waits for their connections to close.
 
-    SIGTERM: the listeners stay open for up to ``drain`` seconds. Runs continue, and so do responses that read runs of
-    other workers. The server waits less if no request is being served any more. Then it closes the listeners and the
-    idle connections, and after them the service. SIGINT (Ctrl+C) and SIGHUP (a closed terminal): the service is closed
-    at once. After a second signal the server stops waiting. The process ends soon afterwards.
+    SIGTERM: the listeners stay open for up to ``drain`` seconds. Runs continue, as do responses that read runs of other
+    workers. The server stops waiting as soon as it serves no request. Then it closes the listeners and the idle
+    connections, and after them the service. SIGINT (Ctrl+C) and SIGHUP (a closed terminal): the service is closed at
+    once. After a second signal the server stops waiting. The process ends soon afterwards.
     """
 
     def __init__(
@@ -117,7 +121,8 @@ class ChatServer(uvicorn.Server):
 
         After the runs, it first refuses connections. Then it closes the service, so that clients get an ``abort``.
 
-        The service closes its stores, so no request may come after that. uvicorn's own order is the opposite.
+        The service closes its stores, so no request may come after that. uvicorn itself would close the service only
+        after all responses have ended.
         """
         draining = asyncio.create_task(self._service.drain())
         await self._wait(lambda: draining.done() and not self.server_state.tasks, self._drain)
@@ -125,7 +130,7 @@ class ChatServer(uvicorn.Server):
         for listener in (*self.servers, *(sockets or ())):
             listener.close()
         for connection in [*self.server_state.connections]:
-            connection.shutdown()  # closes idle connections now, and the others after their response
+            connection.shutdown()  # closes idle connections now, and other connections after their response
         closing = asyncio.create_task(self._service.aclose())
         await self._wait(closing.done, math.inf, forced_seconds=FORCED_SECONDS)
         await super().shutdown(sockets)
@@ -164,8 +169,8 @@ class RareRecords(logging.Filter):
 
     It passes every record with a traceback.
 
-    uvicorn logs a message for each request with invalid HTTP. Its records about a reader that is cut off are dropped:
-    the code that cuts a reader off logs the reason.
+    uvicorn logs a message for each request with invalid HTTP. uvicorn's records about a reader that is cut off are
+    dropped, because the code that cuts off a reader logs the reason.
     """
 
     def __init__(self) -> None:

@@ -271,8 +271,8 @@ class ChatService:
     ) -> SteeringOutcome:
         """Sends a message of the user to the active run of the chat, on any worker.
 
-        The agent reads the message before its next model call. If there is no further model call, a new run begins with
-        the message. An equal message is delivered only once.
+        The agent reads the message before its next model call. If the run has no model call after that, a new run
+        begins with the message. An equal message is delivered only once.
         ``request``: a request with only this message. Raises ``ChatRequestError`` as for a new message, and in these
         cases: 404 if this user has no such chat; 409 for an edit, or without ``history="server"``; 429 if too many
         messages wait.

@@ -16,7 +16,7 @@ The package does no I/O and reads no clock. Start with the package ``transcript`
 Where to change what:
 
 - ``_page_values``: context and state that the client sends, and the types that the app declares.
-- ``_planning``: decides what a request may do.
+- ``_planning``: decides which effect a request has, or refuses it.
 - ``_edited_messages``: plans a user message; decides which turns an edit removes from the chat and the prompt.
 - ``_stored_responses``: recognises equal requests, and finds the stored response for a retried request.
 - ``_request_plans``: the results of planning.
@@ -26,7 +26,7 @@ Where to change what:
 - ``_decisions``: the user's decisions, for the audit trail.
 - ``_history``: ``GET /api/chat/{id}`` and ``session_to_messages``; adds responses and late results to messages; closes
   calls that nobody can answer.
-- ``_run_output``: text to store after a run.
+- ``_run_output``: finds text to store after a run.
 - ``_interrupted_runs``: closes calls of stopped or failed runs; creates the events of failed tools.
 - ``_storable_events``: makes values storable: ``null`` keys, refused values.
 - ``_run_input``: input for ADK; user's answers to parallel agents.

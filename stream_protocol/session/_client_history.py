@@ -1,8 +1,8 @@
 """Reads a chat whose client sends the whole history: the events before the last message, and the requested turn.
 
-The history is not checked. An app chooses this mode for chats in which a false history harms only the client itself.
-The model reads the history, but no call in it is executed. Approvals are refused, because an approval would run a call
-with arguments that only the client has seen.
+The history is not checked. Apps choose this mode for chats in which a forged history harms only the client itself. The
+model reads the history, but no call in it is executed. Approvals are refused, because an approval would run a call with
+arguments that only the client has seen.
 """
 
 from __future__ import annotations

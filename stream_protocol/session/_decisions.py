@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 DecisionKind: TypeAlias = Literal["approve", "deny", "answer", "sign-in"]
 
 MAX_ATTEMPTED: Final = 20
-"""The most answers of a refused request that are listed. A model response has fewer calls, but a request can hold
-100,000 answers."""
+"""The maximum number of answers of a refused request that are listed. A model response has fewer calls, but a request
+can hold 100,000 answers.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +43,7 @@ class AttemptedDecisions:
     decisions: tuple[Decision, ...] = ()
     """At most ``MAX_ATTEMPTED`` decisions."""
     omitted: int = 0
-    """The number of further decisions, which are not listed."""
+    """The number of decisions that are not listed."""
 
 
 def decision(call: StoredCall, response: dict[str, Any]) -> Decision:

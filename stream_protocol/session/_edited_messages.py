@@ -1,11 +1,11 @@
 """Plans a user message: new, edited or regenerated.
 
 ``turn_to_rewind`` decides which stored turns the chat loses before the message is stored. The model's next prompt does
-not have their questions and answers.
+not contain these turns.
 
 A message that is sent again or regenerated replaces everything stored from that message on. Some UI libraries edit
 differently: they send only the messages before the edited one, and a new message. An outdated tab sends an equal
-request, so the app decides what a truncated history means.
+request. So the app decides how a truncated history is handled.
 """
 
 from __future__ import annotations
@@ -85,11 +85,11 @@ def plan_user_message(
 
 
 def _kept_steering(message: UIMessage, transcript: Transcript, stored: Turn) -> tuple[str, ...]:
-    """Return the ids of the steering messages that the next reply to this message reads, too.
+    """Return the ids of the steering messages that the next reply to this message also reads.
 
-    The user has not taken them back, so a message that is repeated keeps those that no model call has read. If its
-    reply is not complete, it also keeps those that this reply has read. An edit, or an earlier message of the chat,
-    replaces everything that follows it.
+    The user did not take them back. So a repeated message keeps the steering messages that no model call has read. If
+    its reply is incomplete, the message also keeps those that this reply has read. An edited message, or one that is
+    not the newest, replaces everything after it.
     """
     if stored is not transcript.turns[-1] or _is_edited(message, _message_parts(stored)):
         return ()
@@ -102,7 +102,7 @@ def _kept_steering(message: UIMessage, transcript: Transcript, stored: Turn) -> 
 def turn_to_rewind(
     request: ChatRequest, transcript: Transcript, stored: Turn | None, truncated_history: TruncatedHistory
 ) -> Turn | None:
-    """Return the turn to which the chat is rewound before the user's message is stored; ``None`` to lose no turn.
+    """Return the turn to which the chat is rewound before the user's message is stored; ``None`` for no rewind.
 
     The rewind removes this turn and all later turns. ``stored``: as for ``plan_user_message``. Raises
     ``ChatRequestError`` (409) if the turn shares its invocation with an earlier turn, so that no rewind can remove only
@@ -119,13 +119,13 @@ def turn_to_rewind(
 def _first_missing_turn(request: ChatRequest, transcript: Transcript) -> Turn | None:
     """Return the first turn that is missing in the client's history; ``None`` if the history is complete.
 
-    All turns after the client's newest stored message are missing. A turn is present or missing as a whole, because a
-    client that disconnected early has the question without the reply. A message without earlier user messages is the
+    All turns after the client's newest stored message are missing. A turn counts as present if the client has its
+    question, because a client that disconnected early lacks the reply. A message without earlier user messages is the
     first message of the chat, so all turns are missing. If the client has earlier user messages and none of them is
     stored, the history comes from elsewhere, and the result is ``None``.
 
-    Raises ``ChatRequestError`` (409) if the client has a rewound message. The messages that follow it belong to a
-    branch that the agent no longer has.
+    Raises ``ChatRequestError`` (409) if the client has a rewound message, because this message and its followers are no
+    longer part of the chat.
     """
     if not request.has_history:
         return None
@@ -162,11 +162,11 @@ def _message_parts(turn: Turn) -> list[types.Part | SavedFile]:
 
 
 def _is_edited(message: UIMessage, stored: list[types.Part | SavedFile]) -> bool:
-    """Return True if the client's text of a stored message differs. Some clients edit a message in place, and then
-    request a regeneration.
+    """Return True if the client's text of a stored message differs from the stored text. Some clients edit a message in
+    place, and then request a regeneration.
 
-    Files are ignored, because a reloaded client may lack them. Such a client has a link or a line of text in place of a
-    saved file.
+    Files are ignored, because a reloaded client may lack them. In place of a saved file, such a client has a link or a
+    line of text.
     """
     sent = texts(message)
     content = list(stored_texts_and_files(stored))
@@ -186,8 +186,8 @@ def _with_saved_files(request: ChatRequest, message: UIMessage, versions: Iterab
 def _saved_files(chat_id: str, versions: Iterable[Turn]) -> dict[str, SavedFile]:
     """Return all files that any version of the message has, by artifact path.
 
-    A client may still show a file that an edit removed. The caller removes each file after its first use: otherwise a
-    small request could repeat a link a thousand times, and each link stands for a whole file.
+    A client may still show a file that an edit removed. The caller removes each file from the result after its first
+    use. Otherwise a small request could repeat a link a thousand times, and load a whole file for each link.
     """
     files = [part for turn in versions for part in _message_parts(turn) if isinstance(part, SavedFile)]
     return {artifact_path(chat_id, file.artifact, file.version): file for file in files}

@@ -31,19 +31,23 @@ if TYPE_CHECKING:
     from stream_protocol.wire import FilePart
 
 MAX_FILE_BYTES: Final = 20 * 1024 * 1024
-"""The most decoded bytes of an attached file. Gemini and most other providers refuse inline requests above 20 MB."""
+"""The maximum number of decoded bytes of an attached file.
+
+Gemini and most other providers refuse inline requests above 20 MB.
+"""
 
 MAX_LINK_LENGTH: Final = 16 * 1024
-"""The most characters in the URL of a linked file: twice the default limit of web servers."""
+"""The maximum number of characters in the URL of a linked file: twice the default limit of web servers."""
 
 DECODED_PIECE: Final = 1024 * 1024
-"""The most bytes of a data URL that are decoded at once, a multiple of 4, so that other threads can run in between."""
+"""The number of bytes of a data URL that are decoded at once: a multiple of 4. Other threads can run in between.
+"""
 
 _NO_ESCAPE: Final = re.compile(rb"%(?![0-9A-Fa-f]{2})")
-"""A literal percent sign that begins no escape."""
+"""A percent sign that does not begin an escape."""
 
 MAX_MEDIA_TYPE_LENGTH: Final = 255
-"""The most characters of a media type without parameters, by RFC 6838."""
+"""The maximum number of characters of a media type without parameters, by RFC 6838."""
 
 MEDIA_TYPE_PATTERN: Final = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]*/[a-z0-9][a-z0-9!#$&^_.+-]*")
 """A full media type by RFC 6838, without parameters. AI SDK 7 clients may send ``image`` or ``image/*`` instead; then

@@ -1,4 +1,4 @@
-"""Converts stored responses to the messages that a client shows: of a session, and of a recording.
+"""Converts stored responses of a session or a recording to the messages that a client shows.
 
 Each response goes through the converter and the client's reducer, like the live response. The converter gets the
 earlier events of the message as its past.
@@ -60,11 +60,11 @@ _WAITING: Final = ("input-available", "approval-requested")
 def session_to_messages(
     session: Session | dict[str, Any], *, running: bool = False, **options: Unpack[ConverterOptions]
 ) -> list[UIMessage]:
-    """Return the messages of a chat, with the same ids and parts that a live client received.
+    """Return the messages of a chat, with the ids and parts that a live client received.
 
     ``session``: an ADK session, or a dictionary with ``events`` from Agent Engine or ADK's API server. ``options``: the
-    converter's options with which the chat is served. Flat delegations to task-mode agents are hidden, as
-    in ``ChatService``. ``running``: True while the newest response is still running; its calls then stay open.
+    converter's options with which the chat is served. The calls of task-mode agents are hidden, as in ``ChatService``.
+    ``running``: True while the newest response is still running; its calls then stay open.
 
     User messages have their client's ids, or else the ids of their events.
     """
@@ -105,10 +105,11 @@ def _without_answer(transcript: Transcript) -> list[UIMessage]:
 
 
 class HistorySettings(Settings):
-    """Settings that replace the agent's files by placeholder URLs until the messages are complete.
+    """Settings that replace the agent's files with placeholder URLs until the messages are complete.
 
-    Each file is therefore encoded only once, and not copied when its message grows. The hook ``transform`` still gets
-    the real URL of a file. ``encoded``: if True, a file's URL in the message is a text, otherwise a ``DataUrl``.
+    Each file is therefore encoded only once, and is not copied each time its message grows. The hook ``transform``
+    still gets the real URL of a file. ``encoded``: if True, a file's URL in the message is a text, otherwise a
+    ``DataUrl``.
     """
 
     def __init__(self, task_agents: frozenset[str], /, *, encoded: bool, **options: Unpack[ConverterOptions]) -> None:
@@ -147,7 +148,7 @@ class HistorySettings(Settings):
         return DataUrl(file.media_type, file.data)
 
     def fill(self, message: UIMessage) -> None:
-        """Replace the placeholders in an assistant message by the real URLs."""
+        """Replace the placeholders in an assistant message with the real URLs."""
         parts: list[dict[str, Any]] = cast("Any", message["parts"])
         for part in parts:
             if part["type"] == "file" and part["url"].startswith(_FILE_PLACE):
@@ -177,8 +178,9 @@ class PageMessages:
         self.add_response(events, self._turns[-1].convert(events, ends=ends))
 
     def add_response(self, events: Sequence[Event], chunks: Iterable[AnyChunk]) -> None:
-        """Add a response. ``events``: the user's events that started it, and the events of its run. ``chunks``: its
-        chunks."""
+        """Add a response. ``events``: the user's events that started the response, and the events of its run.
+        ``chunks``: the chunks of the response.
+        """
         newest, response = self._turns[-1], [read(event) for event in events]
         newest.add_response(response, chunks)
         self._new += response

@@ -1,12 +1,12 @@
 """Converts UI messages to ADK events, for apps that keep their chats in the browser or in their own database.
 
-ADK has the following rules for a history, and silently drops or rewrites events that break them. A call and its
-response are two events with one id, and the call comes first. An author is an agent of the tree. Every content has a
-role. Timestamps increase. Call ids begin with ``adk-``: ADK removes such ids from requests to Gemini, which did not
-create them.
+ADK has the following rules for the events of a history, and silently drops or rewrites events that break them. A call
+and its response are two events with one id, and the call comes first. The author is an agent of the tree. Every content
+has a role. Timestamps increase. Call ids begin with ``adk-``. ADK removes such ids from requests to Gemini, because
+Gemini did not create them.
 
 An imported history cannot start anything. No event has actions or long-running ids. Calls without a result are left
-out. Calls to ADK's own control tools, such as agent transfers and confirmations, are left out too.
+out. Calls to ADK's own control tools, such as agent transfers and confirmations, are also left out.
 """
 
 import re
@@ -44,7 +44,7 @@ from stream_protocol.wire import (
 )
 
 MAX_INVOCATION_ID: Final = 128
-"""The most characters of a message id that becomes an invocation id. ADK's columns hold 256."""
+"""The maximum number of characters of a message id that becomes an invocation id. ADK's columns hold 256."""
 
 CALL_ID: Final = re.compile(r"adk-[A-Za-z0-9_-]{1,36}")
 """A call id that every provider accepts: OpenAI allows 40 characters, and Anthropic allows only these characters."""
@@ -56,7 +56,10 @@ RESERVED: Final = "adk_"
 """Prefix of ADK's own calls."""
 
 NOT_APPROVED_YET: Final = "This tool call requires confirmation, please approve or reject."
-"""ADK's own text for a call that waits for approval. The model then reads the text that an ADK history would have."""
+"""ADK's text for a call that waits for approval.
+
+With this text, the model reads what it would read in ADK's own history.
+"""
 
 
 def messages_to_events(
@@ -66,11 +69,11 @@ def messages_to_events(
 
     ``agent``: the root agent's name, and the author of assistant messages. ``agents``: the names of other agents that
     may be the author in a part's ``providerMetadata.adk.author``. ``start``: the timestamp of the first event, in
-    seconds since 1970; each further event is a millisecond later. Equal arguments give equal events.
+    seconds since 1970; each later event is a millisecond after the event before it. Equal arguments give equal events.
 
-    An invocation has the id of its assistant message. System messages, data parts, sources and other parts without an
-    ADK form are left out. Raises ``ChatRequestError`` for a value that is not a message, and for a refused file of the
-    user.
+    The invocation id of a turn is the id of its assistant message. System messages, data parts, sources and other parts
+    without an ADK form are left out. Raises ``ChatRequestError`` for a value that is not a message, and for a refused
+    file of the user.
     """
     check_iterable("messages_to_events", messages, "messages", otherwise="collect the messages in a list first")
     check_text("agent", agent, empty=False, expected="the name of an agent")
@@ -161,7 +164,7 @@ class _HistoryBuilder:
     def _add_text(self, part: TextPart, *, thought: bool) -> None:
         if not part["text"]:
             return
-        if self._results:  # text after the calls: the model continued after a person's answer
+        if self._results:  # text after the calls: the model continued after the user's answer
             self._end_response()
         provider = part.get("providerMetadata")
         self._add_parts(
@@ -249,7 +252,10 @@ def _steering_message(part: UIPart) -> UIMessage | None:
 
 
 def _denials(parts: Iterable[UIPart]) -> dict[str, Any]:
-    """Return the results that tools gave despite a denial, by call id. They are stored in ``data-adk-denial`` parts."""
+    """Return the results that tools returned although the user denied the call, by call id.
+
+    The results are stored in ``data-adk-denial`` parts.
+    """
     data = [cast("Any", part).get("data") for part in parts if part["type"] == "data-adk-denial"]
     return {
         denial["toolCallId"]: denial.get("output")
@@ -303,7 +309,7 @@ def _result_file(part: types.Part) -> types.FunctionResponsePart:
 
 
 def _signature(provider: Mapping[str, Any] | None) -> bytes | None:
-    """Return the thought signature from the key where the AI SDK's Google providers keep it."""
+    """Return the thought signature from the key that the AI SDK's Google providers use."""
     match provider:
         case {"google": {"thoughtSignature": str(text)}} | {"vertex": {"thoughtSignature": str(text)}}:
             with suppress(ValueError):

@@ -36,8 +36,9 @@ from stream_protocol.stream import RUN_FAILED_TEXT, TOOL_FAILED_TEXT, Ending
 from stream_protocol.wire import RUN_STOPPED_TEXT
 
 RUN_FAILED_CODE: Final = "RUN_FAILED"
-"""``error_code`` of events appended after an error. After an abort or a timeout they have ADK's code ``ABORTED``, which
-closes pending calls. Only the event that marks the end of a timed-out run also has ``RUN_FAILED``."""
+"""``error_code`` of events appended after an error. After an abort or a timeout, the events have ADK's code ``ABORTED``
+instead, which closes pending calls. Only the event that marks the end of a timed-out run also has ``RUN_FAILED``.
+"""
 
 
 def completing_events(
@@ -69,11 +70,11 @@ def completing_events(
 
 
 def tool_failure_events(transcript: Transcript, raised: Iterable[CallReference], *, run_failed: bool) -> list[Event]:
-    """Return the events to append after a run in which the tools of these calls raised. ADK stores no response for
-    them.
+    """Return the events to append after a run in which the tools of these calls raised an exception. ADK stores no
+    response for them.
 
-    ``transcript``: the complete session. A call gets no event if an app's callback has responded since. ``run_failed``:
-    True if the exception ended the run. The events then have an error code, like ADK's own event.
+    ``transcript``: the complete session. A call gets no event if a callback of the app has responded to it meanwhile.
+    ``run_failed``: True if the exception ended the run. The events then have an error code, like ADK's own event.
     """
     turn, found = transcript.current, {transcript.find_call(reference) for reference in raised}
     unanswered = [call for call in (turn.calls if turn is not None else ()) if call in found and not call.responses]
@@ -145,8 +146,9 @@ def with_stopped_agents(late: Event) -> Event | None:
 
 
 def _reports_outcome(last: Event, outcome: Ending) -> bool:
-    """Return True if the last event of the run already reports this outcome. ADK uses one code for aborts and
-    timeouts."""
+    """Return True if the last event of the run already reports this outcome. ADK uses the same code for aborts and
+    timeouts.
+    """
     if outcome == "abort":
         return last.error_code == ABORTED
     return reports_error(last) and last.error_code != ABORTED and told_reason(last) is None

@@ -28,16 +28,16 @@ if TYPE_CHECKING:
     from google.adk.models import LlmRequest
 
 MAX_CONTEXT_BYTES: Final = 16 * 1024
-"""The most bytes of a context, as JSON. Each model call of the turn gets the context."""
+"""The maximum number of bytes of a context, as JSON. Each model call of the turn gets the context."""
 
 MAX_STATE_BYTES: Final = 64 * 1024
-"""The most bytes of state that one request can write, as JSON."""
+"""The maximum number of bytes of state that one request can write, as JSON."""
 
 MAX_DEPTH: Final = 32
 """The deepest nesting of a value from the client."""
 
 MAX_NAMED: Final = 100
-"""The most characters of a field's path in an error message."""
+"""The maximum number of characters of a field's path in an error message."""
 
 STATE_KEY: Final = "state"
 """Key of the changed state in the body of a request."""
@@ -48,7 +48,7 @@ PREAMBLE: Final = (
 )
 
 _FOREIGN_PREFIXES: Final = (State.APP_PREFIX, State.USER_PREFIX, State.TEMP_PREFIX, "_adk")
-"""Prefixes of state keys that do not belong to one chat: of the app, the user, a run, or ADK itself."""
+"""Prefixes of state keys that do not belong to one chat, but to the app, the user, a run, or ADK itself."""
 
 
 class DeclaredType:
@@ -111,7 +111,7 @@ class PageContext:
         self.type: Final = DeclaredType("context", declared)
 
     def check(self, value: Any) -> Any:
-        """Return the context of a request as JSON. Raises ``ChatRequestError`` (413, 422) if it is refused."""
+        """Return the context of a request as JSON. Raises ``ChatRequestError`` (413, 422) if the context is refused."""
         return self.type.check("The context", value, max_bytes=MAX_CONTEXT_BYTES)
 
 
@@ -154,11 +154,11 @@ class SharedState:
 
 
 def replace_context(invocation: InvocationContext, request: LlmRequest, context: Any, *, earlier: Any) -> None:
-    """Replace the client's context in this request of a model, and in all later requests of the run.
+    """Replace the client's context in this model request, and in all later model requests of the run.
 
     ``earlier``: the context until now; ``None`` without context. ADK puts ``RunConfig.model_input_context`` before the
-    last content that equals the invocation's user message, or at the beginning without such a content. All agents of
-    the run share the run config.
+    last content that equals the invocation's user message. If there is no such content, ADK puts it at the beginning.
+    All agents of the run share the run config.
     """
     run_config, contents = invocation.run_config, request.contents
     if run_config is None:
@@ -188,7 +188,7 @@ def _encoded(name: str, value: Any) -> bytes:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise ChatRequestError(f"{name} is not JSON.", status=422) from error
-    has_nul = r"\u0000" in text.replace(r"\\", "")  # JSON writes a backslash of a text twice
+    has_nul = r"\u0000" in text.replace(r"\\", "")  # JSON doubles each backslash of a text
     if has_forbidden_key(value) or has_nul or to_well_formed(text) != text:
         raise ChatRequestError(f"{name} has a key or a character that is not allowed.", status=422)
     return text.encode()

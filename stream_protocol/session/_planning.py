@@ -1,12 +1,13 @@
-"""Plans a request from the request and the stored events alone.
+"""Plans a request.
 
-Of the client's messages, only the newest counts. If it is a user message, it starts a new turn. The assistant message
-before it may contain the user's answers. These count only if they merely inform the agent. If the newest message is an
-assistant message, the request answers calls of that message. An answer counts only for a call that is pending in the
-*stored* events of the current turn. Arguments and earlier outputs are never read from a client.
+Uses only the request and the stored events. Of the client's messages, only the newest counts. If it is a user message,
+it starts a new turn. The assistant message before it may contain the user's answers. Such answers count only if they
+merely inform the agent. If the newest message is an assistant message, the request answers calls of that message. An
+answer counts only for a call that is pending in the *stored* events of the current turn. Arguments and earlier outputs
+are never read from a client.
 
-A repeated request is not an error, because the client may have lost the response. It gets the stored events that
-followed, even if the user has sent a message since.
+A repeated request is not an error, because the client may have lost the response. The response to it consists of the
+stored events that followed the first request, even if the user has sent another message meanwhile.
 """
 
 from __future__ import annotations
@@ -61,12 +62,12 @@ def plan(
 
     ``chat_was_busy``: True if another run of the chat was active when the request came. In this case, a request that
     equals the stored request is a retry. In an idle chat, an equal request is a retry only under two more conditions.
-    First, the client marks its message as new. Second, the stored response is useful: it is complete, or more messages
-    follow it. Without the mark, an equal request may ask for another reply.
+    First, the client marks its message as new. Without the mark, the request may ask for a new reply. Second, the
+    stored response is useful: it is complete, or more messages follow it.
 
     ``known_key``: the idempotency key of the request, if it is known. ``texts_and_files``: the content of a message
-    that is not stored, if an earlier plan has found it. Links in the message may lead to files of a message that was
-    rewound since.
+    that is not stored, if an earlier plan has found it. Links in the message may lead to files of a message that has
+    been rewound meanwhile.
 
     Raises ``ChatRequestError`` for a request that a client may not make.
     """
@@ -134,12 +135,12 @@ def _plan_continuation(
 
 
 def _agent_waits_for(call: StoredCall, answered: Iterable[StoredCall], resumed: Mapping[str, str]) -> bool:
-    """Return True if the agent continues only after this call is answered too. ``answered``: calls with a new answer.
+    """Return True if the agent continues only after this call is also answered. ``answered``: calls with a new answer.
 
     An agent waits for all calls of one model response, except for calls that request credentials. Credentials can also
-    come in other ways. Two calls with equal ids are answered together, because ADK cannot distinguish them. If ADK
-    resumes several agents by resuming one other agent, such as their common parent, all calls of these agents are
-    answered together. The reason is that the common agent continues as if all these calls were answered.
+    come in other ways. Two calls with equal ids are answered together, because ADK cannot distinguish them. Several
+    agents may have a common agent that ADK resumes in their place, such as their parent. All calls of these agents are
+    answered together, because the common agent continues as if all of them were answered.
     ``resumed``: for each ``tool_call_id``, the agent that ADK resumes.
     """
     if not call.is_pending or call.kind is CallKind.CREDENTIAL:

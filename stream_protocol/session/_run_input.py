@@ -64,8 +64,8 @@ def run_inputs(request_plan: NewUserTurn | AnsweredCalls, mark: RunMark = NO_MAR
 def denial_events(answers: Iterable[CallAnswer], reasons: Mapping[str, str], mark: RunMark) -> list[Event]:
     """Return the events that store the denials among these answers of the user.
 
-    The answers came for a run that was stopped, so the agent did not read them. A denial can be stored although the
-    agent does not run.
+    The answers came for a run that was stopped, so the agent did not read them. A denial can be stored without a run of
+    the agent.
 
     ``reasons``: approval id -> the user's reason for the denial. ``mark``: stored with the denials.
     """
@@ -112,8 +112,8 @@ def responses_missing_for_model(transcript: Transcript) -> list[Event]:
     """Return the events to append before a new user message, so that the model reads a result for each call.
 
     Models refuse a call without a result. Unanswered calls get an error. An answer that was given while a task-mode
-    agent was active is repeated: ADK keeps it in that task's scope, where the caller does not read it. The events are
-    hidden from the client, because history closes all unanswered calls of earlier messages.
+    agent was active is repeated. ADK stores it in the scope of that task, which the calling agent does not read. The
+    events are hidden from the client, because history closes all unanswered calls of earlier messages.
 
     A call of an agent behind A2A stays open. ADK would send the response beside the user's message, and an ADK agent
     refuses both together.
@@ -138,9 +138,10 @@ def responses_missing_for_model(transcript: Transcript) -> list[Event]:
 
 
 def events_before_message(request_plan: NewUserTurn) -> list[Event]:
-    """Return the events to append before the user's message: the answers that came with it, then the tools' rejections.
+    """Return the events to append before the user's message: the answers that came with it, then the rejections of
+    denied calls.
 
-    They belong to the previous assistant message, so the response to the new message does not show them.
+    These events belong to the previous assistant message, so the response to the new message does not show them.
     """
     answers = [_answer_event(answer, answer.event) for answer in request_plan.answers if answer.event is not None]
     for answer, event in zip(request_plan.answers, answers, strict=True):

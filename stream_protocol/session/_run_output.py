@@ -24,13 +24,13 @@ class RunOutput:
             self.follow(response)
 
     def follow(self, response: Conversion[Any]) -> None:
-        """Take ``response``, which has sent nothing yet, as the response that is compared with the session."""
+        """Set the response that is compared with the session. It must not have sent any chunk yet."""
         response.keep_unconfirmed()
         self._response = response
 
     @property
     def failed_calls(self) -> Collection[str]:
-        """The client's ids of calls that ended without a result because their tools raised."""
+        """The client's ids of calls that ended without a result because their tools raised an exception."""
         return () if self._response is None else self._response.failed_calls
 
     @property
@@ -48,7 +48,8 @@ class RunOutput:
 
     def not_shown_again(self) -> list[Event]:
         """Return events of earlier executions that this execution's response did not show, without the user's events.
-        The client has the user's message, and some agents repeat it with other ids."""
+        The client already has the user's message, and some agents repeat this message with other ids.
+        """
         shown = {*self._shown}
         return [event for event in self._shown_earlier.values() if event.id not in shown and not begins_response(event)]
 
@@ -71,7 +72,8 @@ class RunOutput:
     def hidden(self, stored: Iterable[Event]) -> list[Event]:
         """Return the run's stored events that the client was not shown.
 
-        They came after the end of the response, or not at all: a run can be cancelled while ADK stores an event.
+        These events were yielded after the end of the response, or not yielded because the run was cancelled while ADK
+        stored them.
         """
         return unshown_events(stored, self.shown_ids)
 
@@ -97,8 +99,8 @@ class RunOutput:
 def unshown_events(stored: Iterable[Event], shown: Collection[str]) -> list[Event]:
     """Return the events of a run that the client was not shown. ``shown``: the ids of shown events.
 
-    User events count as shown. So do the events with which ADK closes the calls of a stopped run, because the response
-    closes these calls itself.
+    User events count as shown. The events with which ADK closes the calls of a stopped run also count as shown, because
+    the response closes these calls itself.
     """
     return [
         event for event in stored if event.id not in shown and event.error_code != ABORTED and not is_user_event(event)
@@ -106,7 +108,10 @@ def unshown_events(stored: Iterable[Event], shown: Collection[str]) -> list[Even
 
 
 def for_client_only(event: Event) -> Event:
-    """Return a copy of the event that only the client is shown, for content that the model already has."""
+    """Return a copy of the event that is shown to the client and hidden from the model.
+
+    Use it for content that the model already has.
+    """
     stored = event.model_copy(update={"content": None})
     if event.content is not None:
         update_metadata(stored, shown_content=event.content.model_dump(mode="json", exclude_none=True))

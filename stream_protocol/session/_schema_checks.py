@@ -1,7 +1,8 @@
 """Checks answers against JSON schemas that a model wrote, in bounded time.
 
-jsonschema-rs does the check, and blocks the event loop meanwhile. ``Budget`` therefore limits the size of schemas and
-answers. Only the linear regular-expression engine is used, and nothing is read from the network or from files.
+jsonschema-rs does the check, and blocks the event loop until the check is done. ``Budget`` therefore limits the size of
+schemas and answers. Only the linear regular-expression engine is used, and nothing is read from the network or from
+files.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ _PATTERNS: Final = RegexOptions(size_limit=2**18, dfa_size_limit=2**16)
 
 
 def first_misfit(schema: Any, answer: Any, budget: Budget) -> Path | None:
-    """Return the path of the first field that does not match the schema; ``None`` if all match. The path is empty if
-    the answer itself does not match.
+    """Return the path of the first field that does not match the schema; ``None`` if all fields match. The path is
+    empty if the answer itself does not match.
 
     If the schema cannot be used, any answer matches, and a warning is logged. Raises ``TooCostlyError`` for an answer
     that is too large to check.

@@ -1,7 +1,7 @@
 """Counts the maximum cost of checking an answer against a JSON schema, before the check runs.
 
-The cost is a number of steps. Each pair of a schema and a value that jsonschema-rs may compare is one step. Keywords
-that take longer count as more steps. All alternatives count, including those after a matching alternative.
+The cost is a number of steps. One step is one comparison of a value with a schema by jsonschema-rs. Keywords that take
+longer count as more steps. All alternatives count, including those after a matching alternative.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 STEPS: Final = 16_000
-"""The most steps for all answers of one request. A step takes up to 3 µs."""
+"""The maximum number of steps for all answers of one request. A step takes up to 3 µs."""
 
 SCHEMA_VALUES: Final = 1_000
-"""The most values and keys in the schemas for one request."""
+"""The maximum number of values and keys in the schemas for one request."""
 
 ANSWER_VALUES: Final = 20_000
-"""The most values and keys in the answers of one request."""
+"""The maximum number of values and keys in the answers of one request."""
 
 SHORT: Final = 100
-"""The most values of a short answer. If a short answer takes too many steps, the schema is the cause."""
+"""The maximum number of values of a short answer. If a short answer takes too many steps, the schema is the cause."""
 
 PATTERN_COST: Final = 6_000
-"""The most steps for compiling the patterns of one request: see ``_pattern_cost``."""
+"""The maximum number of steps for compiling the patterns of one request: see ``_pattern_cost``."""
 
 MAX_PATTERN: Final = 500
-"""The most characters of one pattern. jsonschema-rs needs quadratic time to read a pattern."""
+"""The maximum number of characters of one pattern. jsonschema-rs needs quadratic time to read a pattern."""
 
 MAX_DEPTH: Final = 100
 """The deepest nesting of a schema, of an answer, and of schemas applied to the same value."""
@@ -38,7 +38,7 @@ LARGEST, SMALLEST = 1e30, 1e-30
 """Bounds for the size of a float. jsonschema-rs compares floats beyond them as fractions with many digits."""
 
 MAX_REFERENCE: Final = 1_000
-"""The most characters of a reference."""
+"""The maximum number of characters of a reference."""
 
 _LONG_TEXT: Final = 1_000
 """A text counts as one more value for each 1,000 characters."""
@@ -69,7 +69,7 @@ _SCHEMAS: Final = frozenset(
 
 
 class TooCostlyError(Exception):
-    """Raised if checking the answer takes too many steps or levels."""
+    """Raised if the check of the answer takes too many steps, or the answer has too many levels."""
 
 
 class UnusableSchemaError(Exception):

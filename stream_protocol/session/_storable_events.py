@@ -37,10 +37,10 @@ _NUL: Final = re.compile(rb"((?<!\\)(?:\\\\)*)\\u0000")
 
 
 def make_storable(event: Event, state_writers: Mapping[str, Sequence[bool]]) -> list[str]:
-    """Replace the event's values by plain JSON, in place. Return a problem text for each value without a JSON form.
+    """Replace the event's values with plain JSON, in place. Return a problem text for each value without a JSON form.
 
-    If a tool result has no JSON form, the call gets an error. If a tool wrote such a value to the state, its call gets
-    an error too. Other values without a JSON form are left out. ``state_writers``: state key -> True for each response
+    If a tool result has no JSON form, the call gets an error. If a tool wrote such a value to the state, its call also
+    gets an error. Other values without a JSON form are left out. ``state_writers``: state key -> True for each response
     of the event whose call wrote the key.
     """
     problems: list[str] = []
@@ -119,7 +119,8 @@ def is_too_deep(plain: Any) -> bool:
 
 def _lossy(value: Any, what: str, problems: list[str]) -> Any:
     """Return the value as plain JSON, and add a problem text if it is incomplete. A part without a JSON form becomes
-    ``None``, and so does a value that is nested too deeply."""
+    ``None``. A value that is nested too deeply also becomes ``None``.
+    """
     try:
         return _stored(value)
     except UnrepresentableValueError as error:
@@ -128,8 +129,9 @@ def _lossy(value: Any, what: str, problems: list[str]) -> Any:
 
 
 def storable_json(value: Any) -> Any:
-    """Return the value as plain JSON that every store can keep. Parts without a JSON form become ``None``, and so does
-    a value that is nested too deeply."""
+    """Return the value as plain JSON that every store can keep. Parts without a JSON form become ``None``. Values that
+    are nested too deeply also become ``None``.
+    """
     try:
         return _stored(json_value(value, lossy=True))
     except UnrepresentableValueError:

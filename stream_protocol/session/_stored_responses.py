@@ -1,4 +1,5 @@
-"""Finds the stored response for a repeated request, and decides if the client gets it again.
+"""Finds the stored response for a repeated request, and decides if the client gets this response or the agent runs
+again.
 
 A request has an idempotency key, which is equal for requests that must run only once.
 
@@ -42,17 +43,17 @@ if TYPE_CHECKING:
 _ANSWER_KEYS: Final = ("type", "toolName", "toolCallId", "state", "output", "errorText", "approval")
 
 TEXT_PIECE: Final = 256 * 1024
-"""The most characters that are hashed at once, so that other threads can run in between."""
+"""The maximum number of characters that are hashed at once, so that other threads can run in between."""
 
 
 def idempotency_key(request: ChatRequest) -> str:
-    """Return a SHA-256 digest in hexadecimal. It is equal for requests that must run only once.
+    """Return a SHA-256 digest in hexadecimal. The digest is equal for requests that must run only once.
 
     The digest covers the parts of ``ChatRequest.target`` that ``plan`` reads. For a user message, these are its parts,
-    its id, and the denials that came with it. Because of the id, the same text in a new message starts a new turn.
-    Earlier messages do not count, because the first request with this id has already rewound the chat. For an assistant
-    message, the digest covers the user's answers in its tool parts, and the payloads of these answers. The digest
-    ignores other parts, because they may differ between two tabs. Raises ``ChatRequestError`` (422) for invalid
+    its id, and the denials that came with it. A new message with the same text has a different id, so it starts a new
+    turn. Earlier messages do not count, because the first request with this id has already rewound the chat. For an
+    assistant message, the digest covers the user's answers in its tool parts, and the payloads of these answers. The
+    digest ignores other parts, because they may differ between two tabs. Raises ``ChatRequestError`` (422) for invalid
     payloads.
     """
     target = request.target
@@ -131,7 +132,7 @@ def response_to_equal_message(key: str, turn: Turn) -> NothingToRun | None:
 def response_with_steering(turn: Turn, *, is_superseded: bool) -> NothingToRun:
     """Return the stored assistant message of the run that has already read this steering message.
 
-    ``is_superseded``: True if the user has started another turn since.
+    ``is_superseded``: True if the user has started another turn after that.
     """
     return NothingToRun(
         message_id=turn.message_id,
@@ -146,8 +147,8 @@ def response_with_steering(turn: Turn, *, is_superseded: bool) -> NothingToRun:
 def response_to_superseded_answers(
     request: ChatRequest, message: UIMessage, transcript: Transcript, known_key: str | None
 ) -> NothingToRun | None:
-    """Return the stored response to an equal request with answers, if the user has sent a message since. Otherwise
-    ``None``.
+    """Return the stored response to an equal request with answers, if the user has sent a message after those answers;
+    else ``None``.
 
     A client that lost its connection repeats an accepted request, even if the user has sent a message in another tab.
     """
@@ -190,8 +191,8 @@ def response_to_equal_answers(
 def has_ended_by_itself(turn: Turn, events: Sequence[Event]) -> bool:
     """Return True if these events of the turn are complete: no error, no stop, no lost worker.
 
-    ADK stores no event for the end of a run, so two conditions must hold. First, an agent waits for the user after the
-    newest event. Second, each call has a result, unless its result may come later.
+    ADK stores no event for the end of a run, so two conditions must hold. First, after the newest event, the agent
+    waits for the user. Second, each call has a result, unless its result may come later.
     """
     shown = [*map(read, events)]
     by_agent = [

@@ -38,10 +38,12 @@ CREDENTIAL_PROVIDED: Final = {"provided": True}
 """The output of a credential request in the client's message. The credential itself is never sent to a client."""
 
 MAX_NAMED: Final = 200
-"""The most characters of a field's name in an error message. The client may have invented the name."""
+"""The maximum number of characters of a field's name in an error message. The client may have invented the name."""
 
 MAX_CREDENTIAL: Final = 2**16
-"""The most characters of a text in a credential: enough for any token and for any URL that a browser accepts."""
+"""The maximum number of characters of a text in a credential: enough for any token and for any URL that a browser
+accepts.
+"""
 
 _SIGN_IN_KEYS: Final = ("authResponseUri", "authCode", "accessToken")
 """Keys that finish a sign-in. The user's answer has exactly one of them."""
@@ -143,10 +145,9 @@ def answered_call(answer: SubmittedAnswer, calls: Mapping[str, StoredCall]) -> S
 def answers_before_message(message: UIMessage, turn: Turn | None) -> Iterator[tuple[SubmittedAnswer, StoredCall]]:
     """Yield the answers that still count although the user then sent a new message.
 
-    These are denials, client tool outputs and inputs, because they only inform the agent. Approvals and credentials are
-    left out: they would run the call, but the user has moved on. Two other kinds are also left out: answers to calls
-    that are not pending, and answers to calls of an agent behind A2A. Such an agent cannot take an answer together with
-    a message.
+    Denials, client tool outputs and inputs still count, because they only inform the agent. Approvals and credentials
+    are left out: they would run the call, but the user has moved on. Answers to calls that are not pending are also
+    left out, and answers to calls of an agent behind A2A. An agent behind A2A accepts either an answer or a message.
     """
     calls, budget = calls_by_client_id(turn), Budget()
     for answer in submitted_answers(message, turn):
@@ -220,8 +221,8 @@ def _check_input(args: Mapping[str, Any], answer: Any, response: Mapping[str, An
     """Check the user's answer to an input request, against its schema and with ADK's own parser.
 
     ``args``: the arguments of the request, with the schema if there is one. ``response``: the answer in ADK's form.
-    ``budget``: the limit of work for all answers of the request. Raises ``ChatRequestError`` (422) that names the first
-    field that does not match.
+    ``budget``: the limit of work for all answers of the request. Raises ``ChatRequestError`` (422) with the name of the
+    first field that does not match.
     """
     schema = args.get("response_schema")
     if not isinstance(schema, dict):
@@ -240,8 +241,8 @@ def _check_input(args: Mapping[str, Any], answer: Any, response: Mapping[str, An
 def _misfit_of_adk(schema: Mapping[str, Any], response: Mapping[str, Any]) -> tuple[str, ...] | None:
     """Return the path of the first field that ADK's parser refuses, or ``None``.
 
-    ADK builds a pydantic model from some schemas. Such a model accepts no integer of more than 64 bits, and some field
-    names are not allowed.
+    ADK builds a pydantic model from some schemas. Such a model refuses integers of more than 64 bits, and some field
+    names.
     """
     try:
         _read_by_adk(_unwrapped_by_adk(response), schema)
@@ -295,9 +296,8 @@ def _is_credential(output: Any, allowed: frozenset[str]) -> bool:
 def _check_sign_in(stored: Mapping[str, Any], output: Mapping[str, str]) -> None:
     """Refuse a sign-in that was started elsewhere, because it would sign the user in to another person's account.
 
-    The sign-in's ``state`` comes back in the query of the redirect URL. If the client sends only a code or token, it
-    sends ``state`` beside it. A redirect URI that the request already has cannot be replaced, because the code belongs
-    to it.
+    The sign-in's ``state`` comes back in the query of the redirect URL. A client that sends only a code or token must
+    also send ``state``. A redirect URI that the request already has cannot be replaced, because the code belongs to it.
     """
     finished = [key for key in _SIGN_IN_KEYS if key in output]
     if len(finished) != 1:

@@ -3,7 +3,7 @@
 Gemini 3 refuses a request if a function call of the current turn has no thought signature. A signature can be missing
 in an imported history, in a history of another model, or for a call that a callback created. Google's documentation of
 thought signatures defines which call needs a signature. This is the first call of a model response, because parallel
-calls share one signature. It also defines the placeholder value.
+calls share one signature. The documentation also defines the placeholder ``SKIP_SIGNATURE``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Converts a user's message between three forms: the UI message, its texts and files, and the ADK event.
 
-ADK can save the files of a message as artifacts (``SaveFilesAsArtifactsPlugin``, ``save_input_blobs_as_artifacts``). It
-then replaces each file in the event by a line of text for the model. If a model can load the artifact, a reference to
-the artifact follows the line. The client still shows the file, and history links to the artifact.
+ADK can save the files of a message as artifacts (``SaveFilesAsArtifactsPlugin``, ``save_input_blobs_as_artifacts``).
+ADK then replaces each file in the event with a line of text for the model. If a model can load the artifact, a
+reference to the artifact follows the line. The client still shows the file, and history links to the artifact.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 
 
 MAX_TEXTS_AND_FILES: Final = 1_000
-"""The most texts and files in a user's message. A client sends one text, and models accept fewer images at once."""
+"""The maximum number of texts and files in a user's message.
+
+A client sends one text, and models accept fewer images at once.
+"""
 
 
 def texts_and_files(
@@ -63,7 +66,10 @@ def texts(message: UIMessage) -> list[str]:
 
 
 def adk_part(text_or_file: TextOrFile) -> types.Part:
-    """Return the part that ADK stores and sends to the model. For a saved file this is its line of text."""
+    """Return the part that ADK stores and sends to the model.
+
+    For a saved file, this part is the line of text that replaces the file.
+    """
     match text_or_file:
         case InlineFile() as file:
             blob = types.Blob(mime_type=file.media_type, data=file.data, display_name=file.name)
@@ -90,8 +96,8 @@ def stored_parts(event: Event, turn: Sequence[Event]) -> list[types.Part | Saved
 
     ``SaveFilesAsArtifactsPlugin`` lists each artifact with its newest version in the agent's first event. Until that
     event is stored, version 0 is assumed. Files of the same name have consecutive versions.
-    ``save_input_blobs_as_artifacts`` lists no artifacts. It names an artifact after the invocation and the part's
-    index, and writes the name into the line.
+    ``save_input_blobs_as_artifacts`` lists no artifacts. That option names an artifact after the invocation and the
+    part's index, and writes the name into the line of text.
     """
     versions: dict[str, int] = {}
     event = _whole_speech(event, turn)

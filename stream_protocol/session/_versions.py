@@ -71,7 +71,10 @@ def _message_versions(transcript: Transcript) -> Iterator[MessageVersions]:
 
 
 def _words(facts: EventFacts) -> _Words:
-    """Return a key that is equal for all versions of a regenerated user message: the client's id and the texts."""
+    """Return a key of a user message: the client's id and the texts.
+
+    The key does not change if the reply is regenerated.
+    """
     return EventMetadata.of(facts.event).message_id, tuple(part.text for part in facts.parts if isinstance(part, Text))
 
 

@@ -20,10 +20,10 @@ Where to change what:
 - ``_data_parts``: ``data-*`` parts; steering messages.
 - ``_provider_metadata``: authors and thought signatures in the metadata of parts.
 - ``_endings``: token usage, finish reasons, failures.
-- ``_function_calls``: finds the tool call of a function call; also handles duplicates and missing calls.
+- ``_function_calls``: finds or adds the tool call for a function call; handles duplicates and missing calls.
 - ``_function_responses``: finds the tool call of a result, a denial or an answer.
 - ``_nested_messages``: the message of an agent inside a tool call.
-- ``_steps``: begins and ends steps; an empty last step keeps clients from sending again by themselves.
+- ``_steps``: begins and ends steps; adds an empty last step, so that clients do not send again automatically.
 - ``_speakers``: open parts of each author: agents, branches, parallel text.
 - ``_options``: options of the converter.
 """

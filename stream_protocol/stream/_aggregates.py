@@ -1,8 +1,8 @@
 """Decide which parts of a complete event the client already has, because they were streamed before.
 
-An aggregate is the complete event that ADK makes of a stream. It repeats all of the streamed text. But a complete event
-is not always the aggregate of the stream before it. When a model fails during a stream, ``on_model_error_callback``
-returns a different response. An agent can also send text that differs from its stream. See
+An aggregate is the complete event that ADK creates from a stream. It repeats all of the streamed text. But a complete
+event is not always the aggregate of the stream before it. When a model fails during a stream,
+``on_model_error_callback`` returns a different response. An agent can also send text that differs from its stream. See
 ``docs/decisions/text-and-aggregates.md`` for the rules.
 
 ``compare`` decides for all events, and ``new_speech`` for the transcribed speech of a live run.
@@ -116,8 +116,8 @@ def compare(facts: EventFacts, author: "AuthorStream") -> Comparison:
 def _new_parts(parts: Iterable[Part], lengths: Iterable[int], others: Mapping[str, int]) -> Iterator[Part]:
     """Yield the new parts: see ``Comparison``.
 
-    ``lengths``: for each kind of text, the number of characters to leave out. ``others``: for each other part, by its
-    fields, the number of such parts to leave out.
+    ``lengths``: the number of characters to leave out for each kind of text. ``others``: the number of other parts to
+    leave out, by the fields of these parts.
     """
     repeated, repeated_others = [*lengths], {**others}
     for part in parts:
@@ -143,8 +143,8 @@ def _compare_texts(parts: Sequence[Part], streamed: StreamedTexts) -> _TextCompa
     """Compare the texts of a complete event with the streamed texts.
 
     Of a long stream, only the end is stored as text (``StreamedTexts``). An event that does not begin with the whole
-    stream usually differs from the stream. It does not differ if its text is the beginning of the stream, or is
-    contained in that end. If a differing event is the aggregate, none of its text is written again.
+    stream counts as different. The exception is an event whose text is the beginning of the stream, or is contained in
+    that end. If a different event is the aggregate, none of its text is written again.
     """
     if not streamed:
         return _NOTHING_STREAMED
@@ -162,7 +162,7 @@ def _compare_texts(parts: Sequence[Part], streamed: StreamedTexts) -> _TextCompa
 
 
 def _is_aggregate(facts: EventFacts, author: "AuthorStream") -> bool:
-    """Return True if a complete event that differs from the author's stream is the stream's changed aggregate."""
+    """Return True if a complete event is the aggregate of the author's stream, although its text was changed."""
     call_ids = {call_id for call_id, call in author.calls_by_id.items() if call in author.streaming_calls}
     if any(call.id in call_ids for call in facts.calls):
         return True
@@ -174,9 +174,10 @@ def _is_aggregate(facts: EventFacts, author: "AuthorStream") -> bool:
 
 
 def _same_words(streamed: Iterable[tuple[PartKind, str]], facts: Iterable[tuple[PartKind, str]]) -> bool:
-    """Return True if the event repeats the streamed text. Tags may be missing, and text may have become thoughts.
+    """Return True if the event repeats the streamed text.
 
-    Planners make such events: they divide a complete text by its tags.
+    Tags may be missing, and text may have become thoughts. Planners create such events when they divide a complete text
+    at its tags.
     """
     before, after = ("".join(text for _, text in texts) for texts in (streamed, facts))
     letters = _letters(after)

@@ -81,7 +81,7 @@ class Conversion(Generic[T]):
 
     @property
     def failure(self) -> AgentRunError | None:
-        """The failure in the events so far from which the run has not recovered; ``None`` if there is none."""
+        """The first failure in the events so far from which the run has not recovered; ``None`` if there is none."""
         return self._events.summary.failure
 
     @property
@@ -116,7 +116,7 @@ class Conversion(Generic[T]):
         ``on_error``.
 
         Calls that wait for an answer stay open. ``stopped``: True if the run was stopped from outside. In this case,
-        the calls that wait for an answer end, too.
+        calls that wait for an answer also end.
         """
         closes_pending = stopped and self._running  # without an event of this run, its calls still wait
         self._check_running()
@@ -128,7 +128,7 @@ class Conversion(Generic[T]):
     def abort(self, reason: str | None = None) -> None:
         """End the response of a stopped run, with its open parts and calls.
 
-        The calls that wait for an answer end, too, as in ADK.
+        As in ADK, calls that wait for an answer also end.
         """
         closes_pending = self._running  # without an event of this run, its calls still wait
         self._check_running()
@@ -167,7 +167,7 @@ class Conversion(Generic[T]):
     # Agents inside tool calls
 
     def show_nested(self, *, shows: bool = True) -> None:
-        """Switch preliminary outputs of agents inside tool calls on, or off with ``shows=False``.
+        """Switch the preliminary outputs of agents inside tool calls on (``shows=True``) or off.
 
         Switch them off while nobody reads the response. The final outputs are always written.
         """
@@ -215,7 +215,7 @@ class Conversion(Generic[T]):
         return self._events.text_delta
 
     def items(self, event: "EventOrDict") -> list[T]:
-        """Return the items that this event adds to the stream, after items that were not taken before."""
+        """Return all items that were not taken yet, including those that this event adds to the stream."""
         item = None if self._sink.queue else self._events.text_delta(event)
         if item is not None:
             return [item]

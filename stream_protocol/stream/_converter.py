@@ -27,14 +27,15 @@ class StreamProtocolConverter:
     Pass the events of one run to ``convert`` in order, and send the chunks that it returns at once. End the response
     with exactly one of ``finish``, ``fail`` and ``abort``. The first event adds ``start``. Its ``messageId`` is
     ``message_id``, or else the event's invocation id. Events are not changed. An event may also be a dictionary, such
-    as the JSON of an Agent Engine or of ADK's API server. Then ADK is imported, and unknown fields are left out.
+    as the JSON of an Agent Engine or of ADK's API server. For a dictionary, ADK is imported, and unknown fields are
+    left out.
 
     ``past``: the earlier events of the same message, for a response that continues it after an approval or a client
     tool's output. Calls, ids, sources and usage continue from there, and nothing of ``past`` is sent again.
 
     ``taken_ids``: the ids of the tool calls in the chat's earlier messages. The client takes the first call with an id.
-    So a call whose id is taken, or was used before in this message, gets the id ``<id>.2``, ``<id>.3``, … A call
-    without an id in ADK gets ``call_0``, ``call_1``, …
+    So a call whose id is in ``taken_ids``, or was used before in this message, gets the id ``<id>.2``, ``<id>.3``, and
+    so on. A call without an id in ADK gets ``call_0``, ``call_1``, and so on.
 
     The converter sees one event at a time, so it cannot recognize calls that delegate to a task-mode agent: see
     ``hidden_tools``.
@@ -71,8 +72,8 @@ class StreamProtocolConverter:
     def fail(self, error: BaseException) -> list[AnyChunk]:
         """End the response of a run that raised ``error``: its open parts and calls, then the ``error`` chunk.
 
-        The text of the chunk is that of ``on_error``. If ADK reported the same failure as an event, it is not sent
-        twice.
+        The text of the chunk is that of ``on_error``. A failure that ADK has also reported as an event is sent only
+        once.
         """
         check_instance("error", error, BaseException, "an exception")
         self._conversion.fail(error)

@@ -54,8 +54,8 @@ def write_artifacts(sink: Sink[Any], saved: Mapping[str, int], settings: Setting
 class EventActions:
     """Writer for the actions of events: transfers to agents, widgets, and state if the options send state.
 
-    A tool's data may be posted while the tool runs, and come again with the tool's event. It is written once: the
-    widget's id identifies it. If the event has different data under that id, the newest data is written.
+    A tool's data may be posted while the tool runs, and be repeated in the tool's event. The widget's id identifies the
+    data, so the data is written once. If the event has newer data under this id, the newer data is also written.
     """
 
     __slots__ = ("_posted", "_registry", "_settings", "_sink")
@@ -94,7 +94,7 @@ class EventActions:
         """Return the posted widgets of this event: id -> the widget to write; ``None`` for a widget that was written
         before.
 
-        Parallel calls may post data with the same id in one order, while the event has another order. The event's order
+        Parallel calls may post data with the same id in a different order than the event has. The order of the event
         counts.
         """
         if not self._posted:

@@ -14,7 +14,7 @@ DEFAULT_ERROR_TEXT = "An error occurred."
 class AgentRunError(Exception):
     """A failure that ADK reported as an event (``error_code``, ``error_message``) and did not raise.
 
-    It has a code, a message or both: the failure of an unreachable remote agent has no code.
+    It has a code, a message or both. For example, the failure of an unreachable remote agent has no code.
     """
 
     def __init__(self, code: str | None, message: str | None) -> None:
@@ -24,7 +24,7 @@ class AgentRunError(Exception):
 
 
 class RunLimitError(Exception):
-    """The run was ended by a limit of the server: of time, of size, or of model calls.
+    """The run reached a limit of the server: time, size, or number of model calls.
 
     ``str(error)`` is one plain sentence, which the client sees if the app has no ``on_error``.
     """
@@ -71,8 +71,9 @@ class RunSummary:
         self.model_id = model_version or self.model_id
 
     def add(self, facts: EventFacts, *, has_content: bool, any_shown: bool) -> None:
-        """Process a complete event. ``has_content``: it has parts. ``any_shown``: the response has shown something
-        before."""
+        """Process a complete event. ``has_content``: the event has parts. ``any_shown``: the response has shown
+        something before.
+        """
         branch = facts.speaker[1]
         if facts.model:
             self.model_id = facts.model
@@ -115,7 +116,7 @@ class RunSummary:
         return FINISH_REASONS.get(self._reason, "other")
 
     def end_response(self) -> None:
-        """End an earlier response of the message: keep only the values of the whole message."""
+        """End an earlier response of the message. Keep only the values that count for the whole message."""
         self._reason = None
         self._interrupted = self.aborted = False
         self._failures = ()

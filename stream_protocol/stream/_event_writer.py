@@ -1,7 +1,7 @@
-"""Write the chunks that events add to a response. ``_conversion`` begins and ends the response around them.
+"""Write the chunks that events add to a response. ``_conversion`` begins and ends the response.
 
-An ADK event is a fragment (``partial``) or complete. Fragments are written as they come. A complete event repeats the
-fragments of its author, so only the difference is written. A complete event that repeats a stream is the stream's
+An ADK event is a fragment (``partial``) or complete. Each fragment is written when it arrives. A complete event repeats
+the fragments of its author, so only the difference is written. A complete event that repeats a stream is the stream's
 aggregate. It may differ from the streamed text, because a callback redacted it. Such an aggregate is not written again.
 A complete event that is not the aggregate of that stream is a separate response.
 """
@@ -191,7 +191,7 @@ class EventWriter(Generic[T]):
             self._add_complete(read_complete(facts), speaker)
 
     def _add_inner(self, facts: EventFacts, nesting: ToolCall) -> None:
-        """Process an event that happened inside a call, whose output shows it.
+        """Process an event that happened inside a call. The output of this call shows the event.
 
         The message itself shows only what asks the user: calls, because the client's helpers send answers only for
         parts of the message, and a task agent's text, which the user's next message answers.
@@ -269,8 +269,7 @@ class EventWriter(Generic[T]):
             speaker.sign(part.signature)
 
     def _add_speech(self, facts: EventFacts, speech: AgentSpeech, speaker: AuthorStream) -> None:
-        """Write the agent's speech in a live run: a piece, or the part of the whole text that the pieces did not
-        contain.
+        """Write the agent's speech in a live run: a piece, or the missing rest of the whole text.
 
         Tool calls may come between the pieces, so the next complete event is not treated as the whole text of the
         pieces.
@@ -359,7 +358,7 @@ class EventWriter(Generic[T]):
         """Write the parts of a complete event that the client does not have."""
         call_ids: set[str | None] | None = None
         for part in new_parts:
-            assert not isinstance(part, CallPiece)  # only fragments have them
+            assert not isinstance(part, CallPiece)  # only fragments have pieces of calls
             match part:
                 case Text():
                     self._add_text(speaker, part)

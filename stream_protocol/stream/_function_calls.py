@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from google.adk.events import Event
 
 TOO_LARGE_INPUT = "The arguments are too large to be shown."
-"""The text in place of arguments that would block all chats of the server (see ``is_too_large``). The tool gets them.
+"""The text in place of arguments that would block all chats of the server (see ``is_too_large``). The tool still gets
+the arguments.
 """
 
 _ADK_ID = "adk-"
@@ -93,8 +94,8 @@ class FunctionCalls:
     ) -> None:
         """Process a complete call. A repeated call changes nothing.
 
-        ``ids``: the ids of all complete calls of this event. ``is_nested``: True if the agent runs inside a call. That
-        call shows the agent's calls, so the message shows only calls that wait for the user or the client.
+        ``ids``: the ids of all complete calls of this event. ``is_nested``: True if the agent runs inside a call. The
+        outer call shows the agent's calls, so the message itself shows only calls that wait for the user or the client.
         """
         event, adk_id, name, args, kind = facts.event, complete.id, complete.name, complete.args, complete.kind
         call = _completed(speaker, complete, ids)
@@ -164,8 +165,9 @@ class FunctionCalls:
                 call.await_credential()
 
     def _await_credential(self, facts: EventFacts, args: dict[str, Any]) -> None:
-        """Process ``adk_request_credential``: the call that needs the credential now waits for it, and not for its
-        tool."""
+        """Process ``adk_request_credential``: the call that needs the credential now waits for the credential, not for
+        its tool.
+        """
         call = self._credential_call(facts.speaker, credential_input(args))
         if call is not None and call.is_open:
             call.await_credential()

@@ -52,7 +52,10 @@ NODE_TIMEOUT = "NodeTimeoutError"
 """``error_code`` of a workflow node that took too long. Its tools were cancelled, and did not raise."""
 
 TOO_LARGE_TEXT = "The tool's result is too large to be shown."
-"""The text in place of a result that would block all chats of the server (see ``is_too_large``). The model gets it."""
+"""The text in place of a result that would block all chats of the server (see ``is_too_large``).
+
+The model still gets the result.
+"""
 
 
 class FunctionResponses:
@@ -133,7 +136,7 @@ class FunctionResponses:
         if self.inner_agents.has_ended(call):
             return
         if waits and result.waits_for is CallKind.APPROVAL:
-            # A placeholder. With an error, ADK asks and the tool has not run. Without one, the tool itself asks.
+            # A placeholder. With an error, ADK asks and the tool has not run. Without an error, the tool itself asks.
             if not failed:
                 write_confirmation(self._sink, call.id, result)
             if call.is_open:
@@ -194,7 +197,7 @@ class FunctionResponses:
         return True
 
     def add_posted(self, facts: EventFacts, posted: Posted) -> None:
-        """Write a posted event, which a tool sends while it runs. It is not content of an agent."""
+        """Write a posted event, which a tool sends while it runs. A posted event is not content of an agent."""
         nested = facts.report(NestedEvent)
         if nested is not None:
             self.inner_agents.add_nested(nested)
@@ -218,11 +221,11 @@ class FunctionResponses:
         call.answer(self.inner_agents.end_task(call))
 
     def add_delegation(self, event: "Event") -> None:
-        """Write an interim output for a call if the event is of an agent that works for it. Then the call delays no
-        step.
+        """Write an interim output for a call if the event is of an agent that works for it.
 
-        The result comes when that agent is done. That can be in a later response: a task agent may need several
-        messages, and any agent may ask the user first.
+        After an interim output, the call no longer delays the next step. The result comes when that agent has ended.
+        This can be in a later response, because a task agent may need several messages, and any agent may first ask the
+        user.
         """
         author, scope, agents_call = acting_for(event)
         find = self._registry.find
@@ -238,7 +241,7 @@ class FunctionResponses:
     def add_failure(self, facts: EventFacts, speaker: SpeakerKey) -> None:
         """Store the call whose tool raised, if this event shows it.
 
-        Such an event has no content. It must report the failure, and it must be clear which call has failed.
+        Such an event reports the failure and has no content. Nothing is stored unless exactly one call can have failed.
         """
         failure = facts.failure
         if failure is None or failure.code in (ABORTED, NODE_TIMEOUT) or failure.finish_reason is not None:

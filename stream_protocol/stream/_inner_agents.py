@@ -36,11 +36,12 @@ class InnerAgents:
     def nesting_call(self, facts: EventFacts) -> ToolCall | None:
         """Return the call inside which an event of the same session happened, by its branch; ``None`` if there is none.
 
-        A workflow that is a tool is not an agent, so its events do not count as inside its call. They are recognised by
-        their node path, which also has the call's name. The path of a task agent has this name, too, but only a task
-        agent's events have the call's id as their scope.
+        A workflow that is a tool is not an agent, so the events of the workflow do not count as inside its call. Such
+        events are recognised by their node path, which also has the call's name. The path of a task agent also has this
+        name, but only a task agent's events have the call's id as their scope.
 
-        After a task agent has asked the user, its events are no longer inside its call. It then talks to the user.
+        After a task agent has asked the user, its events are no longer inside its call, because it then talks to the
+        user.
         """
         author, branch, path = facts.speaker
         if branch is None or "@" not in branch:
@@ -100,15 +101,15 @@ class InnerAgents:
     def has_ended(self, call: ToolCall) -> bool:
         """Return True if the output of the call is final although a result may come: see ``end_task``.
 
-        A live client refuses outputs for calls of earlier messages. So the history leaves the result out, too.
+        A live client refuses outputs for calls of earlier messages. So the history also leaves the result out.
         """
         return call.runs_task and call.state is CallState.ANSWERED
 
     def stopped(self, call: ToolCall, *, run_failed: bool) -> Any:
         """Return the output of a call that ends without a result: its agent's message so far.
 
-        Return ``None`` if nothing of the agent was shown. ``run_failed``: the run ended with an error. Then the call
-        ends with an error, too, unless ADK has closed it before.
+        Return ``None`` if nothing of the agent was shown. ``run_failed``: the run ended with an error. In this case,
+        the call also ends with an error, unless ADK has closed it before.
         """
         message = self._nested.get(call)
         if message is None or not self._settings.nests(call.name):
@@ -155,8 +156,8 @@ class InnerAgents:
     def output(self, call: ToolCall, output: Any, kept: NestedEvents | None) -> Any:
         """Return the output of a call, with the message of the agent that ran inside it.
 
-        ``kept``: the agent's stored events. The final message is made from them in a live response, too, so that it
-        equals the message in a history.
+        ``kept``: the agent's stored events. The final message is built from these events even in a live response, so
+        that it equals the message in a history.
         """
         message = self._nested.pop(call, None)
         if not self._settings.nests(call.name) or (message is None and kept is None):

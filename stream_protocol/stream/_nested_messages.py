@@ -1,7 +1,7 @@
 """The message of an agent that runs inside a tool call.
 
 A separate converter and a separate client reducer process the agent's events. The message is the output of the call, as
-for sub-agents of the AI SDK. While the agent runs, preliminary outputs have the message so far. The final output has
+for sub-agents of the AI SDK. While the agent runs, preliminary outputs contain the message so far. The final output has
 the whole message and the tool's result.
 """
 
@@ -30,8 +30,9 @@ RESERVE: Final = 2**18
 """The bytes that are reserved for parts other than text while text is sent often."""
 
 OFTEN, SELDOM = 64, 4
-"""Divisors for text. The message is sent again when its new text is a 64th of its size, or a fourth if few bytes are
-left."""
+"""Divisors for text. The message is sent again when its new text is a 64th of its size. If few bytes are left, it is
+sent again when the new text is a fourth of its size.
+"""
 
 
 class NestedConversion(Protocol):
@@ -78,7 +79,7 @@ class NestedMessage:
         """The complete events of an agent that runs in the same session; ``None`` for other agents."""
 
     def add(self, event: "EventOrDict") -> None:
-        """Add the agent's next event. It is processed when the message is read."""
+        """Add the agent's next event. The event is processed when the message is read."""
         self._unread.append(event)
 
     def add_stored(self, facts: EventFacts) -> None:
@@ -176,7 +177,7 @@ class _Sending:
         return not is_text or self._unsent * part >= self._size
 
     def note_sent(self) -> None:
-        """Count the message as sent."""
+        """Note that the message was sent."""
         self._credit -= self._size
         self._unsent = 0
 

@@ -41,8 +41,8 @@ class ConverterOptions(TypedDict, total=False):
     ai_sdk: AiSdkOption
     """Version of the client's ``ai`` package:
 
-    6 (default), 7, or a full version such as ``"7.0.120"``. A v7 client also accepts a stream for 6. A v6 client fails
-    on some chunks of 7. 7 means 7.0.32. With a full version, the stream also has chunks and keys that are newer.
+    6 (default), 7, or a full version such as ``"7.0.120"``. A v7 client also accepts a stream for v6. A v6 client fails
+    on some chunks of v7. ``7`` means 7.0.32. A full version also allows the chunks and keys of later versions.
     """
     send_reasoning: bool
     """Send the model's thoughts as ``reasoning-*``. True by default. Gemini sends thoughts only if the agent asks for
@@ -74,8 +74,8 @@ class ConverterOptions(TypedDict, total=False):
     dynamic_tools: ToolSelection
     """Tools whose calls are sent as ``dynamic-tool`` parts.
 
-    Use it for tools that the frontend does not know, such as those of an MCP server. Other calls are static parts
-    (``tool-NAME``).
+    Use this option for tools that the frontend does not know, such as those of an MCP server. Other calls are static
+    parts (``tool-NAME``).
     """
     tool_titles: Mapping[str, str]
     """Tool name -> its displayed title. Empty by default. With a ``ChatService``, other tools have the title of
@@ -83,14 +83,15 @@ class ConverterOptions(TypedDict, total=False):
     tool_schemas: Mapping[str, Any]
     """Tool name -> JSON schema of its parameters.
 
-    Empty by default. If the first fragments of a streamed call have no name, the converter looks for the one tool whose
-    parameters fit.
+    Empty by default. If the first fragments of a streamed call have no name, the converter finds the tool by its
+    parameters: only one tool may fit.
     """
     artifact_url: ArtifactUrl | None
     """Function that takes the name and the version of an artifact, and returns its URL for browsers.
 
     The chat routes set this option. A file that is saved as an artifact is then sent as a URL instead of Base64, and
-    ``data-adk-artifact`` has a ``url``. At a streamed file, the stream waits for the complete event with its artifact.
+    ``data-adk-artifact`` has a ``url``. A streamed file, and everything after this file, waits for the complete event,
+    which names the artifact.
     """
     transform: Transform | None
     """Function that gets each chunk before it is sent.
@@ -112,7 +113,7 @@ class ConverterOptions(TypedDict, total=False):
 
 
 def masked_error_text(error: BaseException) -> str:
-    """Returns the default text of an error. Only a ``RunLimitError`` has a text of its own."""
+    """Returns the default text of an error. All errors have the same default text, except ``RunLimitError``."""
     return str(error) if isinstance(error, RunLimitError) else DEFAULT_ERROR_TEXT
 
 
@@ -140,7 +141,8 @@ DEFAULTS: Final[ConverterOptions] = {
 class Settings:
     """The options of a conversion, checked and with defaults.
 
-    ``task_agents``: tools that delegate to a task-mode agent. Their calls are hidden if they are ``"flat"``.
+    ``task_agents``: tools that delegate to a task-mode agent. If ``nested_agents`` is ``"flat"`` for such a tool, its
+    calls are hidden.
 
     Raises ``StreamProtocolError`` for an invalid value, and ``TypeError`` for an unknown option.
     """

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from stream_protocol.stream._speakers import AuthorStream
 
 MAX_LENGTH: Final = 1_000_000
-"""The most characters in the citations of one event. Each citation repeats its source, so they grow fast."""
+"""The maximum number of characters in the citations of one event.
+
+Each citation repeats its source, so many citations are large.
+"""
 
 _OF_MAP: Final[ProviderMetadata] = {"adk": {"grounding": "maps"}}
 """Metadata of a source on Google Maps, because apps must show the name Google Maps with it."""
@@ -111,10 +114,10 @@ class Sources:
 
 
 def _by_block(citations: Iterable[Citation], lengths: Sequence[int], text: str) -> Mapping[int, list[Citation]]:
-    """Return the citations of each text part, with indexes in UTF-16 units of the part.
+    """Return the citations of each text part. Their indexes count UTF-16 units of this part.
 
-    ``lengths``: the lengths of the parts of ``text``. A citation across two parts is divided. Citations of one source
-    and one range are written once.
+    ``lengths``: the lengths of the parts of ``text``. A citation across two parts is divided. Citations with the same
+    source and range are written once.
     """
     begins = [0, *accumulate(lengths)]
     cut: dict[int, dict[tuple[str, int, int], Citation]] = defaultdict(dict)

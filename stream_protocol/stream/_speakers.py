@@ -1,10 +1,10 @@
-"""Authors of a stream, and the open part of each.
+"""Authors of a stream, and the open part of each author.
 
 Agents that run in parallel send interleaved fragments. So each author, with its branch and node path, has at most one
-open part. The event id does not identify the author: it changes with every fragment before ADK 2.6, and also in later
-versions with a code executor.
+open part. The event id does not identify the author. Before ADK 2.6, it changes with every fragment. In later versions,
+it changes with every fragment only if the agent has a code executor.
 
-The texts since the author's last complete event are stored. The next complete event repeats them, and only the
+The texts since the author's last complete event are stored. The next complete event repeats these texts, so only the
 difference is written.
 """
 
@@ -78,7 +78,7 @@ class AuthorStream:
     streaming_calls: list[ToolCall] = field(default_factory=list)
     """The calls of the current response whose complete event is still to come."""
     unfinished_calls: tuple[ToolCall, ...] = ()
-    """The calls of an earlier response whose complete event came without them."""
+    """The calls of an earlier response that were missing in its complete event."""
     in_response: bool = False
     """True if content of the current response was written."""
     may_be_busy: bool = False
@@ -122,7 +122,7 @@ class AuthorStream:
 
     @property
     def deferred(self) -> Sequence[Part]:
-        """The parts of fragments that wait for the complete event. Later parts must wait, too: see ``defer``."""
+        """The parts of fragments that wait for the complete event. Later parts must also wait: see ``defer``."""
         return () if self.other_parts is None else self.other_parts.deferred
 
     def defer(self, part: Part) -> None:
@@ -133,7 +133,7 @@ class AuthorStream:
         self.opened = None
 
     def note_whole(self, fields: str) -> None:
-        """Count a streamed part that was written whole. ``fields``: the fields of the part."""
+        """Count a streamed part that was written in one piece. ``fields``: the fields of the part."""
         self.other_parts = self.other_parts or OtherStreamedParts()
         self.other_parts.written[fields] += 1
 

@@ -7,9 +7,9 @@ after the last ``step-start`` of the last message (``ai@6`` ``lastAssistantMessa
 * A step begins with each model response, and with the content after a tool's output.
 * No step begins while a call of this message waits for its result. The call must stay after the last ``step-start``.
   Otherwise the client would never send an answer that the user gives in the browser.
-* A response must not end in a step whose calls all have outputs. Otherwise the helper would send again, for ever. So an
-  empty step follows. The predicate of Vercel's chatbot template ignores steps: a service handles it, in
-  ``serving/runs/_auto_resend``.
+* A response must not end in a step whose calls all have outputs. Otherwise the helper would send requests in an endless
+  loop. So an empty step follows. The predicate of Vercel's chatbot template ignores steps. A service handles this
+  predicate in ``serving/runs/_auto_resend``.
 * While a call waits for an answer, an interim output in its step becomes final: see ``blocking_interims``.
 * The part of an approved call does not stay ``approval-responded`` while its output is awaited: see
   ``after_approval``.
@@ -55,8 +55,8 @@ class Steps:
         """End the author's open part, and start a new step if the next content needs one.
 
         A running call delays a new step, because it may still need approval. But a request for a credential begins a
-        new step in spite of a running call. In the same step as the request, the call would keep the client from
-        sending the answer. A call whose input still streams delays even such a request, because the rest of the input
+        new step even if a call is running. If the running call were in the same step as the request, the client could
+        not send the answer. A call whose input still streams delays even such a request, because the rest of the input
         would become a second part.
         """
         speaker.close()
@@ -118,7 +118,7 @@ class Steps:
         """Send the input of an approved call again if the client, or a backend, sends the output.
 
         This changes ``approval-responded`` back to ``input-available``. Otherwise the client's approvals helper would
-        send again and again until there is an output.
+        send requests again and again until there is an output.
         """
         if call.approved and call.long_running:
             call.send_input_again()
@@ -128,8 +128,8 @@ class Steps:
         """The calls whose interim outputs must become final at the end of the response.
 
         The client's helpers send only when every output after the last ``start-step`` is final. An interim output would
-        become final only in the next response. But the next response begins only after the answers to the pending calls
-        are sent, so the client would never send them.
+        become final only in the next response. But the client sends the answers only when all outputs are final, and
+        the next response needs these answers. So neither would happen.
         """
         if not any(call.is_pending for call in self.calls):
             return []

@@ -1,11 +1,11 @@
 """The parts that an author has streamed since its last complete event.
 
 ``StreamedTexts`` compares the texts with the next complete event. A stream may be long, and there may be thousands of
-streams. So only a short text is stored whole. Of a longer text, the beginning is stored as a hash. The hash shows
-whether a complete event repeats the text, as nearly all do.
+streams. So only a short text is stored as text. The beginning of a longer text is stored as a hash. With the hash, the
+module detects that a complete event repeats the text, as nearly all complete events do.
 
 ``UnconfirmedStream`` is the whole stream. A server stores it when the run ends, so that the history and the next prompt
-have everything that the client has shown. Without a server, there is none.
+have everything that the client has shown. Without a server, no ``UnconfirmedStream`` exists.
 """
 
 from collections.abc import Iterable
@@ -22,13 +22,13 @@ END: Final = 4096
 """The number of characters at the end of a text that are never hashed."""
 
 MAX_KNOWN: Final = 2 * END
-"""The most characters of a stream that is stored whole."""
+"""The maximum number of characters of a stream that is stored whole."""
 
 MAX_RECENT: Final = 1024
-"""The most characters that wait to be added to a hashed beginning."""
+"""The maximum number of characters that wait to be added to a hashed beginning."""
 
 MAX_PIECES: Final = 64
-"""The most texts in which these characters are stored."""
+"""The maximum number of texts in which the waiting characters are stored."""
 
 GATHERED: Final = 64
 """The number of fragments that are joined to one text."""
@@ -240,7 +240,7 @@ class StreamedTexts:
         return self.kept
 
     def take_kept(self) -> UnconfirmedStream | None:
-        """Return the whole stream, if it is stored, and begin a new one."""
+        """Return the whole stream, if it is stored, and begin a new stream."""
         if (kept := self.whole) is not None:
             self.kept = UnconfirmedStream()
         return kept

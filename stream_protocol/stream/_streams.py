@@ -71,7 +71,7 @@ def stream_sse(
 
     In all other respects it works like ``stream_chunks``.
 
-    This is faster than encoding the chunks of ``stream_chunks``.
+    ``stream_sse`` is faster than encoding the chunks of ``stream_chunks``.
     """
     conversion = sse_conversion(past, message_id, Settings(**options), call_ids(taken_ids))
     check_iterable("stream_sse", events, "events", is_async=True, otherwise=_OF_SYNC.format("iter_sse"))
@@ -129,7 +129,10 @@ def _read(
 
 
 class _TaskAgents:
-    """Predicate: True if the tool is a task-mode agent. The first call of the predicate reads the events."""
+    """Predicate that returns True for a tool that is a task-mode agent.
+
+    The first call of the predicate reads the events.
+    """
 
     __slots__ = ("_events", "_names")
 

@@ -23,7 +23,7 @@ _FIRST_TIME: Final = 10**9
 
 
 class Normaliser:
-    """Replaces ids by numbered names, and times by ``<time>``.
+    """Replaces ids with numbered names, and times with ``<time>``.
 
     The same id always gets the same name: the first call is ``call-1`` everywhere, the second ``call-2``. Two streams
     that swap the outputs of their calls therefore remain different.

@@ -27,8 +27,8 @@ class RecordedAnswer:
     def replay(self, *, stream: bool) -> Iterator[LlmResponse]:
         """Yield copies of the fragments, and then of the complete response.
 
-        ADK changes the objects that it gets, so they must be copies. Without ``stream``, yield only the complete
-        response.
+        The objects are copies, because ADK changes the objects that it gets. Without ``stream``, yield only the
+        complete response.
         """
         responses = self.fragments if stream else ()
         for response in responses if self.whole is None else (*responses, self.whole):

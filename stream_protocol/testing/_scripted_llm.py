@@ -191,7 +191,7 @@ class ScriptedLlm(BaseLlm):
 
     Give ``turns`` or ``respond``. ``turns`` are used in order, one for each request of any chat, so they suit a test
     with one conversation. ``respond`` is called for each request, so that one agent can serve many chats. A turn in
-    ``turns`` may also be such a function.
+    ``turns`` may also be a function like ``respond``.
 
     ``delay`` is the pause in seconds before each fragment; ``cut`` splits text, reasoning and streamed string arguments
     into fragments. Without streaming (``StreamingMode.NONE``) the model sends one response.

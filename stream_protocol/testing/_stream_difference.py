@@ -13,9 +13,9 @@ CONTEXT_CHUNKS: Final = 2
 COMPARED_CHUNKS: Final = 20
 """The number of chunks of each stream that are compared, starting at the first difference."""
 LINES: Final = 12
-"""The most lines of the comparison that are shown."""
+"""The maximum number of lines of the comparison that are shown."""
 WIDTH: Final = 160
-"""The most characters that are shown of a line, or of a value."""
+"""The maximum number of characters that are shown of a line, or of a value."""
 
 
 def describe_difference(expected: Sequence[Chunks], actual: Sequence[Chunks]) -> str | None:

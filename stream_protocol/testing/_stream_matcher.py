@@ -59,9 +59,9 @@ class StreamMatcher:
     ) -> None:
         """Replay the recording, and compare its stream with the expected stream.
 
-        ``chunks``: compare this stream instead of the replay, for example the agent's present responses. It has one
-        response for each turn, as chunks or as the bytes of the responses. The comparison then ignores the fragments of
-        the model's text, its name, its usage and its signatures. ``variant``: the name of a second expected stream,
+        ``chunks``: compare this stream instead of the replay, for example the agent's present responses. ``chunks`` has
+        one response for each turn, as chunks or as bytes. The comparison then ignores the fragments of the model's
+        text, and the model's name, usage and signatures. ``variant``: the name of a second expected stream,
         ``booking.VARIANT.expected.jsonl``, for a test with other ``options``.
         """
         __tracebackhide__ = True

@@ -403,7 +403,7 @@ class RunLogConformance:
 
 
 def _stores(workers: Workers) -> list[RunStore]:
-    """Return the stores of the run logs; none for run logs without a ``RunStore``."""
+    """Return the stores of the run logs; an empty result for run logs without a ``RunStore``."""
     return [worker.store for worker in workers if isinstance(worker, SharedRunLog)]
 
 

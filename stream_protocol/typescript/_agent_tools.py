@@ -1,4 +1,4 @@
-"""Tools of an agent and of all agents below it, with JSON schemas of their inputs and outputs.
+"""The tools of an agent and of all agents below it, with JSON schemas of the tools' inputs and outputs.
 
 Inputs have the schemas that ADK declares to the model. Outputs have the schemas of the JSON that is sent: ADK sends a
 tool's dictionary unchanged, and any other value as ``{"result": …}``.

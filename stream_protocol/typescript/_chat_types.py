@@ -100,7 +100,7 @@ class _Tool:
 
 @dataclass(frozen=True)
 class PageValues:
-    """Types of the values that the page sends with its requests: context and shared state."""
+    """Types of the values that the client sends with its requests: context and shared state."""
 
     contexts: tuple[PageContext, ...] = ()
     states: tuple[SharedState, ...] = ()
@@ -215,7 +215,8 @@ def _read_entries(entries: Iterable[tuple[str, list[Any]]], reader: SchemaReader
 
 
 def _merged_tools(tools: Iterable[ToolTypes], reader: SchemaReader) -> Iterator[_Tool]:
-    """Yield one tool for each name. If several agents have a tool of this name, its types are unions.
+    """Yield one tool for each name. If several agents have a tool with the same name, the types of this tool are
+    unions.
 
     Outputs are read before inputs. If a type has different forms in inputs and outputs, the output form gets the name
     without a number.

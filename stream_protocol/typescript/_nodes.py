@@ -48,7 +48,10 @@ class Array:
 
 @dataclass(frozen=True)
 class Tuple:
-    """Type of lists with a type for each of the first items. ``rest``: type of further items; ``None`` allows none."""
+    """Type of lists with a type for each of the first items.
+
+    ``rest``: type of additional items; ``None`` allows none.
+    """
 
     items: tuple[Node, ...]
     rest: Node | None
@@ -66,7 +69,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Object:
-    """Type of objects, which may have further keys. ``rest``: type of all values, if there are no ``fields``."""
+    """Type of objects, which may have additional keys. ``rest``: type of all values, if there are no ``fields``."""
 
     fields: tuple[Field, ...] = ()
     rest: Node = Unknown()

@@ -64,7 +64,7 @@ def _field(field: Field, indent: str) -> str:
 
 
 def schema_text(node: Node, indent: str = "") -> str:
-    """Return the type as a zod schema. Its objects may have further keys."""
+    """Return the type as a zod schema. Its objects may have additional keys."""
     match node:
         case Unknown():
             return "z.unknown()"

@@ -50,7 +50,10 @@ class NamedType:
 
 
 class SchemaReader:
-    """Reader of all schemas of one file. Equal types share one name. A different type with this name gets a number."""
+    """Reader of all schemas of one file.
+
+    Equal types share one name. If a different type has this name, it gets a number.
+    """
 
     def __init__(self, taken: Collection[str]) -> None:
         """``taken``: names that no type may get."""

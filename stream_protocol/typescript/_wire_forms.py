@@ -22,7 +22,7 @@ ANYTHING: Final = True
 
 @dataclass(frozen=True)
 class WireForm:
-    """JSON in which an output of a tool is sent. ``schema``: JSON schema of the value.
+    """The JSON form in which an output of a tool is sent. ``schema``: JSON schema of the value.
 
     ``wrapped``: the value is sent as ``{"result": value}``. ``None`` means: only a value that is not an object is
     wrapped. ``nested``: the value is sent inside the message of the agent that runs as a tool.
@@ -63,7 +63,7 @@ def schema_of(annotation: Any, *, by_alias: bool = True) -> Any:
 
 
 def returned(function: Callable[..., Any]) -> tuple[WireForm, ...]:
-    """Return the JSON in which ADK sends the function's result, by its return annotation."""
+    """Return the JSON form in which ADK sends the function's result. The return annotation decides the form."""
     annotation = _return_annotation(function)
     origin = get_origin(annotation)
     if origin in (
@@ -77,7 +77,7 @@ def returned(function: Callable[..., Any]) -> tuple[WireForm, ...]:
 
 
 def _yielded(members: list[Any]) -> Iterator[WireForm]:
-    """Yield the JSON of a generator's outputs. ADK sends each yielded value directly.
+    """Yield the JSON forms of a generator's outputs. ADK sends each yielded value directly.
 
     ADK also sends the last value as the result.
 
@@ -99,7 +99,7 @@ def _sent(annotation: Any) -> WireForm:
 
 
 def agent_output(output_schema: Any) -> WireForm:
-    """Return the JSON in which ADK sends the reply of an agent with this output schema, or ``None`` for text."""
+    """Return the JSON form in which ADK sends the reply of an agent with this output schema; ``None`` for text."""
     if output_schema is None:
         return WireForm({"type": "string"}, wrapped=True)
     if isinstance(output_schema, dict):

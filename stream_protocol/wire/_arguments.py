@@ -15,7 +15,7 @@ from typing import Any, Final
 from stream_protocol.wire._errors import InvalidArgumentError
 
 MAX_SHOWN: Final = 60
-"""The longest part of a wrong text that an error shows, in characters."""
+"""The maximum number of characters of a wrong text that an error shows."""
 
 _USER_OF_URL: Final = re.compile(r"//[^/?#\s]*@")
 """Pattern for the user in a URL, which may include a password."""
@@ -32,7 +32,7 @@ def argument_error(name: str, expected: str, value: object, hint: str = "") -> I
     it.
     """
     if inspect.iscoroutine(value):
-        value.close()  # else Python warns that it was never awaited
+        value.close()  # otherwise Python warns that the coroutine was never awaited
     hint = hint or _hint(value)
     return InvalidArgumentError(f"`{name}` must be {expected}, not {shown(value)}{f': {hint}' if hint else ''}.")
 
@@ -172,7 +172,7 @@ def check_texts(name: str, value: Any, *, expected: str = "a list of texts") -> 
 def check_mapping(name: str, value: object, *, of_texts: bool = False, or_none: bool = False) -> None:
     """Raise ``InvalidArgumentError`` unless the value is a dictionary whose keys are texts.
 
-    ``of_texts``: the values must be texts, too.
+    ``of_texts``: the values must also be texts.
     """
     if or_none and value is None:
         return

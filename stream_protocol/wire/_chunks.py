@@ -11,7 +11,10 @@ A key that is ``NotRequired`` may be left out, but must not be ``None``: the cli
 from typing import Any, Final, Literal, NotRequired, TypedDict
 
 AiSdkVersion = Literal[6, 7]
-"""The major version of the ``ai`` package in the browser. The protocol does not negotiate it, so the app states it."""
+"""The major version of the ``ai`` package in the browser.
+
+The protocol does not negotiate the version, so the app states it.
+"""
 
 AI_SDK_VERSIONS: Final[tuple[AiSdkVersion, ...]] = (6, 7)
 """The supported major versions of the ``ai`` package."""

@@ -22,7 +22,7 @@ _FULL: Final = re.compile(r"([67])\.([0-9]{1,5})\.([0-9]{1,5})")
 
 
 class ClientVersion(NamedTuple):
-    """A version of the client. Versions compare as tuples do."""
+    """A version of the client. Two versions are compared like tuples."""
 
     major: AiSdkVersion
     minor: int
@@ -30,7 +30,8 @@ class ClientVersion(NamedTuple):
 
     def accepts(self, kind: str, key: str | None = None) -> bool:
         """Return True if the client accepts chunks of type ``kind``. If ``key`` is given, the client must also accept
-        this key in them."""
+        this key in such chunks.
+        """
         if not _is_since(self, CHUNK_VERSIONS.get(kind)):
             return False
         return key is None or self >= IGNORING_KEYS[self.major] or _is_since(self, KEY_VERSIONS.get((kind, key)))

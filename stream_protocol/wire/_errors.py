@@ -24,7 +24,7 @@ _REASONS: Final[Mapping[int, str]] = MappingProxyType(
 
 
 class StreamProtocolError(Exception):
-    """A bug in the program that calls this library. Neither a client nor a model can cause it."""
+    """Raised for a bug in the program that calls this library. Neither a client nor a model can cause this error."""
 
 
 class InvalidArgumentError(StreamProtocolError, ValueError):
@@ -58,8 +58,8 @@ class ClientStreamError(Exception):
     """The error that the client's ``onError`` receives for a stream that it refuses, or for an ``error`` chunk.
 
     ``error_class``: the JavaScript class (``AI_UIMessageStreamError``, ``AI_TypeValidationError``,
-    ``AI_JSONParseError``; ``Error`` for an ``error`` chunk). ``text``: the error's message without its second line. The
-    schema or JSON library writes the second line, and changes it in every release. ``chunk_type`` and ``chunk_id``: set
+    ``AI_JSONParseError``; ``Error`` for an ``error`` chunk). ``text``: the first line of the error's message. The
+    second line comes from a schema or JSON library, and changes in every release. ``chunk_type`` and ``chunk_id``: set
     for ``AI_UIMessageStreamError`` only, as in the client. ``message``: the message received before the error, which
     the client still shows.
     """

@@ -13,9 +13,9 @@ FORBIDDEN_IN_CONSTRUCTOR = "prototype"
 
 
 def may_hold_forbidden_key(encoded: bytes) -> bool:
-    """Return False if this JSON of ``orjson`` has no forbidden key.
+    """Return False if a JSON text of ``orjson`` has no forbidden key, and True if it may have one.
 
-    Returns True if it may have one. The check is fast.
+    This check is fast. ``has_forbidden_key`` is exact.
     """
     return b'"__proto__":' in encoded or b'"constructor":' in encoded
 

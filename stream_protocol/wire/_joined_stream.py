@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from typing import Final
 
 MAX_JOINED: Final = 2**16
-"""The most bytes of text in a joined delta: 64 KiB, one write to a socket. A delta that arrives longer stays whole.
+"""The maximum number of bytes of text in a joined delta: 64 KiB, one write to a socket. A delta that is already longer
+when it arrives stays whole.
 
 The limit bounds the bytes that are copied again when a delta grows.
 """
@@ -33,13 +34,13 @@ _STEP_START: Final = b'data: {"type":"start-step"}\n\n'
 class JoinedStream:
     """A stream that joins the deltas of a part.
 
-    Deltas are joined while only deltas of other parts, or preliminary outputs, come between them. Under the same
-    condition, only the last of a call's preliminary outputs is kept. A client builds the same message from the joined
-    stream. ``add`` visits each event once, so the time is linear in the bytes. Texts are joined in their JSON form,
-    without parsing.
+    Deltas are joined while only deltas of other parts, or preliminary outputs, come between them. The last of a call's
+    preliminary outputs replaces the earlier ones under the same condition. A client builds the same message from the
+    joined stream. ``add`` visits each event once, so the time is linear in the bytes. Texts are joined in their JSON
+    form, without parsing.
 
-    The input of a call that began in an earlier step is not joined. The reason: for a dynamic tool, the client shows
-    the text of a step's first delta only when the second delta arrives.
+    The input of a call that began in an earlier step is not joined. The reason is the client's handling of dynamic
+    tools: it shows the text of a step's first delta only when the second delta arrives.
     """
 
     def __init__(self) -> None:

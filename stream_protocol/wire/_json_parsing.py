@@ -14,15 +14,15 @@ _ESCAPE: Final = re.compile(
 )
 """Pattern for one escape: a surrogate pair, a lone surrogate (group ``half``), or any other escape.
 
-Other escapes must match, too. Otherwise the second backslash of an escaped backslash could begin a match.
+Other escapes must also match. Otherwise the second backslash of an escaped backslash could begin a match.
 """
 
 
 def parse_json(text: bytes | str) -> Any:
     """Return the value of a JSON text. Lone surrogates become U+FFFD, as browsers show them.
 
-    Raises ``ValueError`` for text that ``JSON.parse`` refuses (``NaN``, trailing commas, …), for bytes that are not
-    UTF-8, for numbers beyond a double, and for more than orjson's 1024 levels.
+    Raises ``ValueError`` for text that ``JSON.parse`` refuses, such as ``NaN`` or trailing commas. Also raises for
+    bytes that are not UTF-8, for numbers beyond a double, and for more than orjson's 1024 levels.
     """
     try:
         return orjson.loads(text)

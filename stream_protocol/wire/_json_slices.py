@@ -4,10 +4,10 @@ A parser in C blocks the interpreter in every thread until it has read the whole
 brackets. So this module only finds commas and brackets, and orjson parses the text between them. A list, object or
 string larger than ``PIECE`` is assembled from pieces.
 
-The simpler way is to count the values first and to parse the whole text at once. It was measured with texts of 30 MiB
-within the limits below. ``orjson.loads`` stops the event loop for 0.6 s (400,000 objects under different keys), 0.3 s
-(a list of 400,000 objects) or 0.2 s (a million strings). In slices, the longest stops are 90, 75 and 57 ms. Most of
-that time is Python's garbage collector.
+A simpler way is to count the values first and to parse the whole text at once. Both ways were measured with texts of 30
+MiB within the limits below. ``orjson.loads`` stops the event loop for 0.6 s for 400,000 objects under different keys.
+It stops the loop for 0.3 s for a list of 400,000 objects, and for 0.2 s for a million strings. In slices, the longest
+stops are 90, 75 and 57 ms. Most of that time is Python's garbage collector.
 """
 
 from __future__ import annotations
@@ -29,17 +29,18 @@ VALUE_COST: Final = 64
 """The number of bytes of a long string that take as long to read as one value."""
 
 MAX_VALUES: Final = 1_000_000
-"""The most values in a text: strings, numbers, lists, objects. 5,000 messages with four tool calls each have 400,000.
+"""The maximum number of values in a text: strings, numbers, lists, objects. 5,000 messages with four tool calls each
+have 400,000.
 """
 
 MAX_CONTAINERS: Final = 400_000
-"""The most lists and objects in a text. 5,000 messages with four tool calls each have 175,000.
+"""The maximum number of lists and objects in a text. 5,000 messages with four tool calls each have 175,000.
 
 A list or object takes up to 240 bytes. Python's garbage collector visits all of them at once, in 30 to 50 ms.
 """
 
 MAX_LEVELS: Final = 254
-"""The most nested levels of lists and objects: the limit of orjson's writer."""
+"""The maximum number of nested levels of lists and objects: the limit of orjson's writer."""
 
 CONTAINER_BYTES: Final = 200
 VALUE_BYTES: Final = 50
@@ -68,7 +69,7 @@ _PARTS_OF_FORBIDDEN_KEYS: Final = (FORBIDDEN.encode(), CONSTRUCTOR.encode(), b"\
 """Texts of which every JSON text with a forbidden key contains one: the key itself, or the beginning of an escape."""
 
 MAX_CONTINUATION_BYTES: Final = 3
-"""The most bytes of a UTF-8 character after its first byte."""
+"""The maximum number of bytes of a UTF-8 character after its first byte."""
 
 
 class TooManyValuesError(ValueError):
@@ -78,7 +79,7 @@ class TooManyValuesError(ValueError):
 def parse_json_in_slices(text: bytes | bytearray) -> Generator[int, None, Any]:
     """Parse a JSON text as ``parse_json`` does, in a generator that pauses after each slice and returns the value.
 
-    Yields the approximate memory that the values of the slice take, in bytes and without their texts.
+    For each slice, yields the approximate memory of its values, in bytes and without texts.
 
     Forbidden keys are renamed, as by ``rename_forbidden_keys``. U+0000 becomes U+FFFD, as lone surrogates do, because
     PostgreSQL refuses JSON with U+0000. Raises ``ValueError`` for text that ``parse_json`` refuses, for more than
@@ -119,7 +120,7 @@ class _Open:
             self.items = items
 
     def put(self, value: Any, end: int) -> None:
-        """Add a value that was parsed on its own. ``end``: the position after it."""
+        """Add a value that was parsed separately. ``end``: the position after the value."""
         assert self.items is not None  # the items before the value were added, even if there were none
         if isinstance(self.items, dict):
             self.items[safe_key(self.key, in_constructor=self.in_constructor)] = value
@@ -145,7 +146,7 @@ class _SlicedParser:
         text, match = self._text, _TO_MARK.match
         while position < len(text):
             found = match(text, position, position + PIECE)
-            assert found is not None  # it matches the empty text, too
+            assert found is not None  # it also matches the empty text
             before, position = position, found.end()
             self._read += position - before + VALUE_COST
             if self._read >= SLICE:
@@ -303,7 +304,7 @@ class _SlicedParser:
         The piece ends between two characters.
         """
         found = _STRING_PIECE.match(self._text, position, position + PIECE)
-        assert found is not None  # it matches the empty text, too
+        assert found is not None  # it also matches the empty text
         end = found.end()
         for _ in range(MAX_CONTINUATION_BYTES):
             if end < len(self._text) and 0x80 <= self._text[end] < 0xC0:

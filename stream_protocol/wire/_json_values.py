@@ -6,7 +6,7 @@ the value. The result is a copy, because a tool may change its dictionary later.
 Nearly all values are plain JSON already. ``orjson`` writes and reads these values at C speed, and passes every other
 type to ``_Walk``. ``orjson`` refuses keys that are not strings, lone surrogates, integers beyond 64 bits, and too many
 levels. In these cases ``_Walk`` converts the whole value. ``JSON_OPTIONS`` turns off the types that ``orjson`` would
-write differently from ``_Walk``. So ``orjson`` passes these types to ``_Walk``, too.
+write differently from ``_Walk``. So ``orjson`` also passes these types to ``_Walk``.
 """
 
 import base64
@@ -27,7 +27,7 @@ import orjson
 from stream_protocol.wire._forbidden_keys import free_key, may_hold_forbidden_key, rename_forbidden_keys
 
 MAX_DEPTH: Final = 246
-"""The most nested levels of arrays and objects in one value.
+"""The maximum number of nested levels of arrays and objects in one value.
 
 ``orjson`` stops at 254. Eight levels are left for the objects around a value: a body, ``messages``, a message,
 ``parts``, a part and its output are six.
@@ -61,8 +61,8 @@ def json_value(value: Any, *, lossy: bool = False) -> Any:
     - keys -> as JSON writes them (``True`` -> ``"true"``), other keys by ``str``; keys that become equal are numbered
     - texts -> ``to_well_formed``; keys that clients refuse, such as ``__proto__`` -> in brackets: ``[__proto__]``
 
-    Iterators and generators are refused, because reading them would use them up. Raises ``UnrepresentableValueError``.
-    With ``lossy`` it never raises, and an unrepresentable value becomes ``None``.
+    Iterators and generators are refused, because they can be read only once. Raises ``UnrepresentableValueError``. With
+    ``lossy`` it never raises, and an unrepresentable value becomes ``None``.
     """
     try:
         wrapped = orjson.dumps([[[[[[[[value]]]]]]]], default=_json_of_foreign_type, option=JSON_OPTIONS)
@@ -121,9 +121,9 @@ def short_json(value: object) -> str:
 
 
 def whole_words(text: str, limit: int) -> str:
-    """Return the beginning of the text, at most ``limit`` characters, without cutting a word in two.
+    """Return the beginning of the text, at most ``limit`` characters, up to the end of a word.
 
-    A word that fills more than half of the limit is cut: Japanese has no spaces, and a key may have any length.
+    A word that fills more than half of the limit is cut, because Japanese has no spaces, and a key may have any length.
     """
     if len(text) <= limit:
         return text
@@ -266,7 +266,7 @@ def _shape_of_library_type(value: Any) -> Any:
 def is_instance(value: Any, module: str, *classes: str) -> bool:
     """Return True if the value is an instance of one of ``classes`` of a module.
 
-    The module is not imported: a class of a module that is not loaded has no instances.
+    The module is not imported, because a class has no instances before its module is loaded.
     """
     loaded = sys.modules.get(module)
     return loaded is not None and isinstance(value, tuple(getattr(loaded, name) for name in classes))

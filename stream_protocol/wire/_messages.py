@@ -23,13 +23,18 @@ MAX_CHAT_ID_LENGTH: Final = 128
 """The longest chat id, in characters. It becomes the id of an ADK session, whose database column has 128."""
 
 MAX_MESSAGES: Final = 20_000
-"""The most messages in a request: some years of a busy chat."""
+"""The maximum number of messages in a request: some years of a busy chat."""
 
 MAX_PARTS: Final = 5_000
-"""The most parts of a message: an agent that calls a thousand tools, with a thought and a text around each."""
+"""The maximum number of parts of a message: an agent that calls a thousand tools, with a thought and a text around
+each.
+"""
 
 MAX_KEYS: Final = 1_000
-"""The most keys of the body, of a message and of a part, which this server copies. Usually they have about ten."""
+"""The maximum number of keys of the body, of a message and of a part, which this server copies.
+
+Usually, each has about ten keys.
+"""
 
 PARTS_PER_SLICE: Final = 1_000
 """The number of parts and messages that are checked between two pauses: about 2 ms."""
@@ -101,8 +106,8 @@ class ChatRequest:
         """True if the request submits a new user message.
 
         It is False for an edited message, which has a ``message_id``. It is also False for a request to regenerate,
-        which has another trigger. Clients submit a new message only once, so a second request with this message is a
-        retry.
+        which has a different trigger. Clients submit a new message only once, so a second request with this message is
+        a retry.
         """
         return self.has_trigger and self.trigger == "submit-message" and self.message_id is None
 
@@ -188,7 +193,10 @@ def _refuse_sdk_4(fields: Mapping[str, Any]) -> None:
 
 
 def parse_chat_id(value: object) -> str:
-    """Return the chat id. Raises ``ChatRequestError`` (400) unless it can be a session id and a segment of a path."""
+    """Return the chat id.
+
+    Raises ``ChatRequestError`` (400) for a text that cannot be both a session id and a segment of a path.
+    """
     if value is None:
         raise ChatRequestError("The chat id is missing.")
     if not isinstance(value, str):
@@ -335,9 +343,9 @@ def _check_optional(fields: Mapping[str, Any], name: str, key: str, kind: type[s
 def _is_of_sdk_4(message: object) -> bool:
     """Return True for a message in a form that no version of the AI SDK after 4 sends.
 
-    Source: ``ui-utils/src/types.ts`` and ``react/src/use-chat.ts`` of ``vercel/ai``, read at ``ai@4.3.19``. There a
-    message has its text in ``content``. From 4.2 on, a message also has ``parts``, and the hook sends neither the
-    message's id nor a trigger.
+    Source: ``ui-utils/src/types.ts`` and ``react/src/use-chat.ts`` of ``vercel/ai``, read at ``ai@4.3.19``. In that
+    version, a message has its text in ``content``. From 4.2 on, a message also has ``parts``, and the hook sends
+    neither the message's id nor a trigger.
     """
     if not isinstance(message, dict):
         return False

@@ -310,8 +310,8 @@ class _SseDeltas(DeltaWriter[bytes]):
 class TransformedSink(Sink[T]):
     """Sink that passes every chunk through an app's hook on its way to another sink.
 
-    If the hook raises, the converter's caller gets the error, and the hook is not called again. Afterwards the sink
-    writes only the chunks that end the response.
+    If the hook raises, the caller of the converter gets the exception, and the hook is not called again. Afterwards the
+    sink writes only the chunks that end the response.
     """
 
     __slots__ = ("_target", "transform")

@@ -7,13 +7,15 @@ from typing import Any, Final
 from stream_protocol.wire._json_values import MAX_DEPTH, is_instance
 
 MAX_VALUE_LENGTH: Final = 8 * 2**20
-"""The most characters and bytes in the texts of one value: twice the largest context of a model, a million tokens.
+"""The maximum number of characters and bytes in the texts of one value: twice the largest context of a model, a million
+tokens.
 
 A conversion of that size to JSON blocks the event loop for about 50 ms.
 """
 
 MAX_VALUE_ITEMS: Final = 200_000
-"""The most members of arrays and objects in one value, plus keys, on all levels: 10,000 rows of 9 named columns.
+"""The maximum number of members of arrays and objects in one value, plus keys, on all levels: 10,000 rows of 9 named
+columns.
 
 A conversion of that size takes as long as one of ``MAX_VALUE_LENGTH``.
 """
@@ -27,9 +29,9 @@ def is_too_large(value: Any, *, max_length: int = MAX_VALUE_LENGTH, max_items: i
 
     The limits are ``max_items`` and ``max_length``.
 
-    Stops at the limit and never raises. An iterator, and a value of a type with its own JSON form, can be read only by
-    code of that type. So each of them counts as one member. A value that contains itself is either too large here, or
-    ``json_value`` refuses it as too deep.
+    Stops at the limit and never raises. Iterators, and values of types with a custom JSON form, count as one member
+    each, because only code of their types can read them. A value that contains itself may pass this check.
+    ``json_value`` then refuses it as too deep.
     """
     length = items = 0
     level: list[Any] = [value]
@@ -37,7 +39,7 @@ def is_too_large(value: Any, *, max_length: int = MAX_VALUE_LENGTH, max_items: i
         deeper: list[Any] = []
         for item in level:
             kind = type(item)
-            if kind is str:  # most are
+            if kind is str:  # most values are texts
                 length += len(item)
                 continue
             if kind in _SCALARS:

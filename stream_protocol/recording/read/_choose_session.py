@@ -9,7 +9,7 @@ from stream_protocol.recording.read._records import RecordingError
 from stream_protocol.wire import short_json
 
 MAX_NAMES: Final = 20
-"""The most sessions that an error message lists, to keep it on one readable line."""
+"""The maximum number of sessions that an error message lists, to keep it on one readable line."""
 
 
 def choose_session(names: Sequence[str], session: str | None, *, kind: str = "session") -> int:
@@ -32,7 +32,7 @@ def choose_session(names: Sequence[str], session: str | None, *, kind: str = "se
 def distinct_names(values: Iterable[Any], *fields: str, kind: str) -> list[str]:
     """Return a unique name for each value: the first of the fields with a text.
 
-    A value without a name gets its number: ``session-2``. A repeated name gets a number too: ``name.2``.
+    A value without a name gets its number: ``session-2``. A repeated name also gets a number: ``name.2``.
     """
     names: list[str] = []
     known: set[str] = set()

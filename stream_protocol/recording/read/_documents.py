@@ -23,8 +23,8 @@ NO_LINES: Final[ItemLines] = MappingProxyType({})
 def read_json(lines: Lines, session: str | None, warn: WarnOnce) -> Iterator[Record]:
     """Return the records of JSON text: one document, a recording of this package, or an event on each line.
 
-    The first line decides which of these three forms the text has. The line may be a complete JSON object that is
-    neither a document nor the header of a recording. In this case, each line is an event.
+    The first line decides which of these three forms the text has. If this line is a JSON object, but neither a
+    document nor the header of a recording, each line is an event.
     """
     first = next(iter(lines), b"")
     number = lines.number

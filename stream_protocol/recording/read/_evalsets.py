@@ -2,9 +2,9 @@
 
 Source: ``eval_case.py``, ``evaluation_generator.py`` and ``local_eval_sets_manager.py`` of google-adk 1.18 and 2.13. An
 evalset has no event ids, no fragments and no actions. Its turns have the user's content, the agent's final response,
-and the events in between (``invocation_events``). Evalsets of ADK up to 1.17 and hand-written ones have three lists
-instead: calls, results and intermediate texts, which are shown in this order. The turns of the oldest evalsets have
-``query``, ``expected_tool_use`` and ``reference``. ADK converts them to the later form, and so does this module. For
+and the events in between (``invocation_events``). Hand-written evalsets, and evalsets of ADK up to 1.17, have three
+lists instead: calls, results and intermediate texts. They are shown in this order. The turns of the oldest evalsets
+have ``query``, ``expected_tool_use`` and ``reference``. Like ADK, this module converts them to the later form. For
 traces of agents-cli see ``_traces``.
 """
 
@@ -38,7 +38,7 @@ def eval_cases(document: Any) -> list[Any] | None:
 
 
 def _cases_of_list(document: list[Any]) -> list[Any] | None:
-    """Return the cases of an old evalset, or the one case of an old test file."""
+    """Return the cases of an old evalset, or the single case of an old test file."""
     if _are_old_turns(document):
         return [{"conversation": document}]
     if document and all(isinstance(case, dict) and _are_old_turns(case.get("data")) for case in document):

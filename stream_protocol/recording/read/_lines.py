@@ -7,16 +7,18 @@ from stream_protocol.recording.read._records import RecordingError
 from stream_protocol.wire.client import Line, OverlongLineError, split_lines
 
 MAX_LINE: Final = 64 * 2**20
-"""The most characters of a line, or of an SSE event with several lines: 64 Mi. Gemini's largest request with an inline
-image has a third of that. The AI SDK's client has no limit."""
+"""The maximum number of characters of a line, or of an SSE event with several lines: 64 Mi. Gemini's largest request
+with an inline image is a third as long. The AI SDK's client has no limit.
+"""
 
 PIECE: Final = 64 * 2**10
 """The number of bytes read at once: the size of a pipe's buffer on Linux. The first piece must show the form of the
 file."""
 
 MAX_DOCUMENT: Final = 256 * 2**20
-"""The most bytes of a file that must be read as a whole: JSON on several lines, or YAML. The parsed document takes ten
-times as much memory."""
+"""The maximum number of bytes of a file that must be read as a whole: JSON on several lines, or YAML. The parsed
+document takes ten times as much memory.
+"""
 
 
 class Lines:
@@ -47,8 +49,9 @@ class Lines:
 
 
 def text_lines(pieces: Iterable[bytes]) -> Iterator[Line]:
-    """Yield the lines of a text that is read in pieces, as the AI SDK's client splits them. Bad UTF-8 becomes
-    U+FFFD."""
+    """Yield the lines of a text that is read in pieces, as the AI SDK's client splits them. Invalid UTF-8 becomes
+    U+FFFD.
+    """
     try:
         yield from split_lines(pieces, max_length=MAX_LINE)
     except OverlongLineError as error:

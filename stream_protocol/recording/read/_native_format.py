@@ -36,8 +36,8 @@ def is_header(value: Any) -> bool:
 def read_native(header: Mapping[str, Any], lines: Lines, session: str | None, warn: WarnOnce) -> Iterator[Record]:
     """Return the records after the header.
 
-    An incomplete last line, which a crash can leave, is skipped with a warning. So are lines of unknown kinds. Raises
-    ``RecordingError`` for an unsupported version of the format, and for invalid lines.
+    An incomplete last line, which a crash can leave, is skipped with a warning. Lines of unknown kinds are also skipped
+    with a warning. Raises ``RecordingError`` for an unsupported version of the format, and for invalid lines.
     """
     version = header[HEADER_KEY]
     if version is True or version != VERSION:

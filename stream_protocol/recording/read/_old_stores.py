@@ -1,7 +1,7 @@
-"""Reads the events of SQLite stores with schema 0, which ``DatabaseSessionService`` made up to ADK 1.21.
+"""Reads the events of SQLite stores with schema 0, which ``DatabaseSessionService`` created up to ADK 1.21.
 
 Source: ``schemas/v0.py`` of google-adk 2.13. An event's fields are columns; structured fields are JSON. The actions are
-pickled, and unpickling executes code from the file, so they are left out. Only the names of their fields are read.
+pickled, and unpickling executes code from the file. So the actions are left out, except the names of their fields.
 
 While a call waits for approval, it has a placeholder result. ADK recognises the placeholder by the actions. Without the
 actions, this module recognises it by the request for the approval, which is a separate event.
@@ -54,7 +54,7 @@ _ACTION_FIELDS: Final = frozenset(
     }
 )
 _MAX_PICKLED: Final = 2**20
-"""The most bytes of actions whose field names are read."""
+"""The maximum number of bytes of actions whose field names are read."""
 
 _MEMO: Final = frozenset({"MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT"})
 _NOTHING: Final = frozenset({"NONE", "NEWFALSE"})

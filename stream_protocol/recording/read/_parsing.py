@@ -33,7 +33,7 @@ x``, ``!!timestamp x``."""
 _TAG: Final = "tag:yaml.org,2002:"
 
 _CORE: Final = re.compile(
-    r"~|null|Null|NULL|"  # or an empty text
+    r"~|null|Null|NULL|"  # or the text is empty
     r"|true|True|TRUE|false|False|FALSE"
     r"|[-+]?(?:0|[1-9][0-9]*|0x[0-9a-fA-F]+)"
     r"|[-+]?[0-9]*\.[0-9]*(?:[eE][-+][0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
@@ -131,7 +131,10 @@ def _why_no_yaml(error: yaml.MarkedYAMLError) -> str:
 
 
 def field(value: Any, name: str) -> Any:
-    """Return a field of a JSON object, or ``None``. ``name``: in snake_case; camelCase is tried too."""
+    """Return a field of a JSON object, or ``None``.
+
+    ``name``: the field's name in snake_case. The name in camelCase is also tried.
+    """
     if not isinstance(value, dict):
         return None
     head, *words = name.split("_")

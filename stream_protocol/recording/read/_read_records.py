@@ -182,7 +182,7 @@ def _os_errors() -> Iterator[None]:
 def _can_be_read_again(path: Path) -> bool:
     try:
         mode = path.stat().st_mode
-    except ValueError:  # a null character in the path
+    except ValueError:  # the path has a null character
         raise RecordingError("no path of a file") from None
     return stat.S_ISREG(mode) or stat.S_ISDIR(mode)  # opening a directory raises an error with the reason
 

@@ -28,13 +28,13 @@ _QUESTIONS: Final = (REQUEST_CONFIRMATION, REQUEST_CREDENTIAL, REQUEST_INPUT)
 """The calls with which ADK asks the user. ADK marks each of them as long-running."""
 
 _NO_AGENTS: Final = (USER, "tool", "")
-"""Authors in files that a tool's response may have instead of its agent."""
+"""Authors that the response of a tool may have in a file instead of the agent's name."""
 
 _ANYBODY: Final[SpeakerKey] = ("", None, "")
 """Placeholder author, because files differ in the author of a call or a response."""
 
 _MIN_FRAGMENTS: Final = 2
-"""The fewest texts that count as fragments of their joined text. A single repeated text may be intended."""
+"""The minimum number of texts that count as fragments of their joined text. A single repeated text may be intended."""
 
 
 def mark_fragments(events: Sequence[dict[str, Any]]) -> None:
@@ -78,9 +78,9 @@ def _parts(event: dict[str, Any]) -> list[dict[str, Any]]:
 def mark_questions(events: Sequence[dict[str, Any]]) -> None:
     """Mark the calls with which ADK asks the user, and the placeholder responses of calls that wait.
 
-    Calls and answers without an id get an id, because only a call with an id can be marked. Different files give a
-    response different authors, so this function corrects the author. The author of an answer to a question becomes the
-    user. If the author of a tool's response is not an agent, it becomes the agent that is the newest earlier author.
+    Calls and answers without an id get an id, because only a call with an id can be marked. Files differ in the authors
+    of responses, so this function corrects the author. The author of an answer to a question becomes the user. If the
+    author of a tool's response is not an agent, the newest earlier agent becomes its author.
     """
     asked = _Questions()
     agent: Any = None
@@ -115,8 +115,9 @@ class _Question:
 
 
 class _Questions:
-    """The questions of a conversation. ``KnownCalls`` finds the call of a response. The entry of a question's call is
-    the question."""
+    """The questions of a conversation. ``KnownCalls`` finds the call of a response. In ``KnownCalls``, the call of a
+    question stands for the question.
+    """
 
     def __init__(self) -> None:
         self._known = KnownCalls(CallIds())

@@ -1,11 +1,11 @@
 """Reads the SQLite files of ADK's ``SqliteSessionService`` and ``DatabaseSessionService``.
 
 Source: both services of google-adk 2.13. Both have the same tables ``sessions`` and ``events``, with each event as
-JSON. An old store has a column for each field: see ``_old_stores``. Opening a store writes neither to its file nor to a
-file beside it.
+JSON. An old store has a column for each field: see ``_old_stores``. Opening a store does not write to its file, or to
+any file beside it.
 
-The file is untrusted. Only plain tables are read, because a view or a virtual table may never end. The work of SQLite
-is limited by the size of the file, because the pages of a broken file may refer to each other.
+The file is untrusted. Only plain tables are read, because a view or a virtual table may never end. SQLite may do only
+as much work as the file's size justifies, because the pages of a broken file may refer to each other.
 """
 
 import sqlite3
@@ -26,10 +26,10 @@ LOCK_TIMEOUT: Final = 2.0
 """Seconds to wait for a process that writes the store."""
 
 MAX_VALUE: Final = 64 * 2**20
-"""The most bytes of one value, such as an event with its files."""
+"""The maximum number of bytes of one value, such as an event with its files."""
 
 MAX_CODES: Final = 10
-"""The most SQLite instructions for each byte of the file. A valid store needs less than one."""
+"""The maximum number of SQLite instructions for each byte of the file. A valid store needs less than one."""
 
 _CODES_AT_ONCE: Final = 100_000
 """The number of SQLite instructions between two checks of the limit. The first check comes after this number."""
@@ -143,7 +143,7 @@ def _record(number: int, data: object) -> EventRecord:
 
 
 def _text(stored: bytes) -> str:
-    """Return a stored text. Bad UTF-8 becomes U+FFFD, as in a stream, and affects only one event."""
+    """Return a stored text. Invalid UTF-8 becomes U+FFFD, as in a stream. So it affects only one event."""
     return stored.decode(errors="replace")
 
 

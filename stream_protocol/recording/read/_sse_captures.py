@@ -2,7 +2,7 @@
 
 Source: ``api_server.py`` of google-adk 2.13. An event with content and saved artifacts is sent in two frames with the
 same id. The first frame has the content, the second has the artifacts, and both have all other fields. A run that
-raises ends with a frame that has ``error``.
+raises an exception ends with a frame that has ``error``.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Reads the agent traces that agents-cli makes for evaluation: ``agents-cli eval generate``.
+"""Reads the agent traces that ``agents-cli eval generate`` creates for evaluation.
 
 Source: google-agents-cli, and ``EvalCase`` and ``AgentData`` of google-cloud-aiplatform 2.7. A case has the user's
 message in ``prompt``, or in the events of its ``agent_data``. Its events have an author and a content, but no id, no
@@ -31,7 +31,7 @@ def graded_cases(document: Any) -> list[Any]:
 
 
 def is_trace(case: Any) -> bool:
-    """Return True for a case of a trace, or of the dataset from which traces are made."""
+    """Return True for a case of a trace, or of the dataset from which traces are generated."""
     if not isinstance(case, dict) or field(case, "conversation") is not None:
         return False
     return isinstance(field(case, "agent_data"), dict) or any(
@@ -70,7 +70,7 @@ def _user_event(prompt: Any) -> dict[str, Any] | None:
 
 
 def _responses(case: Any) -> Iterator[Any]:
-    """Yield the final responses. If there are several candidates, the caller uses the first."""
+    """Yield the final responses. If there are several candidates, the caller uses the first response."""
     for candidate in list_field(case, "responses"):
         yield field(candidate, "response") if isinstance(candidate, dict) and "response" in candidate else candidate
     yield field(case, "response")

@@ -28,7 +28,7 @@ def record(
     """Yield the same events, and add them as one turn to the recording at ``path``. Events may also be dictionaries.
 
     ``past``, ``message_id``, ``taken_ids`` and ``options``: as for ``StreamProtocolConverter``. Pass the values that
-    you also pass to the converter, because the converter's chunks are recorded too. ``request``: the client's request
+    you also pass to the converter, because the converter's chunks are also recorded. ``request``: the client's request
     body, if there is one. ``redact``: the app's own redaction; see ``Redact``.
 
     If the file cannot be written, the error is logged and the events continue. If the caller stops early, ``events`` is

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from stream_protocol.wire import ChatRequest
 
 ID_LENGTH: Final = 40
-"""The most characters of a chat's id in its file name, for readability. The digest after them makes the name unique."""
+"""The maximum number of characters of a chat's id in its file name.
+
+They make the name readable, and the digest after them makes it unique.
+"""
 
 
 class _BaseRecorder:
@@ -42,7 +45,7 @@ class ChatRecorder(_BaseRecorder):
     """Recorder that writes each chat of a ``ChatService`` to a separate file in ``folder``. Creates the folder if
     needed.
 
-    ``redact``: function that removes further data from the written values: see ``Redact``.
+    ``redact``: function that removes additional data from the written values: see ``Redact``.
 
     Only the owner can read the files; ``file_name`` defines their names. Raises ``OSError`` if the folder cannot be
     created.
@@ -84,8 +87,8 @@ def file_name(chat_id: str, *, whose: tuple[str, str]) -> str:
 
     Equal arguments give equal names. ``whose``: the app's name and the user's id.
 
-    The name has the letters and digits of the chat's id, and a digest of app, user and chat, because the chats of two
-    users may have equal ids.
+    The name has the letters and digits of the chat's id. It also has a digest of app, user and chat, because the chats
+    of two users may have equal ids.
     """
     readable = sub(r"[^A-Za-z0-9_]+", "-", chat_id)[:ID_LENGTH].strip("-") or "chat"
     digest = sha256(repr((*whose, chat_id)).encode()).hexdigest()[:16]

@@ -70,7 +70,7 @@ def event_json(event: Event) -> dict[str, Any]:
     """
     written = _object(event)
     nested = carried_event(event)
-    if nested is not None and isinstance(nested.event, Event):  # otherwise written with its nulls
+    if nested is not None and isinstance(nested.event, Event):  # other values are written with their nulls
         written["customMetadata"][NESTED_EVENT]["event"] = event_json(nested.event)
     return written
 

@@ -6,14 +6,14 @@ The same rules apply to events, chunks and requests, so that the recorded events
   its query remain. A credential that the user gave is removed completely.
 * A value whose name means a secret is removed, whatever its type: see ``_secret_names``. The name is the value's key,
   or stands beside it: ``{"name": "Cookie", "value": …}``, and ``["Cookie", …]`` in a list.
-* A text with the form of a credential is removed, and so are credentials in URLs: see ``_secret_texts``. A text that is
-  JSON is searched like JSON.
+* A text with the form of a credential is removed. Credentials in URLs are also removed: see ``_secret_texts``. A text
+  that is JSON is searched like JSON.
 
-Texts of users and models are not searched. Streamed arguments are not searched either, because they come in fragments.
+Texts of users and models are not searched. Streamed arguments are also not searched, because they come in fragments.
 The app's own function (``Redact``) must remove secrets from these. Attached files are not searched.
 
 The search blocks the event loop, and clients and tools can send large values. Its work is therefore limited: see
-``Search``. A text or a value beyond the limit is replaced by ``TOO_LARGE``.
+``Search``. A text or a value beyond the limit is replaced with ``TOO_LARGE``.
 """
 
 from collections.abc import Callable, Mapping
@@ -38,12 +38,14 @@ def check_redact(redact: object) -> None:
 
 
 _NOT_WRITTEN: Final = ("temp:", STATE_PREFIX)
-"""Prefixes of state keys that are not recorded. The values of our own keys are also in the messages, which the app's
-redaction gets."""
+"""Prefixes of state keys that are not recorded. The values of this library's keys are also in the messages, which the
+app's redaction gets.
+"""
 
 
 def redact_event(event: dict[str, Any]) -> dict[str, Any]:
-    """Return an event's JSON (camelCase) without secrets, ``temp:`` state, and this package's own metadata and state.
+    """Return an event's JSON (camelCase). It has no secrets, no ``temp:`` state, and no metadata and state of this
+    package.
 
     Some values have a separate work limit: the arguments and the result of each call, the output of a node, and the
     state changes. The chunks of these values have the same limit, so event and chunks lose the same parts.
@@ -65,7 +67,7 @@ def redact_event(event: dict[str, Any]) -> dict[str, Any]:
                 "content": search.object_with(parts=search.list_of(part)),
                 "inputTranscription": search.object_with(text=_kept),
                 "outputTranscription": search.object_with(text=_kept),
-                "usageMetadata": _kept,  # here a token is a piece of text
+                "usageMetadata": _kept,  # in this key, a token is a piece of text
                 "logprobsResult": _kept,
                 "customMetadata": partial(_redact_metadata, search),
                 "output": _clean_with_own_limit,
@@ -130,8 +132,9 @@ def _clean_with_own_limit(value: Any) -> Any:
 
 
 def _without_own_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
-    """Return the metadata without our key. Of a steering message, the id and the context are kept: the response has the
-    id, too, and the models have read the context."""
+    """Return the metadata without our key. The id and the context of a steering message are kept, because the response
+    also has the id, and the models have read the context.
+    """
     kept = {key: value for key, value in metadata.items() if key != METADATA_KEY}
     mark = steering_mark(metadata)
     return kept if mark is None else {**kept, METADATA_KEY: {STEERING_KEY: mark}}

@@ -29,7 +29,9 @@ enough for 15,000 members, or for 300 KB of prose."""
 
 MAX_LEVELS: Final = 200
 """The deepest nesting of lists and objects, including nesting in texts that are JSON. It equals the limit for stored
-events. Deeper values are replaced by ``TOO_LARGE``. Each level needs up to four calls, and Python allows a thousand."""
+events. Deeper values are replaced with ``TOO_LARGE``. Each level needs up to four calls, and Python allows a
+thousand.
+"""
 
 MEMBER_WORK: Final = 25
 """Work for each member of a list or an object, in the unit of ``MAX_WORK``."""
@@ -45,7 +47,9 @@ _SCHEME_KEYS: Final = frozenset(
         *("authorizationendpoint", "tokenendpoint"),
     }
 )
-"""The keys of an auth scheme that are kept, because ADK needs them to read it, or because a browser gets them."""
+"""The keys of an auth scheme that are kept, because ADK needs them to read the scheme, or because a browser gets
+them.
+"""
 
 _SIGN_IN: Final = "authuri"
 """The key of the sign-in URL. The key ``state`` beside it binds the sign-in to its session."""
@@ -62,7 +66,7 @@ _ENCODED_BEGINNINGS: Final = ("eyJ", "ewo", "ew0", "W3s", "WyJ")
 """``{"``, ``{`` at the end of a line, ``[{`` and ``["`` in Base64."""
 
 _MAX_INDENT: Final = 100
-"""The most characters of white space before a JSON text."""
+"""The maximum number of characters of white space before a JSON text."""
 
 _SCHEMA_KEYS: Final = frozenset(
     {
@@ -77,7 +81,7 @@ _FILE: Final = re.compile(r"data:[^\s,]{0,255};base64,")
 """The beginning of a file in a text."""
 
 _MIN_FILE: Final = 1000
-"""The fewest characters of a Base64 text that counts as a file. No API key is this long."""
+"""The minimum number of characters of a Base64 text that counts as a file. No API key is this long."""
 
 _BASE64: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=\r\n"
 
@@ -169,7 +173,10 @@ class Search:
         return type(value)() if self._typed and isinstance(value, dict | list) else TOO_LARGE
 
     def _known(self, name: str) -> tuple[str, Meaning]:
-        """Return a name without separators, and its meaning. Beyond the work limit, any new name counts as a secret."""
+        """Return a name without separators, and the meaning of the name.
+
+        Beyond the work limit, any new name counts as a secret.
+        """
         if (known := self._names.get(name)) is None:
             if not self._take(NAME_WORK):
                 return name, Meaning.SECRET

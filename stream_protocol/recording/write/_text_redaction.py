@@ -1,8 +1,7 @@
 """Provides ``redact_texts``, an app's redaction of names and other known texts.
 
 A text is found in each of its spellings: composed and decomposed letters, upper and lower case, and other white space.
-It is also found with URL escapes. It is found with JSON escapes, too, because a text in the recording can be JSON
-itself.
+It is also found with URL escapes, and with JSON escapes, because a text in the recording can itself be JSON.
 """
 
 import json
@@ -20,8 +19,9 @@ from stream_protocol.recording.write._redaction import RecordedKind, Redact
 from stream_protocol.wire import StreamProtocolError, argument_error, check_text
 
 _ESCAPES: Final = r"\\{1,64}"
-"""The backslashes of a JSON escape. More backslashes occur in no real text, and without a limit a long row of them
-would need quadratic time."""
+"""The backslashes of a JSON escape. Their number is limited, because a long row of backslashes would need quadratic
+time. No real text has more.
+"""
 
 _SPACE: Final = rf"(?:\s|%20|\+|{_ESCAPES}(?:[nrt]|u00a0))+"
 _NO_MARK: Final = "(?![\u0300-\u036f])"
@@ -48,14 +48,14 @@ _BASE64: Final = re.compile(r"[A-Za-z0-9+/_=-]{64,}")
 
 
 def redact_texts(*texts: str) -> Redact:
-    """Return a ``redact`` function that replaces these texts, such as names, by ``[redacted]``.
+    """Return a ``redact`` function that replaces these texts, such as names, with ``[redacted]``.
 
     Each occurrence is replaced, also within a word, in values and in keys. All spellings are found: upper and lower
     case, composed and decomposed letters, any white space. Files and signatures are not changed.
 
     Streamed fragments are left out, because a name may be split across two fragments. The complete event repeats the
-    text. A replay of such a recording therefore shows each text at once, and not as it streamed. It also lacks text
-    that was only streamed, such as the partial text of a stopped run.
+    text. So a replay shows each text at once, and not as it streamed. The replay also lacks text that was only
+    streamed, such as the partial text of a stopped run.
 
     Raises ``StreamProtocolError`` for an empty text, and for a value that is not text.
     """

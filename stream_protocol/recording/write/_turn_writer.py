@@ -3,7 +3,7 @@
 Each line is one ``write`` call of the operating system. A killed process leaves complete lines and at most one
 incomplete line, which the next turn removes. Nothing is synced: a power failure can lose the last lines.
 
-If the disk or an app's own redaction fails, the failure is logged once and the file is not written any more. A
+If the disk or an app's own redaction fails, the failure is logged once, and nothing more is written to the file. A
 recording with a gap would replay a conversation that did not happen. The run itself continues.
 """
 
@@ -40,7 +40,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MAX_FILES: Final = 16
-"""The most files of one chat. A second file exists only if several processes write the chat at the same time."""
+"""The maximum number of files of one chat.
+
+A second file exists only if several processes write the chat at the same time.
+"""
 
 _BLOCK: Final = 2**16
 
@@ -142,7 +145,7 @@ class ChatFile:
         self._stream = stream
 
     def append(self, line: bytes) -> None:
-        """Write a line at once. Raises ``OSError``, also if only a part of the line was written."""
+        """Write a line at once. Raises ``OSError``, even if a part of the line was written."""
         if self._stream.write(line) != len(line):
             raise ChatFileError("the disk took only a part of a line")
 

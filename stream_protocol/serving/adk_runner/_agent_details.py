@@ -17,12 +17,13 @@ from stream_protocol.serving.adk_runner._session_services import silenced
 from stream_protocol.serving.errors import explain_error
 
 GOOGLE_CLOUD: Final = ("GOOGLE_GENAI_USE_ENTERPRISE", "GOOGLE_GENAI_USE_VERTEXAI")
-"""Environment variables that send Gemini requests to Google Cloud. A client then looks for credentials in the
-network."""
+"""Environment variables that send Gemini requests to Google Cloud. With one of them, a client looks for credentials in
+the network.
+"""
 
 
 MAX_TEXT: Final = 160
-"""The most characters of a tool's description."""
+"""The maximum number of characters of a tool's description."""
 
 
 @dataclass(frozen=True)

@@ -19,23 +19,26 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
 
 CONNECTIONS: Final = 5
-"""The most connections of one service. If all are in use, a statement waits. ``serve`` has two services for a database,
-one of them for reads."""
+"""The maximum number of connections of one service. If all are in use, a statement waits. For each database, ``serve``
+has two services, one of them for reads.
+"""
 
 CONNECT_SECONDS: Final = 5.0
-"""The most seconds that connecting may take, unless the URI has a ``timeout``."""
+"""The maximum number of seconds that connecting may take, unless the URI has a ``timeout``."""
 
 PING_SECONDS: Final = 1.0
-"""The most seconds for the check of a connection before its use. A proxy may have dropped the connection without
-closing it."""
+"""The maximum number of seconds for the check of a connection before its use. A proxy may have dropped the connection
+without closing it.
+"""
 
 REFUSED_PAUSES: Final = (0.1, 0.2, 0.4, 0.8, 1.6)
 """The pauses, in seconds, between attempts to connect to a database server that is full or starting."""
 
 NOTIFY_SECONDS: Final = 6.0
-"""The most seconds that a ``NOTIFY`` message may take; a busy machine needs long. The check of the whole store has a
-longer timeout and a less precise error, so this timeout must end first. A server waits for the message once, at its
-start."""
+"""The maximum number of seconds that a ``NOTIFY`` message may take; a busy machine needs long. This timeout must end
+before the timeout of the check of the whole store, whose error is less precise. A server waits for such a message once,
+at its start.
+"""
 
 STATEMENT_ERRORS: Final = ("42P05", "26000")
 """SQLSTATE codes of two errors: a prepared statement already exists, or does not exist."""
@@ -129,7 +132,7 @@ async def _connect(*arguments: Any, **options: Any) -> Any:
 def _ping(connection: Any, _record: object, _proxy: object) -> None:
     """Checks a connection that is taken from the pool.
 
-    Raises ``DisconnectionError`` for a dead connection. The pool then makes a new one.
+    Raises ``DisconnectionError`` for a dead connection. The pool then opens a new connection.
     """
     driver = connection.driver_connection
     try:

@@ -16,10 +16,10 @@ _ADK_PREFIX: Final = re.compile(r"Fail to load '([^']*)' (module|config)\. ?")
 """The text that ADK puts before the message of each error in an agent."""
 
 _CLOSENESS: Final = 0.7
-"""The least similarity, by ``difflib``, at which a word counts as a misspelling of another word."""
+"""The minimum similarity, by ``difflib``, at which a word counts as a misspelling of a different word."""
 
 _NAME_LENGTH: Final = 60
-"""The most characters of an invalid name that are shown."""
+"""The maximum number of characters of an invalid name that are shown."""
 
 
 def load_problem(error: BaseException) -> str:

@@ -43,13 +43,13 @@ if TYPE_CHECKING:
     from stream_protocol.adk import EventFacts, RunningCall, SpeakerKey
 
 MAX_KEPT: Final = 2**19
-"""The most bytes of nested events that are stored with one tool response: 512 KiB of JSON."""
+"""The maximum number of bytes of nested events that are stored with one tool response: 512 KiB of JSON."""
 
 MAX_UNFINISHED: Final = 2**16
-"""The most characters of unfinished texts that are kept for one call."""
+"""The maximum number of characters of unfinished texts that are kept for one call."""
 
 MAX_DEPTH: Final = 8
-"""The most nested agents inside each other. Of deeper agents only the calls and outputs are shown."""
+"""The maximum depth of agents inside agents. For deeper agents, only the calls and outputs are shown."""
 
 _MODELS: Final = (
     ("google.adk.models.google_llm", "Gemini"),
@@ -57,8 +57,9 @@ _MODELS: Final = (
     ("google.adk.models.anthropic_llm", "AnthropicLlm"),
     ("stream_protocol.testing._scripted_llm", "ScriptedLlm"),
 )
-"""Models whose streams end with an event that has the whole content. Nothing is known about models of an app's own
-class."""
+"""Models whose streams end with an event that has the whole content. For models of an app's own class, this is
+unknown.
+"""
 
 _KNOWN: Final = (LlmAgent, SequentialAgent, ParallelAgent, LoopAgent)
 
@@ -66,8 +67,9 @@ _OMITTED_FIELDS: Final[Mapping[str, Any]] = {
     **dict.fromkeys(("avg_logprobs", "logprobs_result", "cache_metadata", "live_session_resumption_update"), True),
     "actions": {"state_delta": True, "agent_state": True, "end_of_agent": True},
 }
-"""Fields that are removed from a nested event: pages do not need them. ``AgentTool`` copies the state to the outer
-session."""
+"""Fields that are removed from a nested event, because clients do not need them. ``AgentTool`` copies the state to the
+outer session.
+"""
 
 
 class NestedCall:

@@ -83,7 +83,7 @@ class RunPlugin(BasePlugin):
         self._calls = RunningCalls()
         self._nested = NestedRuns(nests)
         self._raised: dict[RunningCall, None] = {}
-        """The calls whose tools raised. A callback of the app may have set a result for the call."""
+        """The calls whose tools raised an exception. A callback of the app may still have set a result for the call."""
         self._state_writers: dict[str, set[RunningCall]] = {}
         """State key -> the calls that wrote it."""
         self._titles: dict[str, str] = {}
@@ -192,7 +192,7 @@ class RunPlugin(BasePlugin):
                 running = self._calls.confirmed(event, asking)
                 if running is not None and running in self._approvals:
                     approvals[asking["id"]] = self._approvals[running]
-                if (name := asking.get("name")) in self._titles:  # the page may not have shown the call before
+                if (name := asking.get("name")) in self._titles:  # the client may not have shown the call before
                     titles[name] = self._titles[name]
         cards: dict[str, dict[str, Any]] = {"titles": titles, "approvals": approvals}
         return {key: notes for key, notes in cards.items() if notes}

@@ -45,13 +45,15 @@ class ProbeTimes:
     """Times of the check of a session store, in seconds."""
 
     limit: float = 10.0
-    """The most time that one attempt may take."""
+    """The maximum time that one attempt may take."""
     between: Sequence[float] = (0.1, 0.2, 0.4, 0.8)
-    """The pauses between attempts. Workers that start together on an empty database all create its tables. Only one
-    succeeds, and the others try again."""
+    """The pauses between attempts. If several workers start together on an empty database, all of them create its
+    tables. Only one worker succeeds, and the others try again.
+    """
     while_filled: Sequence[float] = (1.6, 3.2)
-    """Further pauses while the tables exist and are empty (ADK then raises ``ValueError``). A busy worker may fill the
-    tables late."""
+    """Additional pauses while the tables exist and are empty (ADK then raises ``ValueError``). A busy worker may fill
+    the tables late.
+    """
 
 
 DEFAULT_PROBES: Final = ProbeTimes()
@@ -79,7 +81,7 @@ def load_session_service(uri: str, *, times: ProbeTimes = DEFAULT_PROBES) -> Bas
     try:
         with silenced(ADK_DATABASES):
             asyncio.run(_prepare(address, times))
-        # Create a second service, since connections belong to the loop that opened them.
+        # Create a second service, because connections belong to the loop that opened them.
         return ThreadedReads(partial(_make, address)) if _is_shared_database(address) else _make(address)
     except _UnknownSchemeError as error:
         raise _refusal(uri, unknown_scheme(uri)) from error

@@ -41,7 +41,7 @@ _ASYNC_DRIVERS: Final = {
 """SQLAlchemy's asynchronous drivers -> the packages to install with pip."""
 
 _OTHER_DATABASES: Final = ("mssql", "oracle")
-"""Schemes of unsupported databases. They resemble a supported scheme, and must not be corrected to it."""
+"""Schemes of unsupported databases. They resemble a supported scheme, and must not be corrected to this scheme."""
 
 _PORTS: Final = {"postgresql": 5432, "mysql": 3306, "mariadb": 3306}
 _CLASS: Final = re.compile(r"^<class '[^']*'>: ")
@@ -59,7 +59,7 @@ def with_driver(uri: str) -> str:
 
 
 def names_driver(uri: str) -> bool:
-    """Return True if the URI names a driver of SQLAlchemy, which is an optional dependency."""
+    """Return True if the URI names a SQLAlchemy driver. SQLAlchemy is an optional dependency."""
     return "+" in urlsplit(uri).scheme
 
 
@@ -191,7 +191,7 @@ def _sqlite_offer(path: str) -> str:
 
 
 def _wrong_file(path: str | None) -> str | None:
-    """Return an error message for a path that cannot be an SQLite store; ``None`` if it can."""
+    """Return an error message for a path that cannot be an SQLite store; ``None`` for any other path."""
     file = Path(path or "")
     try:
         if path is None or (file.is_file() and file.stat().st_size == 0):

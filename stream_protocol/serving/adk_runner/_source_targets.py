@@ -36,7 +36,7 @@ FOLDER_NAME: Final = re.compile(r"(?!user$)[A-Za-z][A-Za-z0-9_]*")
 
 _IGNORED: Final = frozenset({"__pycache__", "build", "dist", "env", "node_modules", "site-packages", "venv"})
 _MAX_FOLDERS: Final = 300
-"""The most folders, and the most files, that are searched for one suggestion."""
+"""The maximum number of folders, and of files, that are searched for one suggestion."""
 
 _BLOCKS: Final = ("body", "orelse", "finalbody", "handlers", "cases")
 _PLAIN_VALUES: Final = (ast.Constant, ast.Dict, ast.List, ast.Set, ast.Tuple, ast.Lambda, ast.JoinedStr, ast.ListComp)

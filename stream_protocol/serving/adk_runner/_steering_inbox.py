@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from stream_protocol.wire import UIMessage
 
 MAX_WAITING: Final = 16
-"""The most messages that wait for a run: a user types a few between two model calls."""
+"""The maximum number of messages that wait for a run: a user types a few between two model calls."""
 
 Refusal: TypeAlias = Literal["finished", "aborted", "left"]
 """``finished``: the run takes no more messages. ``aborted``: the run is being stopped. ``left``: another worker is
@@ -57,8 +57,8 @@ class SteeringInbox:
         """The invocation of the run while ADK appends to its session."""
         self._storing = asyncio.Lock()
         self.context: Any = None
-        """The page's context for the next model call: of the newest message that a model call has read, or else of the
-        request.
+        """The client's context for the next model call: that of the newest message that a model call has read, or else
+        that of the request.
 
         ``None`` without context.
         """
@@ -114,11 +114,11 @@ class SteeringInbox:
             self._invocation = None
 
     def refuse(self, refusal: Refusal) -> None:
-        """Refuses all further messages for this reason. A later call does not change the reason."""
+        """Refuses all later messages for this reason. A later call does not change the reason."""
         self._refusal = self._refusal or refusal
 
     async def close(self) -> tuple[AcceptedMessage, ...]:
-        """Refuses all further messages, and returns those that no model call has read."""
+        """Refuses all later messages. Returns the accepted messages that no model call has read."""
         self.refuse("finished")
         async with self._changed:
             self._closed = True

@@ -35,7 +35,7 @@ _KINDS: Final = "an agent, App or Runner"
 _FORMS: Final = "Name the folder of an agent, or an attribute of a module, such as my_package.agent:root_agent."
 
 _LISTED: Final = 10
-"""The most names in a list."""
+"""The maximum number of names in a list."""
 
 
 @dataclass(frozen=True)

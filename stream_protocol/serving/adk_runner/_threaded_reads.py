@@ -1,7 +1,7 @@
 """Reads a session store in a thread with its own event loop.
 
 ADK converts rows to events and sessions on the event loop of the caller. 5,000 events of a chat, or 5,000 chats of a
-user, block that loop for about 200 ms (ADK 2.13). During this time, every other chat on the loop is blocked, too.
+user, block that loop for about 200 ms (ADK 2.13). During this time, every other chat on the loop is also blocked.
 Objects that a read returns are new and belong to the caller, so a thread may create them. Writes stay on the caller's
 loop: ``append_event`` changes the session object of the run.
 """
@@ -85,7 +85,9 @@ DELETING_MODULES: Final = (
     "google.adk.sessions.database_session_service",
     "google.adk.sessions.sqlite_session_service",
 )
-"""Modules of ADK session services that delete a session in one statement, without an error if it does not exist."""
+"""Modules of ADK session services that delete a session in one statement, without an error if the session does not
+exist.
+"""
 
 NO_CHAT: Final = "readyz/nothing"
 """An id that no chat has, because it contains a slash."""

@@ -40,7 +40,7 @@ MAX_ID_LENGTH: Final = 256
 """Longest id in a record, in characters. An id in a refused request can be any text of the client."""
 
 MAX_WAITING: Final = 10_000
-"""Most records that wait for a slow hook, about 5 MB. Further records are only logged."""
+"""The maximum number of records that wait for a slow hook, about 5 MB. Additional records are only logged."""
 
 _CANONICAL: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=str)
 
@@ -49,8 +49,9 @@ CLOSING_SECONDS: Final = 10.0
 
 
 AuditAction: TypeAlias = Literal["approve", "deny", "answer", "sign-in", "stop", "delete", "branch", "context", "state"]
-"""The kind of an act. ``branch``: the user chose a version of a message. ``context``: the page sent context.
-``state``: the page wrote session state."""
+"""The kind of an act. ``branch``: the user chose a version of a message. ``context``: the client sent context.
+``state``: the client wrote session state.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,8 +72,9 @@ class AuditRecord:
     tool: str | None = None
     """The name of the called tool; ``None`` if there is no ``call_id``, or no such call is stored."""
     arguments_sha256: str | None = None
-    """SHA-256 of the call's stored arguments, as hexadecimal text: see ``arguments_digest``. ``None`` if ``tool`` is.
-    For an accepted ``context`` or ``state``: SHA-256 of the data that the page sent."""
+    """SHA-256 of the call's stored arguments, as hexadecimal text: see ``arguments_digest``. ``None`` if ``tool`` is
+    ``None``. For an accepted ``context`` or ``state``: SHA-256 of the data that the client sent.
+    """
     omitted: int = 0
     """In the last record of a refused request: the number of the user's answers that have no record."""
 
@@ -169,7 +171,10 @@ class AuditScope:
         self._decisions = tuple(answer.decision for answer in answers if answer.decision is not None)
 
     def accept(self, answers: Iterable[CallAnswer]) -> None:
-        """Records these stored answers as accepted. A later refusal of the request concerns only the other answers."""
+        """Records these stored answers as accepted.
+
+        If the request is refused later, only its other answers are recorded as refused.
+        """
         for answer in answers:
             if self._decisions and answer.decision in self._decisions:
                 self._decisions = tuple(decision for decision in self._decisions if decision != answer.decision)
@@ -189,7 +194,7 @@ class AuditTrail:
         self._waiting: deque[AuditRecord] = deque()
         self._delivery: asyncio.Task[None] | None = None
         self._thread = anyio.CapacityLimiter(1)
-        """Limits a hook that hangs to one thread, which is not one of the threads for tools."""
+        """A thread for the hook alone. So a hook that hangs blocks no thread for tools."""
 
     def scope(self, user_id: str, request: ChatRequest) -> AuditScope:
         """Returns the scope of a new request."""
@@ -220,8 +225,7 @@ class AuditTrail:
     ) -> Iterator[Callable[[Any], None]]:
         """Records the user's act in the block.
 
-        If the block raises ``ChatRequestError``, the act is recorded as refused. If it does not, the act is recorded as
-        accepted.
+        The act is recorded as refused if the block raises ``ChatRequestError``, and otherwise as accepted.
 
         Yields a function for the data that the page sent. The record contains the digest of this data.
         """

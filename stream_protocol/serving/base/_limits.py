@@ -19,34 +19,51 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Collection
 
 MAX_RUNS: Final = 300
-"""Most runs of a worker at once. A run has up to three connections: to its model, its reader and a store. So all runs
-fit in the 1,024 file descriptors that a process has by default."""
+"""The maximum number of runs of a worker at once. A run has up to three connections: to its model, its reader and a
+store. So all runs fit in the 1,024 file descriptors that a process has by default.
+"""
 
 MAX_RUNS_PER_USER: Final = 50
-"""Most runs of one user at once: a sixth of ``MAX_RUNS``. Without ``identify`` all requests belong to one user, so the
-limit also has to suffice for a parallel test suite."""
+"""The maximum number of runs of one user at once: a sixth of ``MAX_RUNS``. Without ``identify`` all requests belong to
+one user, so the limit also has to suffice for a parallel test suite.
+"""
 
 MAX_WAITING_PER_USER: Final = 50
-"""Most requests of one user that wait for the end of a run. Each request keeps a connection, and messages in memory."""
+"""The maximum number of requests of one user that wait for the end of a run.
+
+Each request keeps a connection, and messages in memory.
+"""
 
 MAX_REQUESTS_PER_MINUTE: Final = 1200
-"""Most requests of one user in a minute: 20 a second. If a request takes 10 ms, one user can use at most a fifth of the
-worker's time."""
+"""The maximum number of requests of one user in a minute: 20 a second. If a request takes 10 ms, one user can use at
+most a fifth of the worker's time.
+"""
 
 MAX_CHUNKS: Final = 500_000
-"""Most chunks of a response. A model that streams 100 tokens a second for an hour (``RUN_TIMEOUT``) sends 360,000."""
+"""The maximum number of chunks of a response.
+
+A model that streams 100 tokens a second for an hour (``RUN_TIMEOUT``) sends 360,000.
+"""
 
 MAX_RESPONSE_BYTES: Final = 256 * 1024 * 1024
-"""Most bytes of stored content that is being sent: two chats with five files of 15 MiB, which are 100 MiB in Base64."""
+"""The maximum number of bytes of stored content that is being sent: two chats with five files of 15 MiB, which are 100
+MiB in Base64.
+"""
 
 READS_PER_USER: Final = 2
-"""Concurrent reads of one user. A page loads the list of chats and a history at once."""
+"""Concurrent reads of one user. A client loads the list of chats and a history at the same time."""
 
 HISTORIES_AT_ONCE: Final = 8
-"""Sessions that are loaded at once for all users. The size of a session is unknown until it is in memory."""
+"""Maximum number of sessions that are loaded at the same time for all users.
+
+The size of a session is unknown until it is in memory.
+"""
 
 ARTIFACTS_AT_ONCE: Final = 16
-"""Artifacts that are loaded at once for all users. The size of an artifact is unknown until it is in memory."""
+"""Maximum number of artifacts that are loaded at the same time for all users.
+
+The size of an artifact is unknown until it is in memory.
+"""
 
 RUN_TIMEOUT: Final = 3600.0
 """Default time limit of a run, in seconds: enough for deep research. After that time, a stuck run frees its chat."""
@@ -77,18 +94,19 @@ class ServiceLimits:
     """
 
     max_runs: int | None = MAX_RUNS
-    """Active runs of all users. A further run is refused (503)."""
+    """Maximum number of active runs of all users. Additional runs are refused (503)."""
     max_runs_per_user: int | None = MAX_RUNS_PER_USER
-    """Active runs of one user. A further run is refused (429)."""
+    """Maximum number of active runs of one user. Additional runs are refused (429)."""
     max_waiting_per_user: int | None = MAX_WAITING_PER_USER
-    """Requests of one user that wait for the end of a run.
+    """Maximum number of requests of one user that wait for the end of a run.
 
-    A further request is refused (429). All users together may have ``max_runs`` such requests. Further ones get 503.
+    Additional requests are refused (429). All users together may have ``max_runs`` such requests. Beyond that, requests
+    are refused (503).
     """
     max_requests_per_minute: int | None = MAX_REQUESTS_PER_MINUTE
-    """Requests of one user in a minute, except stops.
+    """Maximum number of requests of one user in a minute, except stops.
 
-    Further requests are refused (429). The user may send all of them at once, and the allowance is refilled evenly.
+    Additional requests are refused (429). The user may send all of them at once, and the allowance is refilled evenly.
     Requests from other sites have a separate allowance.
     """
     max_response_bytes: int | None = MAX_RESPONSE_BYTES
@@ -98,13 +116,13 @@ class ServiceLimits:
     KiB is never refused. A response above the limit waits until no other response is open.
     """
     max_chunks: int | None = MAX_CHUNKS
-    """Chunks of one response.
+    """Maximum number of chunks of one response.
 
     A longer response ends in an error.
     """
 
     run_timeout: float | None = RUN_TIMEOUT
-    """Duration of a run. The response of a longer run ends in an error."""
+    """Maximum duration of a run. The response of a longer run ends in an error."""
     disconnect_grace: float | None = None
     """Time for which a run continues if no client reads its response.
 
@@ -113,12 +131,12 @@ class ServiceLimits:
     stop_timeout: float = STOP_TIMEOUT
     """Time for which a request waits until the earlier run of its chat has ended and is stored.
 
-    Then the request is refused (503, with ``Retry-After``).
+    After this time, the request is refused (503, with ``Retry-After``).
     """
     hook_timeout: float | None = HOOK_TIMEOUT
-    """Time for ``on_finish``, and for each access to the session store outside a run.
+    """Time limit for ``on_finish``, and for each access to the session store outside a run.
 
-    Then the call is cancelled and logged, and the chat is free.
+    After this time, the call is cancelled and logged, and the chat is free.
     """
 
     def __post_init__(self) -> None:
@@ -142,7 +160,10 @@ class RequestRates:
         self._interval = 0 if per_minute is None else _MINUTE // per_minute
         self._now = now
         self._whole_at: OrderedDict[str, int] = OrderedDict()
-        """User id -> the time at which the allowance is full again. A user without an entry has the full allowance."""
+        """User id -> the time at which the user's allowance is full again.
+
+        A user without an entry has the full allowance.
+        """
 
     def __len__(self) -> int:
         """Return the number of users with an entry."""
@@ -173,9 +194,10 @@ class RequestRates:
 
 
 class UserReads:
-    """Limiter for concurrent reads of a store, for one user and for all users. Further reads wait in order.
+    """Limiter for concurrent reads of a store, for one user and for all users. Additional reads wait in order.
 
-    Without it, a thousand concurrent reads of one user would delay each step of the other users on the event loop.
+    Without this limiter, a thousand concurrent reads of one user would delay each step of the other users on the event
+    loop.
     """
 
     def __init__(self, per_user: int = READS_PER_USER, per_worker: int | None = None) -> None:

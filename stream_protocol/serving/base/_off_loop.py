@@ -21,14 +21,18 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LARGE_REQUEST: Final = 128 * 1024
-"""Bytes of a body, or of the texts and files of a session, from which a thread is worth its overhead."""
+"""The size from which a thread is worth its overhead: bytes of a body, or of the texts and files of a session."""
 
 LARGE_VALUES: Final = 5_000
-"""Values in the arguments and results of a session, on all levels, from which a thread is used. To copy them takes
-about 5 ms."""
+"""The number of values in the arguments and results of a session, on all levels, from which a thread is used. A copy of
+so many values takes about 5 ms.
+"""
 
 LONG_SESSION: Final = 200
-"""Events of a session, or chats of a list, above which a thread is used. Each takes up to 0.1 ms."""
+"""The number of events of a session, or chats of a list, above which a thread is used.
+
+Each event or chat takes up to 0.1 ms.
+"""
 
 _ONE_AT_A_TIME: Final[RunVar[anyio.CapacityLimiter]] = RunVar("adk_ui_stream_long_work")
 """Limiter of each event loop, for one thread at a time: every busy thread slows the loop down."""

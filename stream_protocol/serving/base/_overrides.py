@@ -33,7 +33,7 @@ class RunOverrides:
     run_config: RunConfig | None = None
     """Replaces the service's ``run_config``."""
     agent: BaseNode | None = None
-    """Replaces the root agent, for example by the agent of a tenant. The services and plugins stay."""
+    """Replaces the root agent, for example with the agent of a tenant. The services and plugins stay."""
 
     artifact_base: str | None = None
     """URL of the chat endpoint in the browser, for links to artifacts: see ``FilePolicy``. The routes set it from the

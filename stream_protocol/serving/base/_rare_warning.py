@@ -5,7 +5,7 @@ import logging
 from typing import Final
 
 WARNING_SECONDS: Final = 60.0
-"""Least seconds between two equal warnings."""
+"""The minimum number of seconds between two equal warnings."""
 
 
 class RareWarning:

@@ -15,11 +15,11 @@ class ServiceTimes:
     stop: float = 5.0
     """The time in which a stopped run can end by itself. After this time, its task is cancelled."""
     first_reader: float = 5.0
-    """The least time that a run waits for its first reader: the HTTP response of the request that started it."""
+    """The minimum time that a run waits for its first reader: the HTTP response of the request that started it."""
     progress: float = 0.2
-    """The least time between two sent progress reports of one call. Only the newest report in between is sent."""
+    """The minimum time between two sent progress reports of one call. Only the newest report in between is sent."""
     reader_check: float = 1.0
-    """The least time between two checks for readers of a run on other workers."""
+    """The minimum time between two checks for readers of a run on other workers."""
     completing: float = 0.5
     """The time between the first two attempts to store the end of a run, while the session store is unreachable."""
     max_completing: float = 4.0
@@ -35,7 +35,10 @@ class ServiceTimes:
     drain_check: float = 0.05
     """The time between two checks of ``drain`` for runs and requests."""
     engine: float = 1.0
-    """The time for which a stop and a history request wait for the engine. Then they proceed without the engine."""
+    """The time for which a stop and a history request wait for the engine.
+
+    After this time, they proceed without the engine.
+    """
     look: float = 2.0
     """The time between two searches for orphaned runs."""
     forgetting: float = 0.2
@@ -45,13 +48,14 @@ class ServiceTimes:
     recovery_check: float = 0.2
     """The time between two checks for the recovery of a run."""
     recovery: float = 30.0
-    """The time for which a page that resumes waits for the recovery of a run. The run's lease must expire first."""
+    """The time for which a client that resumes waits for the recovery of a run. The run's lease must expire first."""
     suspect: float = 30.0
     """The time for which a worker with other runs leaves a suspect to idle workers. A suspect is a run that may have
     crashed its workers."""
     alone: float = 10.0
-    """The time for which new runs wait for a suspect: once until the worker is idle, and once while the suspect runs.
-    Most runs that crash their worker crash it at once."""
+    """The time for which new runs wait for a suspect. They wait this time twice: until the worker is idle, and while
+    the suspect runs. Most runs that crash their worker crash it at once.
+    """
 
     readiness: float = 0.8
     """The time in which a store must respond to a readiness probe. Kubernetes allows one second for a probe."""

@@ -46,7 +46,7 @@ def _other_worker_runs() -> bool:
 
 
 def _command_pattern(process: int) -> str:
-    """Return the command line of a process, with each number replaced by 0.
+    """Return the command line of a process, with 0 in place of each number.
 
     Workers get different file descriptors, so their command lines contain different numbers.
     """

@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 UNKNOWN_TYPE: Final = "application/octet-stream"
 
 MAX_FILES_BYTES: Final = 64 * 1024 * 1024
-"""Most bytes of all files of a message that is sent again. Models accept far less."""
+"""The maximum number of bytes of all files of a message that is sent again. Models accept far less."""
 
 
 async def load_artifact(runner: Runner, session: Session, name: str, version: int | None) -> types.Part:

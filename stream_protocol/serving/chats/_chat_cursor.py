@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from google.adk.sessions import Session
 
 MAX_NAMED: Final = 500
-"""Most chats that a cursor names. The cursor is part of a URL, and some proxies accept only 8 KiB."""
+"""The maximum number of chats that a cursor names. The cursor is part of a URL, and some proxies accept only 8 KiB."""
 
 NAME_BYTES: Final = 6
 """Bytes of a chat's hash in a cursor. A collision happens once in a billion lists of ``MAX_NAMED`` chats."""
@@ -31,7 +31,10 @@ _HEAD: Final = struct.Struct(f">8sd{NAME_BYTES}s")
 """Binary header of a cursor: the hash of the list, and ``from_top_to``."""
 
 Position: TypeAlias = tuple[float, bytes]
-"""The position of a chat in the list: the time of its last change (seconds), then its hash. Newer is greater."""
+"""The position of a chat in the list: the time of its last change (seconds), then its hash.
+
+A newer position is greater.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from google.adk.sessions import Session
 
 MAX_TITLE_LENGTH: Final = 200
-"""Most characters of a title that the user sets."""
+"""The maximum number of characters of a title that the user sets."""
 
 WITHOUT_EVENTS: Final = GetSessionConfig(num_recent_events=0)
 

@@ -36,20 +36,24 @@ PAGE_SIZE: Final = 20
 MAX_PAGE_SIZE: Final = 100
 
 MAX_SEARCH_LENGTH: Final = 200
-"""Most characters of a search in the titles."""
+"""The maximum number of characters of a search in the titles."""
 
 APP_TITLE_KEY: Final = "title"
 """Key in the session's state for a title that the app or its agent sets."""
 
 OWN_TITLE_KEY: Final = f"{STATE_PREFIX}title"
-"""Key in the session's state for the title from the user's first message. The title is empty if it has no text."""
+"""Key in the session's state for the title from the user's first message.
+
+The title is empty if that message has no text.
+"""
 
 TITLE_LENGTH: Final = 80
-"""Most characters of a title from the user's first message."""
+"""The maximum number of characters of a title from the user's first message."""
 
 MAX_LOADED: Final = 5
-"""Most sessions that one page of the list loads to find their titles. A session can have megabytes of events, which may
-block the event loop while they are parsed."""
+"""The maximum number of sessions that one page of the list loads to find their titles. A session can have megabytes of
+events, which may block the event loop while they are parsed.
+"""
 
 
 class ListedChat(TypedDict):

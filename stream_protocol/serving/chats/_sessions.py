@@ -93,7 +93,7 @@ async def rewind_session(
 async def repair_session(runner: Runner, session: Session) -> None:
     """Restores state that a plugin needs and that a rewind has removed.
 
-    It is called before each run, because a worker may have died between a rewind and this repair.
+    This function is called before each run, because a worker may have died between a rewind and this repair.
     """
     if repair := _upload_plugin_state(runner, session.state):
         event = Event(author="user", actions=EventActions(state_delta=repair))
@@ -116,8 +116,8 @@ def is_overtaken(events: Iterable[Event], *, mark: RunMark, execution: str) -> b
     A fail-over of the run log can lose the lease of a run. Its worker detects the loss only at the next renewal. So
     another worker may have begun a later run, or may have recovered this run.
 
-    ``events``: the events since the run began. ``mark``: of the run. ``execution``: the id of this execution in the
-    run log.
+    ``events``: the events after the beginning of the run. ``mark``: of the run. ``execution``: the id of this execution
+    in the run log.
     """
     newest = execution
     for event in events:
@@ -160,7 +160,7 @@ class Completion:
         self._execution = execution
         self._holds_lease = holds_lease
         self._events: list[Event] | None = None
-        """The events to store. They are created once, so that a second attempt skips events of the first."""
+        """The events to store. They are created once, so that a second attempt skips events of the first attempt."""
 
     async def store(self) -> None:
         """Stores the missing events. Can be called again after a failure: nothing is stored twice."""

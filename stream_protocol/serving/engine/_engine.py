@@ -41,9 +41,9 @@ class ToldEnd:
     error_text: str = ""
     """The text of the ``error``."""
     shown: tuple[str, ...] | None = None
-    """The ids of the complete events that the page has received before the end; ``None`` if unknown."""
+    """The ids of the complete events that the client has received before the end; ``None`` if unknown."""
     unfinished_text: str = ""
-    """The last text that the page has received, if no complete event contains it."""
+    """The last text that the client has received, if no complete event contains this text."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +80,7 @@ class RunRecord:
     artifact_base: str | None
     """See ``RunOverrides``."""
     refusal: str | None = None
-    """An error text for the page if the run cannot be executed again; else ``None``."""
+    """An error text for the client if the run cannot be executed again; else ``None``."""
     words: list[dict[str, Any]] | None = None
     """Texts and files of the user's message: see ``record_content``. ``None`` for answers to calls."""
     trace: str | None = None

@@ -1,6 +1,6 @@
 """``Isolation``: executes a suspect, which is a run that may crash its worker.
 
-For a limited time, no other run of the worker is executed beside it.
+For a limited time, the worker executes no other run while the suspect runs.
 """
 
 from __future__ import annotations

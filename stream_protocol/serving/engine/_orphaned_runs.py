@@ -33,10 +33,12 @@ Result: TypeAlias = Literal["recovered", "over", "absent"]
 ``absent``: the chat is not in this session store."""
 
 UNRECOVERABLE_TEXT: Final = "The server broke down, and this answer cannot be recovered. Ask again."
-"""Error text for the page if the recovery of a run has failed ``MAX_FAILURES`` times."""
+"""Error text for the client if the recovery of a run has failed ``MAX_FAILURES`` times."""
 
 MAX_FAILURES: Final = 5
-"""Most failed attempts of this worker to recover a run, not counting failures because of an unreachable store."""
+"""The maximum number of failed attempts of this worker to recover a run, not counting failures because of an
+unreachable store.
+"""
 
 
 class OrphanedRuns:
@@ -98,7 +100,7 @@ class OrphanedRuns:
                 except Exception as error:
                     if is_away(error):
                         self._postponed.add(record.id)
-                        raise  # the store may be unreachable for all other runs, too
+                        raise  # the store may also be unreachable for all other runs
                     self._note_failure(record, error)
 
     async def recover(self, claim: Claim, orphan: OrphanedRun) -> bool:

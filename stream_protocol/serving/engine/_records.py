@@ -39,10 +39,13 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 OVERRIDDEN_TEXT: Final = "The server broke down, and this answer cannot be gone on with. Ask again."
-"""Error text for the page of a run with secrets, an agent or a run config from ``prepare``. These are not stored."""
+"""Error text for the client of a run with secrets, an agent or a run config from ``prepare``.
+
+None of these is stored.
+"""
 
 UNPLANNABLE_TEXT: Final = OVERRIDDEN_TEXT
-"""Error text for the page of a run whose record is unreadable, or whose request cannot be planned again."""
+"""Error text for the client of a run whose record is unreadable, or whose request cannot be planned again."""
 
 
 def record_of(run: Run, job: Job, deployment: Deployment) -> RunRecord:

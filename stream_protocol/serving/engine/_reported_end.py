@@ -1,7 +1,7 @@
 """The end of a run's response that the client has received, from a worker that is alive or dead.
 
-A run with such an end is never executed again. ``ReportedEnds`` stores the ends in the engine, also for a stop.
-``_recovery`` only stores the end of such a run in the session.
+A run with such an end is never executed again. ``ReportedEnds`` stores the ends in the engine, including ends by a
+stop. ``_recovery`` only stores the end of such a run in the session.
 """
 
 from __future__ import annotations

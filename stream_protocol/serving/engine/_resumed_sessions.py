@@ -132,7 +132,7 @@ class ResumedSessions(DelegatingSessions):
         else:
             self._earlier.remove(same)
             event.id, event.timestamp = same.id, same.timestamp
-            # With the stored ids of its calls: the page may have them, and answers with these ids.
+            # With the stored ids of its calls: the client may have these ids, and uses them in its answers.
             event.content, event.long_running_tool_ids = same.content, same.long_running_tool_ids
             event.actions.artifact_delta = same.actions.artifact_delta
         return await BaseSessionService.append_event(self, session, event)  # adds it to this session alone

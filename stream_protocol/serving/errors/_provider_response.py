@@ -75,7 +75,7 @@ def message_of(message: str) -> str:
 def _body_in(message: str) -> Any:
     try:
         return json.loads(ast.literal_eval(message)) if _BODY.match(message) else None
-    except (SyntaxError, ValueError, RecursionError, MemoryError):  # the last two for deep nesting
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # the last two mean deep nesting
         return None
 
 

@@ -71,7 +71,7 @@ def is_unreachable(error: BaseException) -> bool:
 
     If an error has a database code (SQLSTATE, or a code of SQLite), the code decides. If it has no code, its class
     decides. Drivers and SQLAlchemy wrap errors, so ``.orig``, ``__cause__`` and the members of an exception group are
-    checked, too.
+    also checked.
 
     No library of a store is imported: classes are compared by name.
     """

@@ -9,21 +9,21 @@ from stream_protocol._secret_texts import message_without_secrets
 from stream_protocol.wire import printable, whole_words
 
 LIMIT: Final = 300
-"""The most characters of a quoted text in a sentence."""
+"""The maximum number of characters of a quoted text in a sentence."""
 
 _TRACEBACK: Final = "Traceback (most recent call last)"
 _RAISED: Final = re.compile(r"^\S.*", re.MULTILINE | re.DOTALL)
 """The exception at the end of a traceback. The frames above it are indented."""
 
 MAX_PROBLEMS: Final = 3
-"""The most members of an exception group, or problems of a ``ValidationError``, that a sentence quotes."""
+"""The maximum number of members of an exception group, or problems of a ``ValidationError``, that a sentence quotes."""
 
 
 def one_line(text: str, limit: int = LIMIT, *, known: Collection[str] = ()) -> str:
     """Return the text on one line of at most ``limit`` characters, without secrets and tracebacks.
 
-    A longer text is cut after a whole word. A text that is only a traceback is replaced by its exception. Control
-    characters are escaped: see ``printable``. ``known``: words that look like API keys but are not.
+    A longer text is cut after a whole word. If a text is only a traceback, the result is the exception of the
+    traceback. Control characters are escaped: see ``printable``. ``known``: words that look like API keys but are not.
     """
     read = whole_words(text, 20 * limit)
     beginning, traceback, _ = read.partition(_TRACEBACK)
@@ -91,7 +91,7 @@ def _validation_problems(error: BaseException) -> str | None:
 
 
 def listed_problems(problems: Sequence[Mapping[str, Any]], text_of: Callable[[Mapping[str, Any]], str]) -> str:
-    """Return the texts of the first problems of a ``ValidationError``, and the number of the others."""
+    """Return the texts of the first problems of a ``ValidationError``, and the number of the other problems."""
     texts = [text_of(problem) for problem in problems[:MAX_PROBLEMS]]
     more = len(problems) - len(texts)
     return "; ".join([*texts, f"{more} more problem{'s' * (more > 1)}"] if more else texts)

@@ -23,16 +23,19 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SLICE_BYTES: Final = 2**16
-"""The most bytes that are given to the server (such as uvicorn) at once: it buffers the bytes that the client does not
-read."""
+"""The maximum number of bytes that are given to the server (such as uvicorn) at once. The server buffers the bytes that
+the client does not read.
+"""
 
 STALLED_SECONDS: Final = 60.0
-"""The most seconds that one slice waits for a client that reads nothing, as nginx's ``send_timeout``. A client that
-reads 2 KB per second is still served."""
+"""The maximum number of seconds that one slice waits for a client that reads nothing, as nginx's ``send_timeout``. A
+client that reads 2 KB per second is still served.
+"""
 
 SENDS_AT_ONCE: Final = 4
-"""The sends before other tasks may run, which lets asyncio report a lost connection. From the fifth write to a lost
-connection on, asyncio logs a warning for each write."""
+"""The number of sends before other tasks may run. In that pause, asyncio can report a lost connection. From the fifth
+write to a lost connection on, asyncio logs a warning for each write.
+"""
 
 
 class ReaderCutOffError(Exception):

@@ -34,8 +34,8 @@ class CrossOrigin:
     Responses to other origins have no CORS headers.
 
     Pages of a named origin may send the user's cookies. Pages that are allowed only by ``*`` may not send them.
-    Starlette's ``CORSMiddleware`` is not used, because it allows cookies for every page. Then pages that only another
-    middleware of the app allows could send cookies, too. ``methods``: the HTTP methods of the path.
+    Starlette's ``CORSMiddleware`` is not used, because it allows cookies for every page. With ``CORSMiddleware``, pages
+    that only another middleware of the app allows could also send cookies. ``methods``: the HTTP methods of the path.
     """
 
     def __init__(self, app: ASGIApp, origins: Collection[str], methods: Collection[str] = ALL_METHODS) -> None:

@@ -43,10 +43,10 @@ if TYPE_CHECKING:
     from stream_protocol.serving.http._hooks import Prepare
 
 MAX_CHANGES_BYTES: Final = 16 * 1024
-"""The most bytes in the body of a ``PATCH``: a title is short, even with ``\\u`` escapes."""
+"""The maximum number of bytes in the body of a ``PATCH``: a title is short, even with ``\\u`` escapes."""
 
 MAX_CHOICE_BYTES: Final = 1024
-"""The most bytes in the body of ``choose_version``: the id of a version is short."""
+"""The maximum number of bytes in the body of ``choose_version``: the id of a version is short."""
 
 CHOICE_HINT: Final = "it may say only a version."
 
@@ -153,7 +153,7 @@ class ChatEndpoints:
 
     @_errors_as_text
     async def stop(self, request: Request, chat_id: str, *, user_id: str) -> Response:
-        """Stops the run of a chat. The status is 202, also without a run, and 404 if this user has no such chat."""
+        """Stops the run of a chat. The status is 202, even without a run. It is 404 if this user has no such chat."""
         await self._admit(request, user_id, chat_id, counted=False)
         await self._service.stop(chat_id, user_id=user_id)
         return Response(status_code=202)
@@ -245,7 +245,7 @@ class ChatEndpoints:
 
     @_errors_as_json
     async def update(self, request: Request, chat_id: str, *, user_id: str) -> Response:
-        """Changes the title of a chat, or archives the chat, also during a run.
+        """Changes the title of a chat, or archives the chat, even during a run.
 
         The body is ``{"title", "archived"}``, both optional. A ``null`` title restores the generated title. The
         response is the chat in the format of ``chats``. The status is 404 if this user has no such chat, and 422 for a
@@ -269,8 +269,8 @@ class ChatEndpoints:
     async def artifact(self, request: Request, chat_id: str, name: str, *, user_id: str) -> Response:
         """Returns an artifact of a chat, with headers that keep it from running scripts in the page's origin.
 
-        The query may have ``version``. Without it, the newest version is returned. The status is 404 if there is no
-        such artifact, or if this user has no such chat.
+        The query may have ``version``. Without ``version``, the newest version is returned. The status is 404 if there
+        is no such artifact, or if this user has no such chat.
         """
         await self._admit(request, user_id, chat_id)
         version = _parse_version(request.query_params.get("version"))

@@ -20,7 +20,7 @@ from stream_protocol.wire import ChatRequest, ChatRequestError, check_header_nam
 LOCAL_USER: Final = "local"
 
 MAX_USER_ID_LENGTH: Final = 128
-"""The most characters of a user id: the width of the columns in ADK's ``DatabaseSessionService``."""
+"""The maximum number of characters of a user id: the width of the columns in ADK's ``DatabaseSessionService``."""
 
 _UNSTORABLE: Final = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 """Characters that a user id must not have: control characters and surrogates. Some databases refuse U+0000 and

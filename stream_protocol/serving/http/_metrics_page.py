@@ -19,8 +19,9 @@ TEXT_FORMAT: Final = "text/plain; version=0.0.4; charset=utf-8"
 """The media type of Prometheus's text format."""
 
 REMEMBERED_SECONDS: Final = 1.0
-"""Seconds for which the same text is returned again. Creating it takes milliseconds, and a client may ask
-constantly."""
+"""Seconds for which the same text is returned again. A new text takes milliseconds to create, and a client may ask
+constantly.
+"""
 
 
 class MetricsPage:

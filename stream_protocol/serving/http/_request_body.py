@@ -25,16 +25,16 @@ from stream_protocol.wire import (
 )
 
 MAX_DROPPED_BYTES: Final = 256 * 1024 * 1024
-"""The most bytes of a refused body that are read: the size of a video that a user attached by mistake."""
+"""The maximum number of bytes of a refused body that are read: the size of a video that a user attached by mistake."""
 
 DROPPING_SECONDS: Final = 30.0
-"""The most seconds that the rest of a refused body is read: nginx's ``lingering_time``."""
+"""The maximum number of seconds for which the rest of a refused body is read: nginx's ``lingering_time``."""
 
 MAX_BODY_BYTES: Final = 32 * 1024 * 1024
-"""The most bytes in a request body. The client sends its whole history again, including attached files."""
+"""The maximum number of bytes in a request body. The client sends its whole history again, including attached files."""
 
 MAX_BYTES_IN_FLIGHT: Final = 256 * 1024 * 1024
-"""The most bytes of memory for all bodies that are read and planned at one time: eight of the largest."""
+"""The maximum number of bytes of memory for all bodies that are read and planned at one time: eight of the largest."""
 
 BUSY_SECONDS: Final = 5
 """The ``Retry-After`` in seconds: a large body is read and planned in less time."""
@@ -46,7 +46,7 @@ class RequestBodies:
     ``max_body_bytes``: a larger body is refused (413). ``max_bytes_in_flight``: the memory for bodies while they arrive
     and are parsed, and while their requests are planned. A body that does not fit is refused. The status is 503, or 429
     if one user takes more than half of the memory. The received bytes are counted, not the ``Content-Length``. The
-    parsed values of a body are counted, too.
+    parsed values of a body also count.
     """
 
     def __init__(self, max_body_bytes: int = MAX_BODY_BYTES, max_bytes_in_flight: int = MAX_BYTES_IN_FLIGHT) -> None:

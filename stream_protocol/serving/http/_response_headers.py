@@ -14,7 +14,7 @@ _COMMON_HEADERS: Final = {
     "x-frame-options": "DENY",
     "referrer-policy": "no-referrer",
 }
-"""``x-frame-options`` is for browsers without ``frame-ancestors``."""
+"""Headers of all responses. ``x-frame-options`` is for browsers that do not support ``frame-ancestors``."""
 
 API_HEADERS: Final = {**_COMMON_HEADERS, "content-security-policy": "default-src 'none'; frame-ancestors 'none'"}
 """Headers of responses that are not pages: JSON, plain text, a stream."""

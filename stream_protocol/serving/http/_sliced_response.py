@@ -31,9 +31,9 @@ LEVELS_OF_PARTS: Final = 4
 class SlicedResponse(Response):
     """Sends a body that takes memory until the client has read it.
 
-    ``pieces``: the parts of the body, which are joined to slices. A slice is sent when the client has read the slice
-    before it. ``memory``: the counter of the memory that the pieces take. This memory is released when the response
-    ends, even if the client disconnects or reads nothing for a minute. For a ``HEAD`` request it is released at once.
+    ``pieces``: the parts of the body, which are joined to slices. A slice is sent when the client has read the previous
+    slice. ``memory``: the counter of the memory that the pieces take. This memory is released when the response ends,
+    even if the client disconnects or reads nothing for a minute. For a ``HEAD`` request it is released at once.
     """
 
     def __init__(self, pieces: Generator[bytes], *, memory: ByteShare, headers: Mapping[str, str]) -> None:
@@ -73,7 +73,7 @@ def whole_response(content: bytes, memory: ByteShare, headers: Mapping[str, str]
 
 
 def history_json(messages: Iterable[Any], **others: Any) -> Generator[bytes]:
-    """Yield the JSON of ``{"messages": […]}``, with the ``others`` as further keys, in pieces.
+    """Yield the JSON of ``{"messages": […]}``, with the ``others`` as additional keys, in pieces.
 
     A piece has at most ``SLICE_BYTES``, unless one member of a part is larger. A chat may have hundreds of megabytes,
     and other tasks run between two pieces. A file (``DataUrl``) is encoded when its piece is sent.

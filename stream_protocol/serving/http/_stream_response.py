@@ -38,8 +38,9 @@ KEEP_ALIVE = 15.0
 """Seconds of silence before a comment is sent. Proxies close idle connections after 30 to 100 seconds."""
 
 UNCOUNTED_SECONDS: Final = 10.0
-"""Seconds after the end of a response in which a client may still read it without counting its memory. Nearly all
-clients have read it by then."""
+"""The memory of a response that a client still reads is not counted for this number of seconds after the response's
+end. Nearly all clients need less time.
+"""
 
 
 HINT: Final = "`stream_sse(events)` makes them of the events of a run"
@@ -49,8 +50,8 @@ class UIMessageStreamResponse(Response):
     """Sends a UI message stream: ``UIMessageStreamResponse(stream_sse(runner.run_async(...)))``.
 
     ``content``: yields bytes, which are sent unchanged (``stream_sse``); or chunks, which are encoded here and ended
-    with ``[DONE]`` (``stream_chunks``). It is iterated in the task of the request, and closed there if the client
-    disconnects. If it raises, the client gets one masked ``error`` chunk, and the exception is logged. If a
+    with ``[DONE]`` (``stream_chunks``). ``content`` is iterated in the task of the request, and closed there if the
+    client disconnects. If it raises, the client gets one masked ``error`` chunk, and the exception is logged. If a
     ``RunReader`` is cut off, the connection is closed in the middle of the response, so that the client notices. The
     connection is also closed if the client reads nothing for ``STALLED_SECONDS``.
     ``keep_alive``: number of silent seconds after which a comment is sent. With ``None``, no comment is sent.

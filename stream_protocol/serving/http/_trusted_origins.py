@@ -69,8 +69,8 @@ def admit(request: Request, trusted: frozenset[str] = frozenset(), *, also_reads
     """Raise ``ChatRequestError`` (403) if a page of an untrusted site has sent a request that changes data.
 
     Return True if such a page has sent a request that only reads. These origins are trusted: ``trusted``, the origins
-    of ``CrossOrigin`` around the route, and the origins of the app's ``CORSMiddleware``. ``also_reads``: True refuses
-    requests that only read, too.
+    of ``CrossOrigin`` around the route, and the origins of the app's ``CORSMiddleware``. ``also_reads``: if True,
+    requests of untrusted pages that only read are also refused.
     """
     trusted |= request.scope.get(CROSS_ORIGIN_SCOPE, frozenset())
     cors = _cors_of(request.scope.get("app"))

@@ -165,7 +165,7 @@ async def delete_chat(service: ServiceContext, user_id: str, chat_id: str) -> No
             session = await service.store.session(key)
             if session is None:
                 raise no_such_chat()
-            if not await claim.run.holds_lease():  # another worker may have accepted a message since
+            if not await claim.run.holds_lease():  # another worker may have accepted a message meanwhile
                 raise unreachable_refusal(RUN_LOG)
             await service.store.with_timeout(delete_session(service.runner, session))
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from stream_protocol.wire import ChatRequest
 
 RECOVERIES: Final = 3
-"""Most recoveries of orphaned runs for which a request waits. After that, the request is refused."""
+"""The maximum number of recoveries of orphaned runs for which a request waits. After that, the request is refused."""
 
 
 class RequestState(Enum):
@@ -50,7 +50,10 @@ class RequestState(Enum):
     """With ``on_busy="steer"``, the new message steers the other run. The request waits until the agent reads the
     message, or the run ends."""
     WAITING = auto()
-    """The request waits for the end of the other run. It is an answer to a call, or a message that came too late."""
+    """The request waits for the end of the other run.
+
+    The request is an answer to a call, or a message that came too late.
+    """
     CLAIMED = auto()
     """The request holds the chat. The service looks for orphaned runs of the chat."""
     PLANNING = auto()
@@ -105,8 +108,8 @@ class RequestLifecycle:
 
     ``begins_run=False``: the request must not begin a run. It only gets the running response of an equal request.
     ``interrupts=False``: the request is refused (409) if another run of the chat is active.
-    ``since_stop``: see ``Run``. By default, later stops than the request count. If the user has stopped the chat since,
-    the message is stored without a reply.
+    ``since_stop``: see ``Run``. By default, stops after the arrival of the request count. If there was such a stop, the
+    message is stored without a reply.
     """
 
     _incoming: Incoming

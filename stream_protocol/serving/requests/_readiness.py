@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 NAME: Final = "readyz"
-"""The user id and chat id of the test read. The chat does not have to exist."""
+"""The user id and chat id in the read that tests the store. The chat does not have to exist."""
 
 
 class Readiness:

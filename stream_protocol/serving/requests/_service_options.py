@@ -64,10 +64,10 @@ class ServiceOptions(ConverterOptions, total=False):
     """Store of the sessions.
 
     Any session service of ADK works, such as ``SqliteSessionService`` or ``DatabaseSessionService`` (extra
-    ``postgres``). In memory by default. A ``Runner`` brings its own.
+    ``postgres``). In memory by default. A ``Runner`` has its own session service.
     """
     history: HistoryMode
-    """Source of the history that the model reads.
+    """The history that the model reads.
 
     ``"server"`` (default): the model reads the stored session, and only the last message of the request. ``"client"``:
     the model reads the messages of the request. The server stores nothing, and refuses approvals. ``"text"``: as
@@ -113,7 +113,7 @@ class ServiceOptions(ConverterOptions, total=False):
     The models of the turn read this context. ``None``, the default: no context.
     """
     shared_state: SharedState | None
-    """Keys of the session state that the page may read and write. ``None``, the default: no keys."""
+    """Keys of the session state that the client may read and write. ``None``, the default: no keys."""
     on_finish: OnFinish | None
     """Function called after each run, with the messages of the chat: see ``OnFinish``."""
     on_audit: OnAudit | None
@@ -123,7 +123,8 @@ class ServiceOptions(ConverterOptions, total=False):
     """
     recorder: Recorder | Sequence[Recorder] | None
     """Recorder of the chats, such as a ``ChatRecorder``, or a list of recorders. A failing recorder does not affect the
-    others."""
+    other recorders.
+    """
     engine: Engine | None
     """A ``DbosEngine`` of ``stream_protocol.durable``: another worker then finishes the runs of a dead worker. The
     engine needs ``history="server"``, and agents of ADK's own classes. The service closes the engine.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from stream_protocol.session import NothingToRun
 
 INTERRUPTED_TEXT: Final = "Your answer was taken, but what followed from it is missing. Reload the page, or ask again."
-"""Error text for a repeated answer to a call if the answer's run has stored no output."""
+"""Error text for a repeated answer to a call, if the run of the answer has stored no output."""
 
 
 async def stored_response(service: ServiceContext, incoming: Incoming, stored: NothingToRun) -> AsyncIterator[bytes]:

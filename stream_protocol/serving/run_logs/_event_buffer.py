@@ -127,7 +127,7 @@ class EventBuffer:
     def events(self) -> Iterator[bytes]:
         """Returns the events of the response so far, joined or as appended.
 
-        They are not copied, so read them before the next ``append``.
+        The events are not copied, so read them before the next ``append``.
         """
         return self._events.all()
 

@@ -11,17 +11,19 @@ from stream_protocol.serving.run_logs._run_log import LogBounds
 from stream_protocol.wire import JoinedStream
 
 PIECE_BYTES: Final = 2**16
-"""The most bytes of several events in one piece. uvicorn also buffers 64 KiB per connection before a send waits."""
+"""The maximum number of bytes of several events in one piece. uvicorn also buffers 64 KiB per connection before a send
+waits.
+"""
 
 JOIN_AT_ONCE: Final = 4096
-"""The most events that are joined before other tasks run: some milliseconds of work."""
+"""The maximum number of events that are joined before other tasks run: some milliseconds of work."""
 
 
 class EventList:
     """The events of one response: the first events joined, the last events as they were appended.
 
-    Some methods have the argument ``known``. It is the number of events at the beginning that no reader needs in their
-    original form.
+    Some methods have the argument ``known``. ``known`` is the number of events at the beginning that no reader needs in
+    their original form.
     """
 
     def __init__(self, bounds: LogBounds) -> None:
@@ -35,8 +37,9 @@ class EventList:
         self.joined_weight = 0
         """The ``weight`` of the joined events before they were joined."""
         self._tail: list[bytes] = []
-        """The last events in their original form. The first of them may be in ``joined``, too, if a reader still needs
-        them."""
+        """The last events in their original form. The first of these events may also be in ``joined``, if a reader
+        still needs them.
+        """
         self._tail_begin = 0
         """The number of events before ``_tail``."""
         self._bytes = 0

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 END_SECONDS: Final = 1.0
-"""The most seconds that a reader waits for the end of a response until the store has the phase ``closed``."""
+"""The maximum number of seconds that a reader waits for the end of a response until the store has the phase
+``closed``.
+"""
 
 
 class SharedLease:
@@ -59,7 +61,9 @@ class SharedLease:
         self._renewal_wanted = asyncio.Event()
         self._released = asyncio.Event()
         self._end_reported = asyncio.Event()
-        """Set when the store has the phase ``closed``, or will not get it because the lease is lost."""
+        """Set when the store has the phase ``closed``, and when the store will never get this phase because the lease
+        is lost.
+        """
 
     @property
     def run_id(self) -> str:

@@ -29,7 +29,7 @@ def load_run_log(url: str, *, prefix: str | None, lease: float) -> SharedRunLog:
     check_text("prefix", prefix, or_none=True)
     check_seconds("lease", lease)
     asyncio.run(_probe(_make(url, prefix, lease)))
-    return _make(url, prefix, lease)  # a second run log, since connections belong to the loop that opened them
+    return _make(url, prefix, lease)  # a second run log, because connections belong to the loop that opened them
 
 
 def _make(url: str, prefix: str | None, lease: float) -> SharedRunLog:

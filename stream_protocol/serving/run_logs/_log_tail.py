@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 LINGER_SECONDS: Final = 1.0
-"""Seconds for which a run is read on without a reader, in case a new reader comes."""
+"""Seconds for which the tail continues to read a run that has no reader, because a new reader may come."""
 
 MAX_WAIT: Final = 1.0
-"""The most seconds that one read waits for more events."""
+"""The maximum number of seconds that one read waits for more events."""
 
 
 class WriterWatch:
@@ -47,7 +47,10 @@ class WriterWatch:
         self._check_at = 0.0
         self._missing_since: float | None = None
         self._token = 0
-        """The run's token; 0 while it is unknown. After a fail-over an older run may seem to hold the lease."""
+        """The run's token; 0 while it is unknown.
+
+        The token is needed because, after a fail-over, an older run may seem to hold the lease.
+        """
         self._superseded = False
         self.available: int | None = None
         """The number of events in the store at the last check; ``None`` if the store has no log of the run."""

@@ -27,15 +27,17 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 GATHER_SECONDS: Final = 0.005
-"""The pause between two batches: a fast run would otherwise send many small ones. The delay is too short for a reader
-to notice."""
+"""The pause between two batches. Without it, a fast run would send many small batches. Readers do not notice so short a
+delay.
+"""
 
 UNREAD_GATHER_SECONDS: Final = 0.25
-"""The pause while no other worker reads the run. A command for each chunk takes several times as long as all other work
-on the chunk. If this worker dies, the unsent events are lost."""
+"""The pause while no other worker reads the run. It saves commands: a command takes several times as long as all other
+work on a chunk. If this worker dies, the unsent events are lost.
+"""
 
 MAX_PIECE: Final = 2**20
-"""The most bytes in one batch, unless a single event is larger."""
+"""The maximum number of bytes in one batch, unless a single event is larger."""
 
 JOIN_SECONDS: Final = 2.0
 """Seconds for which the store keeps entries after they have been joined, for readers that are still reading them."""
@@ -111,7 +113,7 @@ class LogWriter:
                 await cancel_and_wait(urgent)
 
     async def _send(self) -> bool:
-        """Send the next batch. Returns True if it was the last."""
+        """Send the next batch. Returns True if this batch was the last."""
         log = self._log
         events = log.since(self._position)
         if events is None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from stream_protocol.serving.run_logs._run_log import RunHandle
 
 MAX_STOPS: Final = 1_000
-"""The most stop ids that are kept, one per chat: any client may stop chats in which nothing runs."""
+"""The maximum number of stop ids that are kept, one per chat: any client may stop chats in which nothing runs."""
 
 
 class MemoryRunLog:

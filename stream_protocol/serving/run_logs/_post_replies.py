@@ -27,7 +27,9 @@ MIN_PAUSE, MAX_PAUSE = 0.01, 0.25
 the time for which the post has waited."""
 
 CLOSING_SECONDS: Final = 1.0
-"""The most seconds that the end of a run waits for its last replies, which only report that the run is over."""
+"""The maximum number of seconds that the end of a run waits for its last replies, which only report that the run is
+over.
+"""
 
 
 class PostReplies:
@@ -63,7 +65,7 @@ class PostReplies:
         except Exception:
             logger.exception("A post to run %s could not be handled.", self._run.run_id)
         finally:
-            self._handled.discard(post.id)  # a post without a stored reply comes again
+            self._handled.discard(post.id)  # a post without a stored reply is sent again
 
 
 async def post_through(

@@ -68,7 +68,7 @@ class Cursor:
     read_bytes: int = 0
     """The size of the events that the reader has read."""
     max_unread: int = 0
-    """The reader is cut off if it has more bytes than this left to read."""
+    """The reader is cut off if it has more than this number of bytes left to read."""
     cut_off: asyncio.Event = field(default_factory=asyncio.Event)
 
     def limit(self, max_unread: int) -> None:

@@ -46,12 +46,13 @@ class LogBounds:
     """Limit of the unread data of a reader.
 
     A reader with more unread data is disconnected. For a reader that starts late, the limit is at least twice the size
-    of the log at this time. An event counts as at most 64 KiB. The newest events of one step do not count.
+    that the log has when the reader starts. An event counts as at most 64 KiB. The newest events of one step do not
+    count.
     """
     max_readers: int = 32
-    """Readers of a run in one worker.
+    """Maximum number of readers of a run in one worker.
 
-    A further reader replaces the reader with the most unread data, so a reloaded page can always read.
+    An additional reader replaces the reader with the most unread data, so a reloaded page can always read.
     """
 
     def __post_init__(self) -> None:
@@ -80,7 +81,10 @@ class RunInfo:
     """The key of the request that started the run. Equal requests have equal keys."""
     phase: Phase
     healthy: bool = True
-    """``False`` if the run's worker is late to renew the lease. It loses the chat unless it renews the lease soon."""
+    """``False`` if the run's worker is late to renew the lease.
+
+    The worker loses the chat unless it renews the lease soon.
+    """
 
 
 class ChatTakenError(Exception):

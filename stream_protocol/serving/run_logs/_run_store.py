@@ -171,7 +171,7 @@ class Snapshot:
     """The data that a reader needs before it reads the first entry."""
 
     compacted: int
-    """The number of events that were joined and are no longer in entries; 0 if none were."""
+    """The number of events that were joined and are no longer in entries; 0 if no events were joined."""
     events: bytes
     """The joined events."""
     past: bytes
@@ -196,7 +196,7 @@ class LogBatch:
     """The data that a run adds to its log in one step."""
 
     entry: Entry
-    """The events, which may be none, and the end of the log after the last events."""
+    """The events, and the end of the log after the last events. It may have no events."""
     past: bytes
     """The ``past`` of the run's ``EventBuffer``."""
 

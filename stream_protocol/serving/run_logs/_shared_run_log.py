@@ -32,13 +32,13 @@ EXPIRY_SECONDS: Final = 60.0
 """Seconds for which the store keeps a log after its run has ended."""
 
 MAX_PATIENCE: Final = 3.0
-"""The most seconds that a request waits for a store that does not respond."""
+"""The maximum number of seconds that a request waits for a store that does not respond."""
 
 NOTING_SECONDS: Final = 0.5
-"""The most seconds that a stop of this worker's run waits for the store."""
+"""The maximum number of seconds that a stop of this worker's run waits for the store."""
 
 CLOSING_SECONDS: Final = 5.0
-"""The most seconds that ``aclose`` waits until the store has the logs of released runs."""
+"""The maximum number of seconds that ``aclose`` waits until the store has the logs of released runs."""
 
 
 class SharedRunLog:
@@ -128,7 +128,7 @@ class SharedRunLog:
             if run_id not in (None, own.run_id):
                 return False
             if stop_id:  # for requests that wait for the chat at other workers, before the chat becomes free
-                with suppress(RunLogError, TimeoutError):  # the run stops also without the store
+                with suppress(RunLogError, TimeoutError):  # the run stops even without the store
                     async with asyncio.timeout(NOTING_SECONDS):
                         await self.store.stop(chat, own.run_id, stop_id)
             if own.held:

@@ -42,8 +42,9 @@ DELETION: Final = ""
 """The idempotency key with which a deletion claims a chat. A deletion has no response that a request could read."""
 
 MIN_PAUSE, MAX_PAUSE = 0.001, 0.1
-"""The least and the most seconds between two polls of the run log for a run. Within these bounds, the pause is a tenth
-of the time for which a request has waited: short for a short run, longer for an answer that waits for an hour."""
+"""The minimum and the maximum number of seconds between two polls of the run log for a run. Between these bounds, the
+pause is a tenth of the time for which a request has already waited.
+"""
 
 
 @asynccontextmanager
@@ -107,7 +108,7 @@ class ActiveRuns:
     ) -> Claim | Taken:
         """Claims the chat for a new run, or returns the active run of the chat.
 
-        Waits for an active run that is stopping, or whose worker may be dead, or whose chat is not in the session store
+        Waits for an active run that is stopping, whose worker may be dead, or whose chat is not in the session store
         (yet). Before the wait, takes the slot ``waiting``. If no slot is free, the request is refused.
         ``since_stop``: see ``Run``. ``begins_run=False``: only finds the active run of an equal request. Raises
         ``ChatRequestError`` (503) after ``close``, if the other run does not end in time, or if ``begins_run=False``

@@ -28,7 +28,10 @@ async def refusal_as_events(answer: Callable[[], Awaitable[AsyncIterator[bytes]]
 
 
 def deferred_response(answering: Task[AsyncIterator[bytes]]) -> RunReader:
-    """Return a reader of the task's SSE events, which waits for the task. Closing it does not cancel the task."""
+    """Return a reader of the task's SSE events, which waits for the task.
+
+    Closing the reader does not cancel the task.
+    """
     cut_off = asyncio.Event()
 
     def kept_bytes() -> int:

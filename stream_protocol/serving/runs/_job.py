@@ -82,16 +82,17 @@ class Job:
     options: ConverterOptions
     recorder: TurnRecorders
     on_stored: Callable[[Sequence[CallAnswer]], None]
-    """Called when the user's message or the first answers are stored. Its argument: the accepted answers. These are all
-    answers of the request, or only the denials if the run was stopped before."""
+    """Called with the accepted answers when the user's message or the first answers are stored. The accepted answers
+    are all answers of the request, or only the denials if the run was stopped before.
+    """
     invocation_id: str | None = None
     """The invocation id of a new message; ``None`` if ADK generates the id."""
     context: Any = None
-    """The page's context for this request, as JSON; ``None`` without context."""
+    """The client's context for this request, as JSON; ``None`` without context."""
     page_state: Mapping[str, Any] = field(default_factory=dict)
-    """State that the page wrote before the run, or sent with the request. Only this run applies it."""
+    """State that the client wrote before the run, or sent with the request. Only this run applies this state."""
     page_writes: PageWrites | None = None
-    """State that the page writes during the run; ``None`` if the page must not write state."""
+    """State that the client writes during the run; ``None`` if the client must not write state."""
     known_transcript: Transcript | None = None
     """The conversation before the run, if the request has loaded it."""
 
@@ -183,7 +184,7 @@ class Job:
             return
 
     def _earlier_messages(self, beginning: str | None) -> Iterator[AcceptedMessage]:
-        """Yield the steering messages that wait since earlier runs, except the message that begins this run.
+        """Yield the steering messages that earlier runs have left waiting, except the message that begins this run.
 
         Only messages after the one that begins this run keep their contexts. All other contexts are older than the
         context of this run. ``beginning``: the client's id of the message that begins this run.

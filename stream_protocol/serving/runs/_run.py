@@ -43,13 +43,14 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__package__)
 
 NOT_FAILURES: Final = (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt, SystemExit)
-"""Exceptions that end a task or the process. All other exceptions are failures of the agent. Some of them are not an
-``Exception``, such as the panic of a library in Rust."""
+"""Exceptions that end a task or the process. All other exceptions are failures of the agent. Some of these failures are
+not an ``Exception``, such as the panic of a library in Rust.
+"""
 
 TOO_LONG_TEXT: Final = "The answer became too long and was ended. Ask for less at once."
 TOO_SLOW_TEXT: Final = "The answer took too long and was ended. Ask for less at once."
 TOO_MANY_CALLS_TEXT: Final = "The answer needed too many steps and was ended. Ask for less at once."
-"""Error texts for the page if a run has exceeded a limit."""
+"""Error texts for the client if a run has exceeded a limit."""
 
 TEXTS_OF_TIMEOUTS: Final = frozenset({TOO_LONG_TEXT, TOO_SLOW_TEXT})
 """Error texts of runs with the outcome ``timeout``."""
@@ -184,8 +185,7 @@ class Run:
         """Frees the chat. Called once.
 
         It also removes the reference cycles between run, lease, log and job, so that the memory of a response is freed
-        at once. The garbage collector would free this memory late, because it counts objects, and a large response has
-        few objects.
+        at once. The garbage collector would free it late: it counts objects, and a large response has few objects.
         """
         self._timers.close()
         self._lease.release()
@@ -205,8 +205,8 @@ class Run:
         If the run was stopped before this call, its response has already ended. The run still reads the events, so that
         ADK stores the user's message.
 
-        ``is_recovered_after``: called with the exception of a run that can be recovered. Returns True to leave the run
-        to another worker.
+        ``is_recovered_after``: called with the exception of a run that can be recovered. Returns True if another worker
+        recovers it.
         """
         if self._given_up or not await self.holds_lease():
             return
@@ -333,7 +333,7 @@ class Run:
     def _add_posted(self, event: Event) -> None:
         """Write an event that a tool has posted.
 
-        If ADK has not yielded an event yet, the posted event begins the response.
+        Begin the response if no event of ADK has begun it.
         """
         if not self.was_left:
             self._response.show_nested(shows=bool(self.log.readers) or self._lease.read_elsewhere)

@@ -25,7 +25,7 @@ PAUSE: Final = 0.1
 """The minimum number of seconds between two progress reports of one call."""
 
 MAX_WAITING: Final = 256
-"""The number of events that wait for the caller before agents in an ``AgentTool`` wait, too."""
+"""The maximum number of events that wait for the caller. At this number, agents in an ``AgentTool`` also wait."""
 
 
 def run_events(runner: Runner, *, session_id: str, **arguments: Any) -> AsyncGenerator[Event]:

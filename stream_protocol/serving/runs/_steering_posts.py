@@ -25,7 +25,7 @@ Reply: TypeAlias = Receipt | Literal["taken-in"]
 
 
 STOPPED: Final = "stopped"
-"""The ``since_stop`` of a turn that begins after a stopped run: the turn is stopped, too."""
+"""The ``since_stop`` of a turn that begins after a stopped run: this turn is also stopped."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,11 +34,11 @@ class NextTurn:
 
     message: Mapping[str, Any]
     context: Any
-    """The page's context that came with the message; ``None`` without context."""
+    """The client's context that came with the message; ``None`` without context."""
     overrides: RunOverrides
     """The overrides of the previous run."""
     since_stop: str
-    """See ``Run``. If the chat was stopped since, the message is stored without a reply."""
+    """See ``Run``. If the chat was stopped after that, the message is stored without a reply."""
 
 
 def delivery(message: UIMessage, context: Any) -> bytes:

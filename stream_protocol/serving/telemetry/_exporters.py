@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.resources import Resource
 
 FLUSH_MILLISECONDS: Final = 2000
-"""The most milliseconds for sending the rest of the data at the end of the process."""
+"""The maximum number of milliseconds for sending the rest of the data at the end of the process."""
 
 
 def export_to_otlp() -> None:

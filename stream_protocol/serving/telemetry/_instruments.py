@@ -13,8 +13,9 @@ LIBRARY: Final = "adk-ui-stream"
 """The instrumentation scope of all spans and metrics."""
 
 CHAT_ID: Final = "gen_ai.conversation.id"
-"""The attribute of a chat's id, as in ADK's spans. Metrics do not have this attribute: each value would be a time
-series."""
+"""The attribute of a chat's id, as in ADK's spans. Metrics do not have this attribute, because each value would create
+a time series.
+"""
 
 OUTCOME: Final = "adk_ui_stream.outcome"
 REASON: Final = "adk_ui_stream.reason"

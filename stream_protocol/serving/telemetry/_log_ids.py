@@ -10,7 +10,10 @@ from typing import Final
 from opentelemetry import trace
 
 MAX_ID_LENGTH: Final = 256
-"""The most characters of an id in a log record. The ids of a refused request come unchecked from the client."""
+"""The maximum number of characters of an id in a log record.
+
+The ids of a refused request come unchecked from the client.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +42,7 @@ def note_run(user_id: str, chat_id: str, run_id: str) -> None:
 
 
 def add_run(run_id: str) -> None:
-    """Put this run's id on the log records of this task, which keep their other ids."""
+    """Put this run's id on the log records of this task. The records keep their other ids."""
     _ids.set(replace(_ids.get(), run_id=run_id))
 
 
@@ -64,8 +67,8 @@ def ids_of_request() -> Iterator[None]:
 class ChatIdFilter(logging.Filter):
     """Gives each record ``chat_id``, ``run_id``, ``user_id``, and OpenTelemetry's ``trace_id`` and ``span_id``.
 
-    Add it to a handler of your app: ``handler.addFilter(ChatIdFilter())``. Then the handler's format may contain
-    ``%(chat_id)s``, also for records of ADK and other libraries. An unknown id is an empty text. The filter drops no
+    Add it to a handler of your app: ``handler.addFilter(ChatIdFilter())``. Then the handler's format can contain
+    ``%(chat_id)s``, even for records of ADK and other libraries. An unknown id is an empty text. The filter drops no
     record.
     """
 

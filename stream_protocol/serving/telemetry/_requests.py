@@ -21,7 +21,10 @@ from stream_protocol.serving.telemetry._log_ids import ids_of_request
 _tracer: Final = trace.get_tracer(LIBRARY)
 
 _own_span: ContextVar[Span | None] = ContextVar("adk_ui_stream_request", default=None)
-"""The span of this request. On a kept connection, a request inherits the span of the request before it."""
+"""The span of this request.
+
+The span must be set for each request: on a keep-alive connection, a request inherits the span of the previous request.
+"""
 
 
 class ObservedRoute:

@@ -64,10 +64,10 @@ def _link(span: str | None) -> list[Link]:
 _SHOWN: Final = tuple(
     f'data: {{"type":"{kind}'.encode() for kind in ("text-", "reasoning-", "tool-", "file", "source-", "data-")
 )
-"""The first bytes of SSE events that the page shows."""
+"""The first bytes of SSE events that the client shows."""
 
 _TOOL_CALLS: Final = tuple(f'data: {{"type":"{kind}"'.encode() for kind in ("tool-input-available", "tool-input-error"))
-"""The first bytes of the SSE event that completes a tool call. Each call has one."""
+"""The first bytes of the SSE event that completes a tool call. Each call has one such event."""
 
 
 class RunObserver:

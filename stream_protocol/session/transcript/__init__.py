@@ -8,7 +8,7 @@ Where to change what:
 - ``_first_reading``: finds events that are hidden, shown before they were stored, or outside the conversation.
 - ``_version_tree``: versions of user messages that rewinds removed.
 - ``_steering_messages``: steering messages, and those that wait for a model call.
-- ``_metadata``: our metadata on stored events.
+- ``_metadata``: this library's metadata on stored events.
 """
 
 from stream_protocol.session.transcript._first_reading import DisplayOrder, FirstReading, HiddenEvents

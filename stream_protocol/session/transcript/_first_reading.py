@@ -39,7 +39,7 @@ class Rewinds:
     """The rewinds of a conversation, and the events that they remove. Event numbers start at 0.
 
     A rewind removes the first event of the invocation that it names and all later events, including earlier rewinds.
-    ADK applies it in this way for the model's prompt.
+    ADK does the same for the model's prompt.
     """
 
     def __init__(self) -> None:
@@ -127,10 +127,10 @@ class _Invocation:
 class FirstReading:
     """Finds hidden, rewound and moved events, and invocations that begin a message without a user event.
 
-    ADK first creates the event with tool responses, and then its questions for approvals and credentials. But it
-    usually yields a question before the responses. There is one exception: if some of the calls need no approval, ADK
-    yields their results before it asks. A store that sorts by time has each question after the responses, so questions
-    may have to move.
+    ADK first creates the event with tool responses, and then its questions for approvals and credentials. But ADK
+    usually yields a question before the responses. Only if some of the calls need no approval, ADK yields their results
+    before the question. A store that sorts by time has each question after the responses, so questions may have to
+    move.
     """
 
     def __init__(self) -> None:
@@ -199,6 +199,7 @@ class FirstReading:
 
 
 def _has_settled_results(facts: EventFacts) -> bool:
-    """Return True if some results in the event belong to calls that need no approval. A credential placeholder counts
-    too, as in ADK."""
+    """Return True if some results in the event belong to calls that need no approval. As in ADK, a credential
+    placeholder also counts.
+    """
     return any(result.waits_for is not CallKind.APPROVAL for result in facts.results)

@@ -1,8 +1,8 @@
-"""Our data on stored events, in their ``custom_metadata``. Only this module reads and writes it.
+"""Data of this library on stored events, in their ``custom_metadata``. Only this module reads and writes this data.
 
-The run config carries facts about a turn that only the client has. ADK copies them to every event of the run, and they
-are read only from the user's event. Events that we append can replace the content shown to the client, and list the
-events that are hidden from it.
+The run config carries facts about a turn that only the client has. ADK copies these facts to every event of the run.
+This module reads them only from the user's event. Events that we append can replace the content shown to the client,
+and list the events that are hidden from it.
 """
 
 from __future__ import annotations
@@ -23,15 +23,19 @@ if TYPE_CHECKING:
     from stream_protocol.adk import EventFacts
 
 STATE_PREFIX: Final = "_adk_ui_stream:"
-"""Prefix of our keys in a session's state. An instruction cannot reference such a key (``{key}``), ``adk-state`` parts
-leave it out, and ADK does not pass it to the agents of an ``AgentTool``."""
+"""Prefix of this library's keys in a session's state. An instruction cannot reference such a key (``{key}``),
+``adk-state`` parts leave it out, and ADK does not pass it to the agents of an ``AgentTool``.
+"""
 
 DETAILS_PREFIX: Final = "adk-ui-stream-details-"
 """Prefix of the id of a session that is not a conversation. It stores the user's title and other details of a chat for
 the list of chats."""
 
 EVENT_INTERVAL: Final = 0.001
-"""Seconds between events that we append. ADK orders events by time, and SQL stores round times to microseconds."""
+"""Seconds between two events that this library appends.
+
+ADK orders events by time, and SQL stores round times to microseconds.
+"""
 
 
 _ON_EVENTS_OF_ADK: Final = frozenset({"message_id", "files", "request", "record", "reasons"})
@@ -63,7 +67,7 @@ class AcceptedMessage:
     model_calls: int
     """The number of the run's model calls that began before the message came."""
     context: Any = None
-    """The page's context that came with the message, as JSON; ``None`` without context."""
+    """The client's context that came with the message, as JSON; ``None`` without context."""
 
     @property
     def id(self) -> str:
@@ -80,7 +84,7 @@ class TakenInMessage:
     model_call: str = ""
     """The model call: agent, branch, and number."""
     context: Any = None
-    """The page's context that came with the message, as JSON; ``None`` without context."""
+    """The client's context that came with the message, as JSON; ``None`` without context."""
 
     @classmethod
     def of(cls, event: Event) -> TakenInMessage | None:
@@ -90,7 +94,7 @@ class TakenInMessage:
 
 @dataclass(frozen=True, kw_only=True)
 class EventMetadata:
-    """Our data on one event."""
+    """Data of this library on one event."""
 
     message_id: str | None = None
     """On a user event: the client's id of the message; ``None`` if no chat client sent it."""
@@ -110,9 +114,9 @@ class EventMetadata:
     shown_content: Mapping[str, Any] | None = None
     """On an appended event: the content for the client, as JSON. The event's own content is for the model."""
     streamed: bool = False
-    """On an appended event: True if the client received it in fragments that no complete event repeats."""
+    """On an appended event: True if the client received the content in fragments that no complete event repeats."""
     before: str | None = None
-    """On an appended event: the id of the stored event that was shown after this one."""
+    """On an appended event: the id of the stored event that was shown after this event."""
     unfinished: bool = False
     """On an appended event: True if it has the partial text of a model whose worker died. No later event repeats this
     text."""
@@ -173,7 +177,7 @@ def shown_event(event: Event) -> Event:
 def steering_state(event: Event) -> tuple[AcceptedMessage | None, str | None]:
     """Return the steering message that the event accepts, and the id of the steering message that no longer waits.
 
-    A message no longer waits when a model call has read it, or when it begins a turn.
+    A message stops waiting when a model call reads it, or when it begins a turn.
     """
     stored = _stored_on(event)
     if stored.keys().isdisjoint(("accepted", "steering", "message_id")):

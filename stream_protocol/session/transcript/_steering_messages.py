@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class SteeringMessages:
     """Steering messages that runs have accepted.
 
-    ``stored``: all events of the session. ``current``: the events that no rewind has removed. A rewind keeps the
-    messages that the event before it names: they wait again.
+    ``stored``: all events of the session. ``current``: the events that no rewind has removed. If the event before a
+    rewind names steering messages, the rewind keeps them, and they wait again.
     """
 
     def __init__(self, stored: Sequence[EventFacts], current: Iterable[EventFacts]) -> None:

@@ -1,4 +1,4 @@
-"""Reads a stored session into turns, as the client was shown them.
+"""Converts a stored session to turns, as the client was shown them.
 
 A *turn* is a user message and all of the agent's replies to it, which form one assistant message. Answers to the
 agent's calls (approvals, client tools, input) do not begin a new turn. A *response* is smaller: the events for one
@@ -141,7 +141,10 @@ class Transcript:
     """The conversation of a session, read from its stored events. It never changes."""
 
     def __init__(self, events: Iterable[Event] = (), *, call_ids: CallIds = NO_IDS) -> None:
-        """Read the events. ``call_ids``: the ids of earlier calls, if these are not all events of the session."""
+        """Read the events.
+
+        ``call_ids``: the ids of earlier calls, if ``events`` does not begin at the first event of the session.
+        """
         self.stored: Final = tuple(map(readable_event, events))
         """All events of the session. In a live run, the content of user events is the transcription of the user's
         speech."""
@@ -177,11 +180,11 @@ class Transcript:
         return newest if newest is not None and newest.user_event is not None else None
 
     def find_call(self, reference: CallReference) -> StoredCall | None:
-        """Return the call of the current turn whose tool runs or has run."""
+        """Return the call of the current turn to which ``reference`` refers: the call whose tool runs or has run."""
         return self._reader.calls.find(reference) if self.current is not None else None
 
     def next_message_id(self, invocation_id: str) -> str:
-        """Return the id of the next assistant message, if it begins in this invocation."""
+        """Return the id that the next assistant message gets if it begins in this invocation."""
         return self._reader.next_message_id(invocation_id)
 
     def is_answering(self, idempotency_key: str) -> bool:
@@ -209,7 +212,9 @@ class Transcript:
         return VersionTree(self._facts)
 
     def has_taken_back(self, ids: frozenset[str]) -> bool:
-        """Return True if one of these message ids belongs only to a rewound message."""
+        """Return True if one of these message ids belongs to a rewound message, and to no message of the current
+        chat.
+        """
         unknown = ids.difference(*(turn.message_ids for turn in self.turns))
         return bool(unknown) and any(unknown & turn.message_ids for turn in self._as_if_not_rewound)
 

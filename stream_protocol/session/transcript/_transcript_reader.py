@@ -1,7 +1,8 @@
 """Finds the message and the response to which each event belongs.
 
-``Transcript`` uses it for stored sessions. It also reads recordings, even if they come from old ADKs or are larger than
-memory. In recordings, a continuation can have a new invocation id, and user events can be missing.
+``Transcript`` uses it for stored sessions. ``TranscriptReader`` also reads recordings, including those of old ADK
+versions and those that are larger than memory. In recordings, a continuation can have a new invocation id, and user
+events can be missing.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class EventRole(Enum):
     NEW_MESSAGE = auto()
     """The first event of a turn: the user's message, or the agent's first event if the agent began."""
     NEW_RESPONSE = auto()
-    """The first event of a further response in the newest message: the user answered a call."""
+    """The first event of another response in the newest message, after the user answered a call."""
     SAME_RESPONSE = auto()
     HIDDEN = auto()
     """An event of the newest turn that only the model reads."""
@@ -65,7 +66,7 @@ class TranscriptReader:
         self._hidden_events = hidden_events
         self._call_ids = call_ids if call_ids is not None else CallIds()
         self.earlier_ids = NO_IDS
-        """The client's ids of calls in messages before the newest one."""
+        """The client's ids of calls in messages before the newest message."""
         self.calls = CallReader(self._call_ids)
         """Reader for the calls of the newest message."""
         self.message_id = ""

@@ -1,7 +1,7 @@
 """Reads the calls of a turn and their answers from stored events, and finds the calls that the client answers.
 
 This module and the converter both use ``KnownCalls`` to find the call of an event. So both give a call the same id, and
-this module does not have to convert the past.
+this module can find the id without a conversion of the earlier events.
 
 The client answers two kinds of calls. Long-running calls (client tools, ``adk_request_input``) are answered by their
 own id. For a call that needs approval, ADK adds a call ``adk_request_confirmation``, and the answer has the id of the
@@ -70,7 +70,9 @@ class StoredCall:
 
     @property
     def is_awaited(self) -> bool:
-        """True while the client's answer to the call is missing, and the call has not run without the answer."""
+        """True if the call still needs the client's answer: the answer is missing, and the call has not run without
+        it.
+        """
         return self.kind is not None and self.is_pending and self.known.opened is not None
 
     @property
@@ -95,8 +97,9 @@ class StoredCall:
 
     @property
     def reply_id(self) -> str:
-        """The id that ADK needs in the response. For an approval, this is the id of ADK's confirmation call. It may not
-        be unique in the chat."""
+        """The id that ADK needs in the response. For an approval, this is the id of ADK's confirmation call. This id is
+        not always unique in the chat.
+        """
         return self.call.id or ""
 
     @property
@@ -163,7 +166,8 @@ class CallReader:
 
     def read(self, facts: EventFacts, *, is_hidden: bool = False) -> None:
         """Read the next event, with the content that the client was shown. ``is_hidden``: True if the client was not
-        shown it."""
+        shown the event.
+        """
         self._index += 1
         if facts.by_user:
             self._known.begin_run()

@@ -1,10 +1,10 @@
 """Finds the versions of user messages among all stored events. A rewind removes events from the chat, but not from the
 store.
 
-A rewind restores the chat to the point before the first event of the invocation that it names. The rewind itself has a
-new invocation. A rewind to a point before an earlier rewind therefore restores the messages that the earlier rewind
-removed. The user's messages form a tree: the parent of a message is the message before it. Messages with the same
-parent are versions of one turn.
+A rewind restores the chat to the point before the first event of the invocation that it names. The rewind event itself
+has a new invocation. A rewind to a point before an earlier rewind therefore restores the messages that the earlier
+rewind removed. The user's messages form a tree: the parent of a message is the message before it. Messages with the
+same parent are versions of one turn.
 """
 
 from __future__ import annotations

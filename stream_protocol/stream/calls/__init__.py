@@ -2,7 +2,7 @@
 
 Where to change what:
 
-- ``_registry``: finds calls, also calls without ids.
+- ``_registry``: finds calls, including calls without ids.
 - ``_call_states``: the states of a call and their order, in one table.
 - ``_tool_call``: writes the chunks of a call.
 - ``_streamed_arguments``: converts arguments in pieces to JSON text.

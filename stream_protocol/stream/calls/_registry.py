@@ -28,7 +28,7 @@ class CallRegistry:
         self.known = KnownCalls(ids.copy())
         """Finds the call that an event means. See ``of``."""
         self._unsettled: list[ToolCall] = []
-        """The calls that are not settled, in their order, and some that have settled since.
+        """The calls that are not settled, in their order, and some calls that have settled meanwhile.
 
         Settled calls are removed from the beginning when the list is read. So each call is removed once.
         """
@@ -47,7 +47,10 @@ class CallRegistry:
         return call
 
     def of(self, known: KnownCall) -> ToolCall:
-        """Return the tool call for a call of ``known``. A call that ``known`` has just added is added here, too."""
+        """Return the tool call for a call of ``known``.
+
+        If ``known`` has just added the call, this method also adds a tool call.
+        """
         return known.entry or self._add(known)
 
     def find(self, reference: CallReference, *, event: object = None) -> ToolCall | None:
@@ -68,7 +71,7 @@ class CallRegistry:
     def waiting(self) -> Iterator[ToolCall]:
         """Yield the calls that the client shows without a result.
 
-        The callers run for each call and mostly need only the first result. So the search is lazy.
+        The search is lazy, because it runs for each call, and most callers need only the first result.
         """
         return (call for call in self._read_unsettled() if call.is_shown)
 

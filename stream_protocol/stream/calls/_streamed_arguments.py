@@ -6,12 +6,12 @@ Adapters stream arguments in three forms:
 * ``partial_args`` without a path, which are raw JSON text (the Interactions API): ``RawText``;
 * ``args`` that repeat and grow (custom models): ``GrowingText``.
 
-Each class takes fragments and returns the new text. No text is repeated or taken back, so a client may concatenate it.
-``complete`` takes the arguments of the complete call. It returns the missing text, so that the concatenated text is
-JSON equal to the arguments. It returns ``None`` if the written text cannot become that JSON. This happens if a value
-was continued after other values had followed it. It also happens if an object or list whose end is already written
-lacks an empty object or list, because fragments cannot express an empty one. After ``None``, the deltas stop, and the
-client uses the input of the complete call. ``so_far`` returns the arguments so far, for a call that ends early.
+Each class takes fragments and returns the new text. No text is repeated or withdrawn, so a client can concatenate the
+texts. ``complete`` takes the arguments of the complete call. It returns the missing text, so that the concatenated text
+is JSON equal to the arguments. It returns ``None`` if the written text cannot become that JSON. This happens if a value
+was continued after other values had followed it. It also happens if an object or list whose end is already written must
+contain an empty object or list, which fragments cannot express. After ``None``, the deltas stop, and the client uses
+the input of the complete call. ``so_far`` returns the arguments so far, for a call that ends early.
 
 A fragment that cannot be appended in order freezes the text: later fragments are ignored. Even then, ``complete`` tries
 to return the missing text. The time of each class is linear: the work for a fragment does not depend on the text before
@@ -72,7 +72,7 @@ def _floats(value: Any) -> Any:
         case bool():
             return value
         case int() | float():
-            return value + 0.0  # and never -0.0
+            return value + 0.0  # turns -0.0 into 0.0
         case dict():
             return {key: _floats(item) for key, item in value.items()}
         case list():
@@ -97,7 +97,7 @@ class _Level:
         return not self.is_array and token not in self.keys
 
     def add(self, token: str | int) -> str:
-        """Add a child. Return the text before its value: the comma and, in an object, the key."""
+        """Add a child. Return the text before the child's value: the comma and, in an object, the key."""
         comma = "," if self.length else ""
         self.length += 1
         self.open_child = token
@@ -131,7 +131,7 @@ class PathText:
         return json_path == self._open_path or self._place(self._path(json_path)) is not None
 
     def write(self, fragment: "PartialArg") -> str:
-        """Return the text that a fragment adds: none for a fragment without a path, which has a different form."""
+        """Return the text that a fragment adds. A fragment without a path has a different form and adds nothing."""
         path = fragment.json_path
         if self._frozen or not path:
             return ""
@@ -285,7 +285,7 @@ class RawText:
         self._written: list[str] = []
 
     def write(self, fragment: "PartialArg") -> str:
-        """Return the text that a fragment adds: none for a fragment with a path, which has a different form."""
+        """Return the text that a fragment adds. A fragment with a path has a different form and adds nothing."""
         text = "" if fragment.json_path else fragment.string_value or ""
         self._written.append(text)
         return text
@@ -304,9 +304,8 @@ class RawText:
 class GrowingText:
     """JSON text of ``args`` that repeat and grow with every fragment.
 
-    The first fragment may be the whole call already. So nothing is written until a second fragment comes with more
-    arguments, or until ``streaming`` is set. Text that can still change waits: closing brackets and quotes, and a
-    number at the end.
+    The first fragment may already be the whole call. So nothing is written until a second fragment has more arguments,
+    or ``streaming`` is set. Text that can still change waits: closing brackets and quotes, and a number at the end.
     """
 
     def __init__(self) -> None:

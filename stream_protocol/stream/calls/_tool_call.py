@@ -1,8 +1,8 @@
 """A tool call of a message: its state, and the chunks that change it in the client.
 
 Only this module changes a call. Each method that changes the state first finds the next state in ``TRANSITIONS``. A
-transition that is missing there raises ``StreamProtocolError`` and changes nothing. So code for events of unknown
-origin must first check ``is_open``, ``is_settled`` and ``is_shown``.
+transition that is missing there raises ``StreamProtocolError`` and changes nothing. So code that handles events of
+unknown origin must first check ``is_open``, ``is_settled`` and ``is_shown``.
 
 A hidden call has the same states and writes no chunks.
 """
@@ -56,13 +56,13 @@ class ToolCall:
     long_running: bool = False
     """True if the client, or a backend, sends the output."""
     approved: bool | None = None
-    """The user's answer to the newest approval request; ``None`` before it."""
+    """The user's answer to the newest approval request; ``None`` before the answer."""
     gated: bool = True
     """True if ADK asked for approval before the tool ran; False if the tool asked while it ran."""
     lacks_credential: bool = False
     """True if the tool has reported that it needs a credential."""
     has_agent_inside: bool = False
-    """True if an agent of the same session has worked inside the call, also if its work is hidden."""
+    """True if an agent of the same session has worked inside the call, even if its work is hidden."""
     runs_task: bool = False
     """True if a task agent has worked inside the call."""
     closed_by_stop: bool = False
@@ -104,7 +104,7 @@ class ToolCall:
 
     @property
     def is_settled(self) -> bool:
-        """True if nothing more is expected of the call in this response."""
+        """True if the call needs nothing more in this response."""
         return self.state >= INTERIM
 
     def takes(self, fragment: CallPiece) -> bool:

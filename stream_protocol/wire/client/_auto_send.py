@@ -1,4 +1,4 @@
-"""Decide whether the client sends the message again by itself: the predicates for ``sendAutomaticallyWhen``.
+"""Decide whether the client automatically sends the message again: the predicates for ``sendAutomaticallyWhen``.
 
 Mirrors ``last-assistant-message-is-complete-with-tool-calls.ts`` and ``…-with-approval-responses.ts`` of ``vercel/ai``,
 read at ``ai@6.0.326`` and ``ai@7.0.173``. These two helpers are the same in both versions, and check only the parts
@@ -71,7 +71,7 @@ def approvals_are_complete(parts: Sequence[UIPart]) -> bool:
 def any_approval_is_answered(parts: Sequence[UIPart]) -> bool:
     """Return True if a part has an approval response.
 
-    Vercel's chatbot template has this predicate, and so have apps that send denials as well as approvals.
+    Vercel's chatbot template has this predicate, as do apps that send denials as well as approvals.
     """
     return any(is_tool_part(part) and part["state"] == "approval-responded" for part in parts)
 
@@ -79,8 +79,8 @@ def any_approval_is_answered(parts: Sequence[UIPart]) -> bool:
 def is_sent_again(response: Iterable[bytes], continued: UIMessage | None = None) -> bool:
     """Return True if a client with one of these predicates sends the message again after this response.
 
-    If the result is True, the client would send nothing new, and would get such a response again. This loop would never
-    end. ``response``: SSE events with one chunk each.
+    If the result is True, the client would send the same answers, and would get such a response again, in an endless
+    loop. ``response``: SSE events with one chunk each.
     ``continued``: the message that the response continues, as the client sent it.
 
     Only calls and steps are applied: texts are not parsed, and values are dropped. A step at the end counts only if the

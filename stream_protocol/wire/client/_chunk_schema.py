@@ -1,7 +1,7 @@
 """The client's schema, which every chunk must pass before the client's reducer gets it.
 
 Mirrors ``ui-message-stream/ui-message-chunks.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``, with the
-behavior of zod 4.4 and later. A key without ``?`` in that file must be present in the chunk, even if the key may have
+behavior of zod 4.4 and later. A key without ``?`` in that file must be present in the chunk, even if the key accepts
 any value. ``null`` is a value. Unknown keys are kept. This schema has all that clients accept; ``wire/_chunks.py`` has
 only the keys that we send.
 """
@@ -76,7 +76,7 @@ def _texts(value: Any) -> bool:
 
 
 def _index(value: Any) -> bool:
-    """Return True for an integer that JavaScript can represent exactly, from 0 up."""
+    """Return True for an integer from 0 up that JavaScript can represent exactly."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MAX_SAFE_INTEGER:
         return False
     return isinstance(value, int) or value.is_integer()

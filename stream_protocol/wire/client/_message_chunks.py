@@ -6,7 +6,7 @@ also the tool's reason and descriptor. Citations stay for v7: clients since 7.0.
 express a file's name, a text without a ``state`` (it becomes ``done``), or a part of an unknown type.
 
 For v6, no chunk can express an answered approval, so it is left out. A part that was ``approval-responded`` becomes
-``input-available``, and a result or a denial comes without the approval. The approval request is left out, too, because
+``input-available``, and a result or a denial comes without the approval. The approval request is also left out, because
 a new request would show the buttons again.
 """
 
@@ -148,7 +148,7 @@ def _input_start(sink: ChunkSink, part: ToolPart) -> DeltaWriter[AnyChunk]:
 def _invalid_input(sink: ChunkSink, part: ToolPart, ai_sdk: AiSdkVersion) -> None:
     """Write an input that does not fit the tool's schema.
 
-    A start chunk is written first, because it can set the title. The error chunk cannot set it.
+    A start chunk is written first, because it can set the title. The error chunk cannot set the title.
     """
     _input_start(sink, part)
     _approval(sink, part, ai_sdk)

@@ -2,10 +2,10 @@
 
 The client closes the open strings, arrays and objects of the text, and parses the result. Mirrors ``util/fix-json.ts``
 and ``util/parse-partial-json.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``. Other parsers of partial
-JSON cut the text at other places, so they would not give the value that the user sees.
+JSON cut the text at different places, so their values would differ from the value that the user sees.
 
-One pass over the text keeps a stack of states, the innermost last. The text is cut at ``end``, and everything that is
-open there is closed. The pass does not detect invalid text, which the JSON parser refuses.
+One pass over the text keeps a stack of states, the innermost last. The text is cut at ``end``. Everything that is open
+at this position is closed. The pass does not detect invalid text, which the JSON parser refuses.
 """
 
 from collections.abc import Callable, Mapping

@@ -4,7 +4,8 @@ Mirrors ``ui/process-ui-message-stream.ts`` of ``vercel/ai``, read at ``ai@6.0.3
 schema check of ``ui/default-chat-transport.ts``. A key that is ``undefined`` in the client is absent here.
 
 The client appends every delta to the text, and parses a tool call's input again after each delta. Here deltas are
-collected. They are joined at the end of a part, or when ``message`` is read. The result is the same, in linear time.
+collected. The deltas are joined at the end of a part, or when ``message`` is read. The result is the same, in linear
+time.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -43,7 +44,7 @@ def reduce_chunks(
 
     The keyword arguments are those of ``MessageReducer``. Raises ``ClientStreamError`` where the client fails: for a
     chunk that it refuses, and for an ``error`` chunk. If ``chunks`` is the result of ``parse_sse``, the errors of
-    ``parse_sse`` are raised, too. The error's ``message`` is the message so far. Raises ``TypeError`` for bytes:
+    ``parse_sse`` are also raised. The error's ``message`` is the message so far. Raises ``TypeError`` for bytes:
     convert them to chunks with ``parse_sse``.
     """
     _check_chunks(chunks)

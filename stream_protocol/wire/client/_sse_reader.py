@@ -2,9 +2,9 @@
 
 This reader exists because it must read exactly as the client does, and give the line number of each event. Mirrors
 ``parse-json-event-stream.ts`` of ``@ai-sdk/provider-utils`` over ``eventsource-parser@3.1.1``. Comments and other
-fields are skipped. Lines end in LF, CR or both. Several ``data`` lines are joined. ``[DONE]`` is skipped anywhere. Bad
-UTF-8 becomes U+FFFD. An event without a blank line after it is dropped. A last event that ends in a single CR is
-dropped, too, because the client waits for the LF.
+fields are skipped. Lines end in LF, CR or both. Several ``data`` lines are joined. ``[DONE]`` is skipped anywhere.
+Invalid UTF-8 becomes U+FFFD. An event without a blank line after it is dropped. A last event that ends in a single CR
+is also dropped, because the client waits for the LF.
 """
 
 import codecs

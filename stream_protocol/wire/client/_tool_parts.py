@@ -77,9 +77,9 @@ class _StaleInput:
 
 
 class ToolParts:
-    """The tool parts of a message. ``parts``: the message's own list, which the reducer changes, too.
+    """The tool parts of a message. ``parts``: the message's own list, which the reducer also changes.
 
-    The client parses a call's input again after each delta. Here ``compute_inputs`` parses it.
+    The client parses a call's input again after each delta. In this class, only ``compute_inputs`` parses it.
     """
 
     def __init__(self, parts: list[MutablePart], *, ai_sdk: AiSdkVersion) -> None:
@@ -101,13 +101,13 @@ class ToolParts:
                 self._calls[part["toolCallId"]] = _PartialCall(_tool_name(part), _is_dynamic(part), keys, [text])
 
     def compute_inputs(self) -> None:
-        """Compute the inputs whose text has grown. Call this method when a step begins, and before a part is read."""
+        """Parse the inputs whose text has grown. Call this method when a step begins, and before a part is read."""
         for stale in self._stale.values():
             self._compute_input(stale)
         self._stale.clear()
 
     def find(self, call_id: str) -> MutablePart | None:
-        """Return the part that a result of this call would change. Its ``input`` may be out of date."""
+        """Return the part that a result of this call would change. The part's ``input`` may be out of date."""
         found = self.find_in_step(call_id)
         if found is None and (places := self._places_of(call_id)):
             return self._parts[places[-1]]
@@ -232,7 +232,7 @@ class ToolParts:
         """Update the call's part in the current step, or add a part. ``call``: an object with ``toolCallId`` and
         ``toolName``.
 
-        ``keys``: the new keys of the part. Without ``input`` in them, the part has no input.
+        ``keys``: the new keys of the part. If they do not include ``input``, the part has no input.
         """
         part = self.find_in_step(call["toolCallId"], dynamic=dynamic)
         if part is None:

@@ -16,10 +16,10 @@ GATHER_SECONDS: Final = 0.002
 """Seconds that the first item waits for others."""
 
 MAX_ITEMS: Final = 256
-"""The most items in one batch."""
+"""The maximum number of items in one batch."""
 
 MAX_BYTES: Final = 2**22
-"""The most bytes in one batch, unless a single item is larger."""
+"""The maximum number of bytes in one batch, unless a single item is larger."""
 
 
 class Batches(Generic[Item, Result]):

@@ -52,26 +52,33 @@ FAILURES: Final = (*LOST, asyncpg.PostgresError, OSError)
 """All exceptions that asyncpg raises. ``TimeoutError`` is an ``OSError``."""
 
 STATEMENTS_AT_ONCE: Final = 4
-"""The connections of a worker, besides the one that listens. By default, a PostgreSQL server allows 100 connections in
-all."""
+"""The connections of a worker, in addition to the connection that listens. By default, a PostgreSQL server allows 100
+connections in all.
+"""
 
 TURN_SECONDS: Final = 10.0
-"""The most seconds that a statement waits for a free connection while the server responds. A request waits as long for
-a run that is stopping."""
+"""The maximum number of seconds that a statement waits for a free connection while the server responds. A request waits
+as long for a run that is stopping.
+"""
 
 FULL_SECONDS: Final = 0.1
 """Seconds between two attempts to connect while the server refuses another connection."""
 
 IDLE_SECONDS: Final = 5.0
 """Seconds after which an idle connection is closed. A proxy or a firewall may drop an idle connection without closing
-it. The next statement would then wait in vain."""
+it. The next statement would then wait for a reply that never comes.
+"""
 
 HEARTBEAT_SECONDS: Final = 5.0
-"""Seconds between two checks of the connection that listens: a broken network does not close a connection."""
+"""Seconds between two checks of the connection that listens.
+
+They are necessary because a broken network does not close a connection.
+"""
 
 MAX_PREFIX_LENGTH: Final = 24
-"""The most characters of a prefix. The name of a channel is the prefix and a worker's id, and PostgreSQL allows 63
-characters."""
+"""The maximum number of characters of a prefix. The name of a channel is the prefix and a worker's id, and PostgreSQL
+allows 63 characters.
+"""
 
 _PREFIX: Final = re.compile(rf"[a-z_][a-z0-9_]{{0,{MAX_PREFIX_LENGTH - 1}}}")
 
@@ -179,7 +186,7 @@ class Connections:
             try:
                 return await _in_pool(pool, run)
             except asyncpg.TooManyConnectionsError:
-                # The server allows this worker no further connection now. Wait for one of those it has.
+                # The server refuses more connections of this worker now. Wait for a connection that the worker has.
                 if not pool.get_size():
                     raise
                 await asyncio.sleep(FULL_SECONDS)

@@ -46,13 +46,13 @@ logger = logging.getLogger(__name__)
 DEFAULT_PREFIX: Final = statements.PREFIX
 
 ENTRIES_AT_ONCE: Final = 16
-"""The most entries of one run in one reply."""
+"""The maximum number of entries of one run in one reply."""
 
 SWEEP_SECONDS: Final = 30.0
 """Seconds between two removals of expired rows by one worker; less if the retention is shorter."""
 
 SWEEP_ROWS: Final = 1000
-"""The most rows of a table, and the most logs with their entries, that one statement removes."""
+"""The maximum number of rows of a table, and of logs with their entries, that one statement removes."""
 
 
 class _Append(NamedTuple):

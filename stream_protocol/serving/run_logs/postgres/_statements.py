@@ -194,8 +194,9 @@ SELECT greatest($4::integer, (
     SELECT count FROM adk_ui_stream_entries WHERE run = $2 ORDER BY after DESC LIMIT 1
 )) AS stored FROM lease
 """
-"""Replaces the first entries by joined events. Returns the number of events in the log; no row for a run that does not
-hold the lease."""
+"""Replaces the first entries with joined events. Returns the number of events in the log; no row for a run that does
+not hold the lease.
+"""
 
 FREE: Final = """
 -- chat, run, channel, log ms
@@ -275,8 +276,9 @@ UPDATE adk_ui_stream_leases SET stop = true
 WHERE chat = $1 AND run <> '' AND held_until > clock_timestamp() AND $2 IN ('', run)
 RETURNING run, worker
 """
-"""Asks the run that holds the lease to stop: the given run, or any if none is given. Its worker sees the request when
-it renews the lease. Keeps the id of the stop, if there is one."""
+"""Asks the run that holds the lease to stop. If a run id is given, asks only this run. Its worker sees the request when
+it renews the lease. Keeps the id of the stop, if there is one.
+"""
 
 NEWEST_STOP: Final = """
 -- chat

@@ -28,7 +28,10 @@ class Turns:
 
     @asynccontextmanager
     async def turn(self, *, urgent: bool, seconds: float) -> AsyncGenerator[None]:
-        """Waits for a turn, and keeps it for the block. Raises ``NoTurnError`` after this number of seconds."""
+        """Waits for a turn, and keeps the turn for the ``with`` block.
+
+        Raises ``NoTurnError`` if ``seconds`` pass without a turn.
+        """
         await self._take(self._urgent if urgent else self._others, seconds)
         try:
             yield

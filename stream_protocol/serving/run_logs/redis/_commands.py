@@ -44,17 +44,20 @@ CLUSTER: Final = "+cluster"
 """The end of the scheme in a cluster's URL: ``redis+cluster://``."""
 
 LISTEN_SECONDS: Final = 1.0
-"""The most seconds that one call waits for a pub/sub message, and the pause before a new subscription after a
-failure."""
+"""The maximum number of seconds that one call waits for a pub/sub message, and the pause before a new subscription
+after a failure.
+"""
 
 COMMANDS_AT_ONCE: Final = 32
-"""The most commands at once. Each needs a connection, which redis-py keeps for later commands, so a burst of requests
-leaves no more connections than this. A reader that waits for new events of another worker's run has a separate
-connection."""
+"""The maximum number of commands at once. Each command needs a connection, which redis-py keeps for later commands. So
+a burst of requests leaves at most this number of connections. A reader that waits for new events of another worker's
+run has a separate connection.
+"""
 
 MAX_CONNECTIONS: Final = 1_100
-"""The most connections: one for each client that a server allows by default, and some more, since each client may read
-a different run. redis-py's default of 100 would refuse the readers of the hundredth run."""
+"""The maximum number of connections: one for each client that a server allows by default, because each client may read
+a different run, and some more. redis-py's default of 100 would refuse the readers of the hundredth run.
+"""
 
 NO_EVICTION: Final = "noeviction"
 """The ``maxmemory-policy`` that loses nothing: a full server refuses writes."""

@@ -37,13 +37,13 @@ if TYPE_CHECKING:
     from stream_protocol.serving.run_logs.redis._commands import Client
 
 ENTRIES_AT_ONCE: Final = 64
-"""The most stream entries in one reply."""
+"""The maximum number of stream entries in one reply."""
 
 DEFAULT_PREFIX: Final = "adk-ui-stream"
 """The prefix of all keys and channels of a deployment."""
 
 MAX_PREFIX_LENGTH: Final = 64
-"""The most characters of a prefix. Redis stores the prefix five times for each run, once per key."""
+"""The maximum number of characters of a prefix. Redis stores the prefix five times for each run, once per key."""
 
 _PREFIX: Final = re.compile(rf"[A-Za-z0-9._:/@-]{{1,{MAX_PREFIX_LENGTH}}}")
 """The characters of a prefix. Braces are not allowed, because they would replace the chat as the hash tag. ``*``, ``?``

@@ -76,8 +76,9 @@ redis.call('HSET', KEYS[1], 'run', ARGV[1], 'worker', ARGV[2], 'request', ARGV[3
 redis.call('PEXPIRE', KEYS[1], ARGV[4])
 return {1, token}
 """
-"""Gives the chat to a run. Returns 1 and the run's token. If another run holds the lease, returns 0 and the run as
-``PEEK`` returns it. May be repeated if the first reply got lost."""
+"""Gives the chat to a run. Returns 1 and the run's token. If another run holds the lease, returns 0 and that run, in
+the form of ``PEEK``. The script may be repeated if the first reply got lost.
+"""
 
 PEEK: Final = """
 -- KEYS lease
@@ -155,7 +156,7 @@ redis.call('PEXPIRE', KEYS[2], ARGV[6])
 redis.call('PEXPIRE', KEYS[3], ARGV[6])
 return count
 """
-"""Replaces the first entries by joined events. Returns the same as ``APPEND``."""
+"""Replaces the first entries with joined events. Returns the number of events, or -1, as ``APPEND`` does."""
 
 FREE: Final = """
 -- KEYS lease token log head; ARGV run token-ms expiry-ms end
@@ -205,9 +206,10 @@ if ARGV[2] ~= '' then redis.pcall('SET', KEYS[2], ARGV[2], 'EX', ARGV[3]) end
 if not found then return {} end
 return {lease[1], lease[2]}
 """
-"""Asks the run that holds the lease to stop: the given run, or any if none is given. Returns the run and its worker;
+"""Asks the run that holds the lease to stop. If a run id is given, asks only this run. Returns the run and its worker;
 empty if there is none. The worker sees the request when it renews the lease. Keeps the id of the stop, if there is one,
-unless Redis is full."""
+unless Redis is full.
+"""
 
 POST: Final = """
 -- KEYS lease posts reply; ARGV run id content ms
@@ -228,4 +230,4 @@ redis.call('HDEL', KEYS[1], ARGV[1])
 redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
 return 1
 """
-"""Replaces a post by its reply."""
+"""Replaces a post with its reply."""
