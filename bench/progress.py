@@ -35,7 +35,9 @@ def progress_delays() -> Iterator[Delays]:
     with TemporaryDirectory() as folder, started(server, Path(folder), os.environ) as (_, port):
         for tool in TOOLS:
             delays = asyncio.run(_delays(server, port, tool))
-            yield Delays(tool, len(delays), median(delays), quantiles(delays, n=100, method="inclusive")[-1], max(delays))
+            yield Delays(
+                tool, len(delays), median(delays), quantiles(delays, n=100, method="inclusive")[-1], max(delays)
+            )
 
 
 async def _delays(server: Ours, port: int, tool: str) -> list[float]:

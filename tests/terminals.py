@@ -4,6 +4,7 @@ import fcntl
 import os
 import pty
 import select
+import signal
 import struct
 import termios
 from collections.abc import Iterator, Mapping, Sequence
@@ -48,6 +49,11 @@ class Terminal:
     def terminate(self) -> None:
         """Send SIGTERM."""
         self._process.terminate()
+
+    def interrupt(self) -> None:
+        """Send SIGINT, as Ctrl+C does."""
+        assert self._process.pid is not None
+        os.kill(self._process.pid, signal.SIGINT)
 
     def wait(self) -> int:
         """Wait for the end. Returns the exit code."""

@@ -33,7 +33,6 @@ NOT_RUN: Final[Mapping[Place, str]] = {
     ("CONTRIBUTING.md", "browser: useChat"): "a drawing",
     ("README.md", "make demo "): _MAKE,
     ("README.md", "pip install"): _INSTALL,
-    ("README.md", "useChat({ transport })"): "two lines of the quick start's page, which tests/frontends drives",
     ("docs/adk-integration.md", "adk create"): "tests/release serves the agent that it makes",
     ("docs/adk-integration.md", "adk-ui-stream init"): _PROJECT,
     ("docs/adk-integration.md", "pip install"): "tests/release installs the wheel",
@@ -58,7 +57,6 @@ NOT_RUN: Final[Mapping[Place, str]] = {
     ("docs/deploy/index.md", "docker compose build"): "Docker's; tests/fleet restarts one worker after the other",
     ("docs/deploy/index.md", "docker compose up --build"): "Docker's; tests/fleet runs the commands of the file",
     ("docs/deploy/kubernetes.md", "kubectl"): "of a cluster; tests/deploy holds the file to its schema, and to `serve`",
-    ("docs/durable.md", "TestMyRunLog"): "tests/serving/run_logs/test_own_store.py is such a test, with its store",
     ("docs/durable.md", "adk-ui-stream serve"): "tests/fleet kills servers that have such stores",
     ("docs/index.md", "pip install"): _INSTALL,
     (
@@ -71,6 +69,7 @@ NOT_RUN: Final[Mapping[Place, str]] = {
     ("docs/routes.md", '"nextCursor"'): "a response; tests/serving/http asks for the list",
     ("docs/sub-agents.md", "<Message"): _FRAGMENT,
     ("docs/sub-agents.md", '"adk-4c1f"'): "an output; tests/serving/test_nested_agents.py has such ones",
+    ("docs/testing.md", "mkdir -p tests/recordings"): "tests/cli/test_record_command.py runs such a command",
     ("docs/testing.md", "tests/\n"): "a tree of files",
     ("docs/tool-progress.md", "message.parts.find"): _FRAGMENT,
     ("examples/assistant-ui/README.md", "npm ci"): _EXAMPLE,

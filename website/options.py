@@ -51,30 +51,51 @@ SECTIONS: Final[Mapping[str, tuple[type | Callable[..., Any], str]]] = {
     "`FilePolicy`": (FilePolicy, "`ChatService(files=…)` restricts attached files."),
     "`ServiceLimits`": (
         ServiceLimits,
-        "`ChatService(limits=…)`. Each worker counts separately. `None` means no limit.",
+        "`ChatService(limits=…)`. Each worker counts separately. See [all limits](trust/operators.md#limits).",
     ),
     "`LogBounds`": (LogBounds, "Limits of the log of one response."),
     "`PostgresRunLog`": (PostgresRunLog, "Needs the extra `postgres`: see [PostgreSQL](postgresql.md)."),
     "`RedisRunLog`": (RedisRunLog, "Needs the extra `redis`: see [Redis](redis.md)."),
     "`ChatRecorder`": (ChatRecorder, "`ChatService(recorder=…)`: see [recording](recording.md#record)."),
-    "`ServerLimits`": (ServerLimits, "Limits of the clients of `run_server` and `serve`."),
+    "`ServerLimits`": (
+        ServerLimits,
+        "Limits of the clients of `run_server` and `serve`: see [slow clients](trust/operators.md#slow-clients).",
+    ),
 }
 """Heading -> class or function with the options, and the text above their table."""
 
 READ_MORE: Final[Mapping[str, str]] = {
-    "hidden_tools": "[task agents](events.md)",
+    "hidden_tools": "[task agents](sub-agents.md#task-agents)",
+    "allow_origins": "[CORS](routes.md#cors)",
+    "artifact_links": "[files](trust/developers.md#files)",
+    "context": "[context](page-values.md#context)",
     "history": "[what a client's history may do](decisions/client-history.md)",
     "truncated_history": "[a shorter history](durable.md#a-shorter-history)",
     "identify": "[users](trust/developers.md#users)",
     "limits": "[limits](trust/operators.md#limits)",
-    "max_body_bytes": "[large requests](large-chats.md)",
+    "max_body_bytes": "[large requests](trust/operators.md#large-requests)",
+    "max_bytes_in_flight": "[large requests](trust/operators.md#large-requests)",
+    "nested_agents": "[sub-agents](sub-agents.md#the-option)",
     "on_audit": "[the audit trail](trust/auditors.md#the-audit-trail)",
     "on_busy": "[a busy chat](durable.md#a-busy-chat)",
     "on_error": "[when it fails](errors.md)",
     "recorder": "[record](recording.md#record)",
     "run_log": "[several workers](durable.md#several-workers)",
+    "session_service": "[persistence](persistence.md)",
+    "shared_state": "[shared state](page-values.md#shared-state)",
 }
 """Option -> page about it."""
+
+ON_ITS_PAGE: Final = frozenset(
+    {
+        *("truncated_history", "identify", "limits", "max_body_bytes", "on_audit", "on_busy", "run_log"),
+        *("nested_agents", "context", "shared_state", "max_bytes_in_flight"),
+        *("allow_origins", "artifact_links", "session_service"),
+        *ServiceLimits.__annotations__.keys() - {"disconnect_grace", "stop_timeout", "hook_timeout"},
+        *("connections", "head_seconds", "body_seconds", "write_seconds", "max_backlog"),
+    }
+)
+"""Options whose page has all details. This page then has only the first paragraph of their text."""
 
 HEAD: Final = """\
 # Options
@@ -126,7 +147,8 @@ def _section(owner: type | Callable[..., Any], above: str) -> str:
             shared.setdefault(elsewhere[1], []).append(f"`{name}`")
         else:
             more = f" See {READ_MORE[name]}." if name in READ_MORE else ""
-            rows.append(f"| `{name}` | {default} | {text}{more} |")
+            shown = text.partition("<br><br>")[0] if name in ON_ITS_PAGE else text
+            rows.append(f"| `{name}` | {default} | {shown}{more} |")
     if rows:
         lines += ["| Option | Default | |", "|---|---|---|", *rows, ""]
     for other, names in shared.items():

@@ -23,6 +23,10 @@ from stream_protocol.adk import POSTED_KEY
 class RunChannel(Protocol):
     """Receives events for the response of one run. Its methods are thread-safe."""
 
+    @property
+    def is_open(self) -> bool:
+        """False once the response has ended."""
+
     def post(self, event: Event) -> None:
         """Write the event to the response at once, or drop it if the response has ended.
 

@@ -4,7 +4,9 @@ Where to change what:
 
 - ``_settings``: prompts, routes and headers.
 - ``_stock_client``: a chat client; sends requests, and checks the responses.
-- ``_stream_checks``, ``_chat_checks``, ``_tool_checks``, ``_durable_checks``: the checks of each profile.
+- ``_chat_response``: a response while the client reads it.
+- ``_stream_checks``, ``_chat_checks``, ``_tool_checks``, ``_durable_checks``, ``_reload_checks``: the checks of each
+  profile.
 - ``_steps``: steps that several checks share.
 - ``_run``: limits and order.
 - ``_results``: checks and their outcomes.

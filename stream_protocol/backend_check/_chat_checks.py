@@ -1,8 +1,11 @@
 """Checks of the profile ``chat``: several turns, edits, files, errors, and connections that break."""
 
 import asyncio
+import base64
+import re
 from typing import Final
 
+from stream_protocol.backend_check._chat_response import ChatResponse, random_id
 from stream_protocol.backend_check._results import BrokenError, Check, NotOfferedError
 from stream_protocol.backend_check._steps import (
     CHAT,
@@ -10,15 +13,17 @@ from stream_protocol.backend_check._steps import (
     first_prompt,
     has_text,
     judge_alone,
+    reload,
     require_stream_or_refusal,
     require_text,
     running,
 )
-from stream_protocol.backend_check._stock_client import Backend, Chat, ChatResponse
+from stream_protocol.backend_check._stock_client import Backend, Chat
 
 VALIDATION: Final = "ai: ui/validate-ui-messages.ts, which strips unknown keys"
 ERRORS: Final = "ai: docs/04-ai-sdk-ui/21-error-handling.mdx"
-FILE: Final = {"mediaType": "text/plain", "filename": "note.txt", "url": "data:text/plain;base64,SGVsbG8="}
+TRACEBACK: Final = re.compile(r"Traceback \(most recent call last\)|(?:\n|\\n)\s+at \S.*:\d+")
+"""Traceback of Python, JavaScript or Java, also in a JSON string."""
 TRIES: Final = 2
 """Attempts per prompt. A model provider that fails often succeeds at the next attempt, and the reverse."""
 
@@ -50,12 +55,22 @@ async def _edit(backend: Backend) -> None:
 
 
 async def _file(backend: Backend) -> None:
-    chat = Chat(backend)
-    chat.add_user_message(first_prompt(backend, "file"), FILE)
+    chat, word = Chat(backend), random_id()
+    content = base64.b64encode(f"The word is {word}.".encode()).decode()
+    file = {"mediaType": "text/plain", "filename": "note.txt", "url": f"data:text/plain;base64,{content}"}
+    chat.add_user_message(first_prompt(backend, "file"), file)
     async with chat.open() as response:
         if not await require_stream_or_refusal(response):
             raise NotOfferedError(f"A message with a file gets HTTP {response.status}.")
     chat.judge(response)
+    if word in response.text:
+        return
+    try:
+        page = await reload(chat, until=lambda page: bool(page.messages))
+    except NotOfferedError:
+        raise NotOfferedError(f"The reply does not have the word {word} of the file: was the file dropped?") from None
+    if not any(part["type"] == "file" for message in page.messages for part in message["parts"]):
+        raise BrokenError("The file is dropped: the history does not have it.", chunk={"messages": page.messages})
 
 
 async def _repeated_post(backend: Backend) -> None:
@@ -113,11 +128,11 @@ async def _error(backend: Backend) -> None:
             chat = Chat(backend)
             if (text := await _error_text(chat, prompt)) is None:
                 continue
-            if "Traceback (most recent call last)" in text:
+            if TRACEBACK.search(text):
                 raise BrokenError("The user sees a traceback.")
             require_text(await chat.send(first_prompt(backend)))
             return
-    raise NotOfferedError("No prompt of `error` leads to an error.")
+    raise NotOfferedError("No prompt of `error` leads to an error.", excused=True)
 
 
 async def _error_text(chat: Chat, prompt: str) -> str | None:
@@ -140,7 +155,7 @@ CHAT_CHECKS: Final = (
     Check("several turns", "chat", "Each turn adds a new assistant message.", CHAT, ("text",), _several_turns),
     Check("regenerate", "chat", "`regenerate()` gets a new response.", CHAT, ("text",), _regenerate),
     Check("edit", "chat", "An edit does not overwrite the user message.", CHAT, ("text",), _edit),
-    Check("file", "chat", "A message may have a file.", CHAT, ("file",), _file),
+    Check("file", "chat", "The file of a message is kept or read.", CHAT, ("file",), _file),
     Check("error", "chat", "An error has no traceback, and the chat continues.", ERRORS, ("text", "error"), _error),
     Check("repeated POST", "chat", "A repeated POST gets a 4xx or a stream.", TRANSPORT, ("text",), _repeated_post),
     Check("cut connection", "chat", "The chat continues after a disconnect.", CHAT, ("text", "long"), _cut_connection),

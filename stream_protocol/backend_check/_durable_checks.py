@@ -5,24 +5,23 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
 
-from stream_protocol.backend_check._results import BrokenError, Check, NotOfferedError
+from stream_protocol.backend_check._chat_response import ChatResponse
+from stream_protocol.backend_check._results import MISSING, BrokenError, Check, NotOfferedError
 from stream_protocol.backend_check._steps import (
     CHAT,
-    MISSING,
+    POLLS,
+    SECONDS_BETWEEN,
     first_prompt,
     judge_alone,
     require_stream_or_refusal,
     require_text,
     running,
 )
-from stream_protocol.backend_check._stock_client import Backend, Chat, ChatResponse
+from stream_protocol.backend_check._stock_client import Backend, Chat
 
 RESUME: Final = "ai: docs/04-ai-sdk-ui/03-chatbot-resume-streams.mdx"
 TRANSPORT_204: Final = "ai: ui/http-chat-transport.ts, reconnectToStream"
 PROMISE: Final = "'Check a backend' in the docs, the promise of the profile durable"
-POLLS: Final = 20
-SECONDS_BETWEEN: Final = 0.2
-"""Seconds between two polls for the end of a run, which may end a moment after its stream."""
 
 
 @asynccontextmanager
@@ -70,7 +69,8 @@ async def _nothing_to_resume(backend: Backend) -> None:
         if status in MISSING and not await _can_resume(backend):
             raise NotOfferedError(f"Resume gets HTTP {status}.")
         if status != 204:
-            raise BrokenError(f"Resume {kind} gets HTTP {status} instead of 204: the page shows an error.")
+            effect = "the page shows an error" if status >= 400 else "the page shows the reply again"
+            raise BrokenError(f"Resume {kind} gets HTTP {status} instead of 204: {effect}.")
 
 
 async def _status_when_idle(chat: Chat) -> int:
@@ -113,6 +113,12 @@ async def _stop_then_resume(backend: Backend) -> None:
     chat = Chat(backend)
     async with running(chat) as response:
         await _stop_run(chat)
+    async with chat.resume() as resumed:
+        if resumed.status == 200:
+            await resumed.read()
+            if resumed.terminal != "abort":
+                text = f"After a stop, the run continues: the resumed response ends with `{resumed.terminal}`."
+                raise BrokenError(text, chunk=resumed.last_chunk)
     status = await _status_when_idle(chat)
     if status != 204 and status not in MISSING:
         raise BrokenError(f"After a stop, resume gets HTTP {status}: the run continues.", chunk=response.last_chunk)

@@ -10,29 +10,33 @@ from stream_protocol.wire import AiSdkVersion, json_value
 def failures(results: Sequence[Result], claimed: Collection[str]) -> list[Result]:
     """Return the broken checks, and the checks of ``claimed`` profiles that the server does not offer.
 
-    Features that the settings declare as missing do not count as failures.
+    An excused feature is not a failure. For example, the settings can exclude a feature.
     """
     return [
         each
         for each in results
         if each.outcome is Outcome.BROKEN
-        or (each.outcome is Outcome.NOT_OFFERED and each.check.profile in claimed and not each.declared)
+        or (each.outcome is Outcome.NOT_OFFERED and each.check.profile in claimed and not each.excused)
     ]
 
 
-def badge(results: Sequence[Result], versions: Sequence[AiSdkVersion]) -> Mapping[str, Any]:
-    """Return a badge for an endpoint of shields.io: the number of passed checks of each profile."""
+def badge(
+    results: Sequence[Result], versions: Sequence[AiSdkVersion], claimed: Collection[str] = ()
+) -> Mapping[str, Any]:
+    """Return a badge for an endpoint of shields.io: the number of passed checks of each profile.
+
+    It is red if there is a failure.
+    """
     counts = []
     for profile in PROFILES:
         outcomes = [each.outcome for each in results if each.check.profile == profile]
         if outcomes:
             counts.append(f"{profile} {outcomes.count(Outcome.HOLDS)}/{len(outcomes)}")
-    is_broken = any(each.outcome is Outcome.BROKEN for each in results)
     return {
         "schemaVersion": 1,
         "label": f"AI SDK {' and '.join(f'v{version}' for version in versions)}",
         "message": ", ".join(counts),
-        "color": "red" if is_broken else "green",
+        "color": "red" if failures(results, claimed) else "green",
     }
 
 
@@ -45,7 +49,7 @@ def report(
         "aiSdk": [*versions],
         "claimed": [*claimed],
         "passed": not failures(results, claimed),
-        "badge": badge(results, versions),
+        "badge": badge(results, versions, claimed),
         "checks": [_check(each) for each in results],
     }
 

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from stream_protocol.backend_check._stock_client import Backend
 
 PROFILES: Final = ("stream", "chat", "tools", "durable")
+MISSING: Final = (404, 405, 501)
+"""HTTP statuses of a route that the server does not have."""
 
 
 class Outcome(StrEnum):
@@ -38,12 +40,12 @@ class BrokenError(Exception):
 
 
 class NotOfferedError(Exception):
-    """The server does not have the feature. ``declared``: True if the settings say that the server does not have it."""
+    """The server does not have the feature. ``excused``: True if a server may claim the profile without it."""
 
-    def __init__(self, reason: str, *, declared: bool = False) -> None:
+    def __init__(self, reason: str, *, excused: bool = False) -> None:
         super().__init__(reason)
         self.reason = reason
-        self.declared = declared
+        self.excused = excused
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,5 +69,5 @@ class Result:
     reason: str = ""
     chunk: Any = None
     source: str = ""
-    declared: bool = False
-    """True if the settings say that the server does not offer the feature."""
+    excused: bool = False
+    """True if a server may claim the profile without this feature, such as one that the settings exclude."""

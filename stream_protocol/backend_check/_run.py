@@ -9,7 +9,9 @@ import httpx
 
 from stream_protocol.backend_check._chat_checks import CHAT_CHECKS
 from stream_protocol.backend_check._durable_checks import DURABLE_CHECKS
+from stream_protocol.backend_check._reload_checks import RELOAD_CHECKS
 from stream_protocol.backend_check._results import (
+    MISSING,
     PROFILES,
     BrokenError,
     Check,
@@ -19,13 +21,12 @@ from stream_protocol.backend_check._results import (
     Result,
 )
 from stream_protocol.backend_check._settings import Settings
-from stream_protocol.backend_check._steps import MISSING
 from stream_protocol.backend_check._stock_client import Backend
 from stream_protocol.backend_check._stream_checks import STREAM_CHECKS
 from stream_protocol.backend_check._tool_checks import TOOL_CHECKS
 from stream_protocol.wire import AI_SDK_VERSIONS, AiSdkVersion
 
-CHECKS: Final = (*STREAM_CHECKS, *CHAT_CHECKS, *TOOL_CHECKS, *DURABLE_CHECKS)
+CHECKS: Final = (*STREAM_CHECKS, *CHAT_CHECKS, *TOOL_CHECKS, *DURABLE_CHECKS, *RELOAD_CHECKS)
 AT_A_TIME: Final = 4
 SMALL_BUFFER: Final = 4096
 """Bytes of the receive buffer of a slow reader."""
@@ -86,13 +87,22 @@ async def _require_backend(backend: Backend) -> None:
     """Send a request without messages. Raises ``NoBackendError`` for a status that a chat endpoint does not return."""
     try:
         async with backend.http.stream("POST", backend.url, content=b"{}", headers=backend.headers) as response:
-            status = response.status_code
+            status, kind = response.status_code, response.headers.get("content-type", "")
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise NoBackendError(f"{backend.url}: {_reason(error, backend.settings.timeout)}") from None
     if status in MISSING:
-        raise NoBackendError(f"{backend.url}: POST gets HTTP {status}: pass the URL of the chat endpoint as --url")
+        raise NoBackendError(f"{backend.url}: POST gets HTTP {status}{_wrong_url(backend)}")
+    if status < 300 and kind.startswith("text/html"):
+        raise NoBackendError(f"{backend.url}: POST gets a web page{_wrong_url(backend)}")
     if status in (401, 403):
         raise NoBackendError(f"{backend.url}: HTTP {status}: set a user's `headers` in the file of --prompts")
+
+
+def _wrong_url(backend: Backend) -> str:
+    given = httpx.URL(backend.url)
+    usual = given.copy_with(path="/api/chat", query=None, fragment=None)
+    example = f", such as {usual}" if usual.path != given.path else ""
+    return f": pass the URL of the chat endpoint as --url{example}"
 
 
 def _reason(error: Exception, seconds: float) -> str:
@@ -118,12 +128,13 @@ async def _run(check: Check, backend: Backend) -> Result:
         async with asyncio.timeout(TIMEOUTS_PER_CHECK * backend.settings.timeout):
             await check.steps(backend)
     except NotOfferedError as error:
-        return Result(check, Outcome.NOT_OFFERED, error.reason, declared=error.declared)
+        return Result(check, Outcome.NOT_OFFERED, error.reason, excused=error.excused)
     except BrokenError as error:
         return Result(check, Outcome.BROKEN, error.reason, error.chunk, error.source or check.source)
     except TimeoutError:
         seconds = TIMEOUTS_PER_CHECK * backend.settings.timeout
         return Result(check, Outcome.BROKEN, f"The check takes more than {seconds:g} seconds.", source=check.source)
     except httpx.HTTPError as error:
-        return Result(check, Outcome.BROKEN, f"The request fails: {error!r}.", source=check.source)
+        reason = f"The request fails: {_reason(error, backend.settings.timeout)}."
+        return Result(check, Outcome.BROKEN, reason, source=check.source)
     return Result(check, Outcome.HOLDS)

@@ -34,6 +34,7 @@ class Settings:
     file: Prompts = ("What is in the file that I attach?",)
     resume: str = "{url}/{id}/stream"
     stop: str = "{url}/{id}/stop"
+    history: str = "{url}/{id}"
     delete: str = "{url}/{id}"
     headers: Mapping[str, str] = field(default_factory=dict)
     body: Mapping[str, Any] = field(default_factory=dict)
@@ -46,7 +47,7 @@ class Settings:
 
 
 PROMPTS: Final = ("text", "tool", "approval", "client_tool", "long", "error", "file")
-_ROUTES: Final = ("resume", "stop", "delete")
+_ROUTES: Final = ("resume", "stop", "history", "delete")
 _TABLES: Final = ("headers", "body")
 
 

@@ -1,19 +1,22 @@
 """Steps that several checks share, and the sources of their rules."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Final
 
+from stream_protocol.backend_check._chat_response import ChatResponse
 from stream_protocol.backend_check._results import BrokenError, NotOfferedError
-from stream_protocol.backend_check._stock_client import Backend, Chat, ChatResponse
+from stream_protocol.backend_check._stock_client import Backend, Chat
 
 TRANSPORT: Final = "ai: ui/http-chat-transport.ts"
 CHAT: Final = "ai: ui/chat.ts"
 TOOLS: Final = "ai: docs/04-ai-sdk-ui/03-chatbot-tool-usage.mdx"
 HTTP: Final = "RFC 9110, section 15.5"
-
-MISSING: Final = (404, 405, 501)
-"""HTTP statuses of a route that the server does not have."""
+POLLS: Final = 20
+SECONDS_BETWEEN: Final = 0.2
+"""Seconds between two polls for a state that a server may reach some time after the end of a stream."""
+TOO_SHORT: Final = "The response to the `long` prompt is too short: set a prompt with a longer response."
 
 
 def first_prompt(backend: Backend, feature: str = "text") -> str:
@@ -71,17 +74,40 @@ async def running(chat: Chat) -> AsyncIterator[ChatResponse]:
     """Send the ``long`` prompt. Yields the response as soon as its first text has arrived."""
     chat.add_user_message(first_prompt(chat.backend, "long"))
     async with chat.open() as response:
-        await response.require_stream()
-        await response.read(until=has_text)
-        response.require_readable()
-        if response.terminal is not None or response.ended:
-            raise NotOfferedError(
-                "The response to the `long` prompt is too short: set a prompt with a longer response."
-            )
+        await read_beginning(response, chat)
+        if is_over(response):
+            raise NotOfferedError(TOO_SHORT)
         yield response
+
+
+async def read_beginning(response: ChatResponse, chat: Chat) -> None:
+    """Read the response to the ``long`` prompt until its first text. Raises ``BrokenError`` if it is not readable."""
+    await response.require_stream()
+    await response.read(until=has_text)
+    response.require_readable()
+    if not response.chunks:
+        chat.judge(response)
+
+
+def is_over(response: ChatResponse) -> bool:
+    """Return True if the response has ended."""
+    return response.terminal is not None or response.ended
 
 
 def judge_alone(response: ChatResponse, backend: Backend) -> None:
     """Check a response by the rules for streams, as the first response of its chat."""
     Chat(backend).judge(response)
     response.require_readable()
+
+
+async def reload(chat: Chat, *, until: Callable[[Chat], bool]) -> Chat:
+    """Return the chat as a reloaded page has it. A server may store a reply some time after its end.
+
+    So the history is read again until the condition is true, for some seconds.
+    """
+    for _ in range(POLLS):
+        page = await chat.reload()
+        if until(page):
+            return page
+        await asyncio.sleep(SECONDS_BETWEEN)
+    return page

@@ -3,155 +3,37 @@
 Requests: ``ui/http-chat-transport.ts`` and ``ui/chat.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``.
 """
 
-import asyncio
 import copy
 import io
 import json
-import re
-import secrets
-import string
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final, cast
 from urllib.parse import quote, urljoin, urlsplit, urlunsplit
 
 import httpx
 
-from stream_protocol.backend_check._results import BrokenError, NotOfferedError
+from stream_protocol.backend_check._chat_response import (
+    ChatResponse,
+    beginning,
+    calls_of,
+    client_calls,
+    excerpt,
+    random_id,
+    require_no_limit,
+)
+from stream_protocol.backend_check._results import MISSING, BrokenError, NotOfferedError
 from stream_protocol.backend_check._settings import Settings
 from stream_protocol.check import Finding, Rule, Severity, UnreadableError, check_stream
-from stream_protocol.wire import AiSdkVersion, AnyChunk, ClientStreamError, ToolPart, UIMessage, is_tool_part
-from stream_protocol.wire.client import MessageReducer, parse_sse, step_start
+from stream_protocol.wire import AiSdkVersion, AnyChunk, UIMessage
 
-_EVENT_END: Final = re.compile(rb"\r?\n\r?\n")
-_ID_CHARACTERS: Final = string.ascii_letters + string.digits
-_EXCERPT: Final = 200
-_MAX_BYTES: Final = 64 * 2**20
-"""Maximum number of bytes of a response. A longer response fails the check."""
+MESSAGES: Final = "ai: ui/validate-ui-messages.ts"
 
 NO_ROUTE: Final = (405, 501)
 """HTTP statuses of a server that deletes no chats. A 404 may also mean that there is no such chat."""
 
 SLOW_SECONDS: Final = 0.05
 """Seconds that a slow reader pauses after each piece."""
-
-REDUCER: Final = "ai: ui/process-ui-message-stream.ts"
-
-
-def random_id() -> str:
-    """Return an id in the form of the AI SDK's ``generateId``."""
-    return "".join(secrets.choice(_ID_CHARACTERS) for _ in range(16))
-
-
-def calls_of(message: UIMessage, *states: str) -> list[ToolPart]:
-    """Return the tool calls of a message that are in one of these states."""
-    return [part for part in message["parts"] if is_tool_part(part) and part["state"] in states]
-
-
-def client_calls(message: UIMessage) -> list[ToolPart]:
-    """Return the tool calls in the last step for which the client must still send an output."""
-    step = {"parts": message["parts"][step_start(message["parts"]) :]}
-    calls = calls_of(cast("UIMessage", step), "input-available")
-    return [call for call in calls if not call.get("providerExecuted") and "approval" not in call]
-
-
-class ChatResponse:
-    """A chat response while it is read. ``message``: the assistant message that the client shows so far."""
-
-    def __init__(
-        self, response: httpx.Response, ai_sdk: AiSdkVersion, *, continued: UIMessage | None, replay: bool
-    ) -> None:
-        self.status = response.status_code
-        self.headers = response.headers
-        self.body = bytearray()
-        self.chunks: list[AnyChunk] = []
-        self.ended = False
-        self.error: ClientStreamError | None = None
-        self._rest = b""
-        self._pieces = response.aiter_bytes()
-        self._reducer = MessageReducer(ai_sdk=ai_sdk, message=continued, message_id=random_id(), replay=replay)
-
-    @property
-    def message(self) -> UIMessage:
-        """The assistant message so far."""
-        return self._reducer.message
-
-    @property
-    def text(self) -> str:
-        """All text of the message so far."""
-        parts = cast("list[Mapping[str, Any]]", self.message["parts"])
-        return "".join(part["text"] for part in parts if part["type"] == "text")
-
-    @property
-    def terminal(self) -> str | None:
-        """Type of the chunk that ended the response: ``finish``, ``abort`` or ``error``; ``None`` before that chunk."""
-        return next((each["type"] for each in self.chunks if each["type"] in ("finish", "abort", "error")), None)
-
-    def calls(self, *states: str) -> list[ToolPart]:
-        """Return the tool calls that are in one of these states."""
-        return calls_of(self.message, *states)
-
-    @property
-    def body_with_id(self) -> bytes:
-        """The body for ``check_stream``. If ``start`` has no message id, the id that the client generated is added."""
-        body = bytes(self.body)
-        if self.start_id is not None or not self.chunks or self.chunks[0]["type"] != "start":
-            return body
-        return body.replace(b"{", b'{"messageId":' + json.dumps(self.message["id"]).encode() + b",", 1)
-
-    @property
-    def start_id(self) -> str | None:
-        """Message id in the first ``start`` chunk, or ``None``."""
-        starts = (cast("Mapping[str, Any]", each) for each in self.chunks if each["type"] == "start")
-        return next((start["messageId"] for start in starts if "messageId" in start), None)
-
-    async def read(self, *, until: Callable[["ChatResponse"], bool] = lambda _: False, pause: float = 0) -> None:
-        """Read to the end, or until the condition is true after a piece. ``pause``: seconds after each piece."""
-        while not self.ended and not until(self):
-            try:
-                self._take(await anext(self._pieces))
-            except StopAsyncIteration:
-                self.ended = True
-            except httpx.TimeoutException:
-                raise BrokenError("The response sent nothing until the timeout.", chunk=self.last_chunk) from None
-            except httpx.HTTPError as error:
-                text = f"The connection is cut: {error}."
-                raise BrokenError(text, chunk=self.last_chunk, source="HTTP; ai: ui/chat.ts") from None
-            await asyncio.sleep(pause)
-
-    @property
-    def last_chunk(self) -> AnyChunk | None:
-        """Newest chunk, or ``None``."""
-        return self.chunks[-1] if self.chunks else None
-
-    def _take(self, piece: bytes) -> None:
-        self.body += piece
-        if len(self.body) > _MAX_BYTES:
-            raise BrokenError("The response is longer than 64 MiB.")
-        ends = [*_EVENT_END.finditer(self._rest + piece)]
-        complete, self._rest = self._rest + piece, b""
-        if not ends or self.error is not None:
-            self._rest = complete
-            return
-        self._rest = complete[ends[-1].end() :]
-        try:
-            for chunk in parse_sse(complete[: ends[-1].end()]):
-                if isinstance(cast("Any", chunk), dict) and isinstance(chunk.get("type"), str):
-                    self.chunks.append(chunk)
-                self._reducer.apply(chunk)
-        except ClientStreamError as error:
-            self.error = error
-
-    async def require_stream(self) -> None:
-        """Raise ``BrokenError`` unless the status is 2xx with a body."""
-        if not 200 <= self.status < 300 or self.status == 204:
-            await self.read()
-            raise BrokenError(f"HTTP {self.status} instead of a stream: {_excerpt(self.body)}")
-
-    def require_readable(self) -> None:
-        """Raise ``BrokenError`` if the client failed at a chunk. An ``error`` chunk is also a failure."""
-        if self.error is not None:
-            raise BrokenError(f"The client fails: {self.error}", chunk=self.last_chunk, source=REDUCER)
 
 
 class Backend:
@@ -189,13 +71,14 @@ class Backend:
         """Return the prompts to try for a feature. Raises ``NotOfferedError`` if the settings have none."""
         prompts = self.settings.prompts(feature)
         if not prompts:
-            raise NotOfferedError(f"The settings have {feature} = false.", declared=True)
+            raise NotOfferedError(f"The settings have {feature} = false.", excused=True)
         return [self.working_prompts[feature]] if feature in self.working_prompts else prompts
 
     async def post_raw(self, content: bytes) -> tuple[int, str]:
         """Post any bytes. Returns the status and the beginning of the body."""
         async with self.http.stream("POST", self.url, content=content, headers=self.headers) as response:
-            return response.status_code, await _beginning(response)
+            require_no_limit(response.status_code)
+            return response.status_code, await beginning(response)
 
     async def delete_chats(self) -> None:
         """Delete the chats of all checks, if the server has a route for that. Errors are ignored."""
@@ -214,19 +97,6 @@ class Backend:
     def headers(self) -> dict[str, str]:
         """Headers of a POST."""
         return {"content-type": "application/json", **self.settings.headers}
-
-
-async def _beginning(response: httpx.Response) -> str:
-    body = b""
-    async for piece in response.aiter_bytes():
-        body += piece
-        if len(body) > _EXCERPT:
-            break
-    return _excerpt(body)
-
-
-def _excerpt(body: bytes | bytearray) -> str:
-    return body[:_EXCERPT].decode(errors="replace") + "…" * (len(body) > _EXCERPT)
 
 
 class Chat:
@@ -307,7 +177,7 @@ class Chat:
         """Resume the run and yield the response, as ``resumeStream()`` does on a reloaded page."""
         settings = self.backend.settings
         if not settings.resume:
-            raise NotOfferedError("The settings have resume = false.", declared=True)
+            raise NotOfferedError("The settings have resume = false.", excused=True)
         url = self.backend.route(settings.resume, self.id)
         async with self.backend.http.stream("GET", url, headers=dict(settings.headers)) as http_response:
             yield ChatResponse(http_response, max(self.backend.versions), continued=None, replay=True)
@@ -316,10 +186,26 @@ class Chat:
         """Call the stop route. Returns the status."""
         settings = self.backend.settings
         if not settings.stop:
-            raise NotOfferedError("The settings have stop = false.", declared=True)
+            raise NotOfferedError("The settings have stop = false.", excused=True)
         url = self.backend.route(settings.stop, self.id)
         response = await self.backend.http.post(url, json={}, headers=self.backend.headers)
         return response.status_code
+
+    async def reload(self) -> "Chat":
+        """Return the chat as a reloaded page has it: with the messages of the route for histories.
+
+        Raises ``NotOfferedError`` if the server has no such route.
+        """
+        settings = self.backend.settings
+        if not settings.history:
+            raise NotOfferedError("The settings have history = false.", excused=True)
+        url = self.backend.route(settings.history, self.id)
+        response = await self.backend.http.get(url, headers=dict(settings.headers))
+        if response.status_code >= 500 and response.status_code not in MISSING:
+            raise BrokenError(f"HTTP {response.status_code} instead of a history: {excerpt(response.content)}")
+        page = self.copy()
+        page.messages = _messages_of(response)
+        return page
 
     def _continued(self, trigger: str) -> UIMessage | None:
         last = self.messages[-1] if self.messages else None
@@ -338,17 +224,19 @@ class Chat:
             self.messages.append(message)
 
     def judge(self, response: ChatResponse) -> None:
-        """Check a response by the rules for streams, after all earlier responses. Raises ``BrokenError`` for the first
-        error.
+        """Check a response by the rules for streams, after all earlier responses.
+
+        Raises ``BrokenError`` for the first error.
         """
         end = b"" if response.body.rstrip().endswith(b"[DONE]") else b"\n\ndata: [DONE]\n\n"
         self._responses += response.body_with_id + end
-        before, self._chunks_before = self._chunks_before, self._chunks_before + len(response.chunks)
+        before = self._chunks_before + (not response.begins_with_start)
+        self._chunks_before = before + len(response.chunks)
         try:
             findings = [*check_stream(io.BytesIO(self._responses), versions=self.backend.versions)]
         except UnreadableError:
             kind = response.headers.get("content-type", "without a content type")
-            text = f"The response is not a stream ({kind}): {_excerpt(response.body)}"
+            text = f"The response is not a stream ({kind}): {excerpt(response.body)}"
             raise BrokenError(text, source="'Check a stream' in the docs") from None
         new = [each for each in findings if (each.chunk > before or not before) and self._counts(each.rule)]
         if new:
@@ -358,8 +246,33 @@ class Chat:
         return rule.severity == Severity.ERROR and rule not in self.backend.reported
 
 
+def _messages_of(response: httpx.Response) -> list[UIMessage]:
+    """Return the messages in the response, which is a list or has the key ``messages``.
+
+    Raises ``NotOfferedError`` for other responses: the AI SDK defines no route for histories.
+    """
+    try:
+        body = response.json() if response.is_success else None
+    except ValueError:
+        body = None
+    messages = body.get("messages") if isinstance(body, dict) else body
+    if not isinstance(messages, list):
+        raise NotOfferedError(f"No history: GET gets HTTP {response.status_code} without messages.", excused=True)
+    for message in messages:
+        if not _is_message(message):
+            raise BrokenError("A message of the history has no id, role or parts.", chunk=message, source=MESSAGES)
+    return messages
+
+
+def _is_message(message: Any) -> bool:
+    if not isinstance(message, dict) or not all(isinstance(message.get(key), str) for key in ("id", "role")):
+        return False
+    parts = message.get("parts")
+    return isinstance(parts, list) and all(isinstance(part, dict) and "type" in part for part in parts)
+
+
 def _described(finding: Finding, response: ChatResponse, before: int) -> tuple[str, AnyChunk | None]:
-    """Return the text of a finding, and its chunk. ``before``: number of chunks of earlier responses."""
+    """Return the text of a finding, and its chunk. ``before``: number of checked chunks before this response."""
     index = finding.chunk - before - 1
     clients = " and ".join(f"v{version}" for version in finding.versions)
     chunk = response.chunks[index] if 0 <= index < len(response.chunks) else None

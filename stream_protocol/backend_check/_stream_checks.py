@@ -5,11 +5,18 @@ import time
 from typing import Any, Final
 
 from stream_protocol.backend_check._results import BrokenError, Check, NotOfferedError
-from stream_protocol.backend_check._steps import HTTP, TRANSPORT, first_prompt, has_text, require_text
-from stream_protocol.backend_check._stock_client import Backend, Chat, StreamRuleError
+from stream_protocol.backend_check._steps import (
+    HTTP,
+    TOO_SHORT,
+    TRANSPORT,
+    first_prompt,
+    is_over,
+    read_beginning,
+    require_text,
+)
+from stream_protocol.backend_check._stock_client import MESSAGES, Backend, Chat, StreamRuleError
 
 HEADERS: Final = "ai: docs/04-ai-sdk-ui/50-stream-protocol.mdx"
-MESSAGES: Final = "ai: ui/validate-ui-messages.ts"
 DEPTH: Final = 100_000
 BUFFERED_SECONDS: Final = 1.0
 """Seconds after which a response that comes in one piece must have been held back by a buffer."""
@@ -35,14 +42,12 @@ async def _pieces(backend: Backend) -> None:
     chat.add_user_message(first_prompt(backend, "long"))
     began = time.monotonic()
     async with chat.open() as response:
-        await response.require_stream()
-        await response.read(until=has_text)
-        response.require_readable()
-    if response.terminal is None and not response.ended:
+        await read_beginning(response, chat)
+    if not is_over(response):
         return
     if (seconds := time.monotonic() - began) > BUFFERED_SECONDS:
         raise BrokenError(f"The whole response comes in one piece after {seconds:.1f} s: a buffer holds it back.")
-    raise NotOfferedError("The response to the `long` prompt is too short: set a prompt with a longer response.")
+    raise NotOfferedError(TOO_SHORT)
 
 
 async def _slow_reader(backend: Backend) -> None:

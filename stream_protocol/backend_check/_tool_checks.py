@@ -1,7 +1,9 @@
 """Checks of the profile ``tools``: results, approvals, and tools that run in the browser."""
 
+from collections.abc import Collection
 from typing import Final
 
+from stream_protocol.backend_check._chat_response import ChatResponse, calls_of, client_calls
 from stream_protocol.backend_check._results import BrokenError, Check
 from stream_protocol.backend_check._steps import (
     CHAT,
@@ -12,7 +14,7 @@ from stream_protocol.backend_check._steps import (
     require_stream_or_refusal,
     require_text,
 )
-from stream_protocol.backend_check._stock_client import Backend, Chat, ChatResponse, calls_of, client_calls
+from stream_protocol.backend_check._stock_client import Backend, Chat
 from stream_protocol.wire import ToolPart
 
 REDUCER: Final = "ai: ui/process-ui-message-stream.ts"
@@ -25,7 +27,8 @@ async def _with_result(backend: Backend) -> Chat:
     )
 
 
-async def _with_approval(backend: Backend) -> Chat:
+async def with_approval(backend: Backend) -> Chat:
+    """Return a chat in which a call waits for approval."""
     return await ask_for(backend, "approval", lambda response: response.calls("approval-requested"), "approval request")
 
 
@@ -49,17 +52,27 @@ async def _answered(backend: Backend, *, approved: bool) -> tuple[list[ToolPart]
 
     Return the calls of the approvals as they are after this response, and the response.
     """
-    chat = await _with_approval(backend)
-    pending = {call["toolCallId"] for call in calls_of(chat.messages[-1], "approval-requested")}
+    chat = await with_approval(backend)
+    pending = pending_approvals(chat)
     chat.answer_approvals(approved=approved, reason=None if approved else "Not today.")
     message_id = chat.messages[-1]["id"]
     response = await chat.send_answers()
     if response.message["id"] != message_id:
         raise BrokenError("After an approval, the response begins a new message.", chunk=response.chunks[0])
+    return require_ends(response, pending), response
+
+
+def pending_approvals(chat: Chat) -> set[str]:
+    """Return the ids of the calls of the last message that wait for approval."""
+    return {call["toolCallId"] for call in calls_of(chat.messages[-1], "approval-requested")}
+
+
+def require_ends(response: ChatResponse, pending: Collection[str]) -> list[ToolPart]:
+    """Return the calls that waited for approval. Raises ``BrokenError`` if one has not ended."""
     calls = [part for part in calls_of(response.message, *ENDED) if part["toolCallId"] in pending]
     if len(calls) < len(pending):
         raise BrokenError("A call does not end after its approval was given or denied.", chunk=response.last_chunk)
-    return calls, response
+    return calls
 
 
 async def _approval(backend: Backend) -> None:
@@ -83,11 +96,11 @@ async def _send_message_instead(chat: Chat) -> None:
 
 
 async def _unanswered_approval(backend: Backend) -> None:
-    await _send_message_instead(await _with_approval(backend))
+    await _send_message_instead(await with_approval(backend))
 
 
 async def _repeated_approval(backend: Backend) -> None:
-    chat = await _with_approval(backend)
+    chat = await with_approval(backend)
     chat.answer_approvals(approved=True)
     again = chat.copy()
     await chat.send_answers()

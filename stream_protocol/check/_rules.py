@@ -130,7 +130,7 @@ class Rule(StrEnum):
     CALL_WITHOUT_END = (
         "call-without-end",
         Severity.ERROR,
-        "A call without an end is shown as running for ever, unless a call of the last step waits for an answer.",
+        "A call without an end is shown as running for ever. It may wait while the last step asks the user.",
     )
     OPEN_ON_FAILURE = (
         "open-on-failure",
@@ -160,12 +160,12 @@ class Rule(StrEnum):
     STEP_WHILE_PENDING = (
         "step-while-pending",
         Severity.ERROR,
-        "The client never sends an approval of an earlier step.",
+        "If a step begins while an approval is pending, the client never sends the user's decision.",
     )
     AUTO_SEND_LOOP = (
         "auto-send-loop",
         Severity.ERROR,
-        "If all calls of the last step have an output or answer, `sendAutomaticallyWhen` sends requests for ever.",
+        "If a finished response ends with a step of ended calls, `sendAutomaticallyWhen` sends requests for ever.",
     )
     SECOND_MESSAGE_ID = (
         "second-message-id",

@@ -86,8 +86,8 @@ def _check_url(url: str) -> None:
 
 def _grid(url: str, results: Sequence[Result], versions: Sequence[AiSdkVersion], claimed: Sequence[str]) -> list[str]:
     """Return the lines of the report: the checks of each profile, then the badge."""
-    clients = badge(results, versions)
-    lines = [f"{url}, as clients of {clients['label']} use it"]
+    summary = badge(results, versions, claimed)
+    lines = [f"{url}, as clients of {summary['label']} use it"]
     for profile in PROFILES:
         of_profile = [each for each in results if each.check.profile == profile]
         if of_profile:
@@ -98,8 +98,7 @@ def _grid(url: str, results: Sequence[Result], versions: Sequence[AiSdkVersion],
     if missing:
         names = ", ".join(each.check.name for each in missing)
         lines += ["", f"Required by --profile, but the server does not offer: {names}."]
-    color = "green" if not failures(results, claimed) else "red"
-    return [*lines, "", click.style(f"{clients['label']}: {clients['message']}", fg=color)]
+    return [*lines, "", click.style(f"{summary['label']}: {summary['message']}", fg=summary["color"])]
 
 
 def _rows(result: Result) -> list[str]:

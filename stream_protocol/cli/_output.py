@@ -84,6 +84,12 @@ def _write(number: int, data: bytes) -> None:
         data = data[os.write(number, data) :]
 
 
+def leave_interrupted_line() -> None:
+    """Begin a new line if stderr is a terminal. After Ctrl+C the cursor is behind the terminal's ``^C``."""
+    if sys.stderr.isatty():
+        click.echo(err=True)
+
+
 @contextmanager
 def progress(doing: str | Callable[[], str]) -> Iterator[None]:
     """Show the current work and its seconds on stderr.

@@ -1,6 +1,6 @@
 """Command ``adk-ui-stream record``: talks with an agent on the command line, and records the conversation.
 
-Exit code 1: all turns failed.
+Exit code 1: all turns failed, so nothing was recorded.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def record(
 ) -> None:
     """Talk with TARGET (as in `serve`), print the conversation and record it, for `replay` and tests.
 
-    The agent really runs, so model calls cost money. Failed turns are recorded, too.
+    The agent really runs, so model calls cost money. Failed turns are recorded, too, unless all turns fail.
     """
     colored = color_choice() or (color_choice() is None and sys.stdout.isatty())
     with data_on_stdout() as print_data:
@@ -81,10 +81,12 @@ def record(
             print_data(text if colored else click.unstyle(text))
 
         turns, failed = _record(target, texts, file, approve=approve, ai_sdk=ai_sdk, verbose=verbose, show=show)
+        if failed == turns:
+            file.unlink()  # so the same command can run again
+            print_data(f"\nRecorded nothing: {'each turn' if turns > 1 else 'the turn'} failed\n")
+            sys.exit(1)
         summary = f"\nRecorded {turns} turn{'s' * (turns > 1)} in {file}"
         print_data(summary + (f", {failed} of which failed\n" if failed else "\n"))
-    if failed == turns:
-        sys.exit(1)
 
 
 def _record(

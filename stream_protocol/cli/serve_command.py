@@ -6,7 +6,7 @@ from typing import Any, Final
 import click
 
 from stream_protocol.cli._command_options import FOLDER, refuse_combination, require_free_port, require_option
-from stream_protocol.cli._output import progress
+from stream_protocol.cli._output import leave_interrupted_line, progress
 from stream_protocol.cli._program import DocumentedCommand, refuse
 from stream_protocol.cli._serve_options import (
     BESIDE_REPLAY,
@@ -62,6 +62,7 @@ def serve(context: click.Context, /, target: str | None, **command_line: Any) ->
 
         refuse_combination("--replay", BESIDE_REPLAY)
         serve_recordings(options.recordings, options, began=began)
+        leave_interrupted_line()
         return
     if options.recordings is not None:
         refuse(f"{target} and --replay cannot be combined: serve either the agent or the recordings")
@@ -88,21 +89,34 @@ def serve(context: click.Context, /, target: str | None, **command_line: Any) ->
             loaded = server.load()
         listener = bound_socket(options.host, options.port)
         server.serve(loaded, listener, shows="screen", opens_page=options.opens_page)
+    leave_interrupted_line()
 
 
 def _check(options: ServeOptions) -> None:
     """End the process if options of the command line cannot be combined."""
     require_option("--replay", {"session", "pace"})
-    if options.run_log_url is None and options.workers > 1:
-        require_option("--run-log", {"workers"})
-    if options.durable_url is not None and options.durable_url.startswith("postgres"):
-        if options.run_log_url is None:
-            refuse("--durable on PostgreSQL needs --run-log: workers must see each other's runs")
-    elif options.durable_url is not None and options.workers > 1:
-        refuse("--durable with a file cannot be combined with --workers: use a PostgreSQL URL")
-    if options.workers > 1 and options.metrics:
-        refuse(
+    on_postgres = options.durable_url is not None and options.durable_url.startswith("postgres")
+    if options.run_log_url is None and on_postgres and options.workers == 1:
+        refuse("--durable on PostgreSQL needs --run-log: workers must see each other's runs")
+    if options.workers > 1:
+        _check_workers(options, has_durable_file=options.durable_url is not None and not on_postgres)
+
+
+def _check_workers(options: ServeOptions, *, has_durable_file: bool) -> None:
+    """End the process if several workers lack options, or cannot have some. The message names all of them."""
+    found: list[str] = []
+    if options.run_log_url is None:
+        # A Runner may bring its own store of chats. `AgentServer.load` refuses it if this store is in memory.
+        sessions = " and --session-service-uri (or a Runner that stores its chats)"
+        found.append(f"--workers needs --run-log{sessions if options.session_service_uri is None else ''}")
+    if has_durable_file:
+        found.append("--durable with a file cannot be combined with --workers: use a PostgreSQL URL")
+    if options.metrics:
+        found.append(
             "--metrics cannot be combined with --workers: set OTEL_EXPORTER_OTLP_ENDPOINT for metrics of all workers"
         )
-    if options.workers > 1 and (options.reload or options.inspect):
-        refuse(f"{'--reload' if options.reload else '--inspect'} cannot be combined with --workers: remove one of them")
+    alone = [name for name, is_set in (("--reload", options.reload), ("--inspect", options.inspect)) if is_set]
+    if alone:
+        found.append(f"{' and '.join(alone)} cannot be combined with --workers: remove one of them")
+    if found:
+        refuse("; ".join(found))

@@ -124,6 +124,12 @@ class HistorySettings(Settings):
         self._files.append(file)
         return f"{_FILE_PLACE}{len(self._files) - 1}"
 
+    @property
+    @override
+    def nested(self) -> Settings:
+        """The settings for agents inside tool calls: with real URLs, because ``fill`` leaves outputs unchanged."""
+        return Settings(self._task_agents, **cast("ConverterOptions", {**self.options, "transform": None}))
+
     def _transformed(self, transform: Callable[[Any], Any], chunk: Any) -> Any:
         """Return the chunk after the hook. The hook gets the real URL of a file. If the hook keeps this URL, the
         placeholder is restored."""

@@ -11,8 +11,17 @@ from typing import Any, Final
 from google.adk.events import Event
 from google.genai import types
 
-from stream_protocol.adk import ABORTED, USER, CallReference, a2a_markers, reports_error, told_reason
-from stream_protocol.session._run_output import RunOutput, event_like
+from stream_protocol.adk import (
+    ABORTED,
+    ANSWERED_KEY,
+    NESTED_EVENTS,
+    USER,
+    CallReference,
+    a2a_markers,
+    reports_error,
+    told_reason,
+)
+from stream_protocol.session._run_output import RunOutput, event_like, for_client_only
 from stream_protocol.session.transcript import (
     EVENT_INTERVAL,
     HIDDEN_FROM_MODEL,
@@ -101,6 +110,7 @@ def _closing_events(
     error_text = RUN_STOPPED_TEXT if outcome == "abort" else RUN_FAILED_TEXT
     hidden_ids = {event.id for event in hidden}
     responses = [
+        *(for_client_only(each) for each in map(with_stopped_agents, hidden if stopped else ()) if each is not None),
         *_missing_responses(turn, error_text, closes_pending=stopped, hidden=hidden_ids, failed=failed),
         *_responses_hidden_from_model(turn),
     ]
@@ -110,6 +120,29 @@ def _closing_events(
     if not hidden and _reports_outcome([turn.stored[-1], *last_texts, *responses][-1], outcome):
         return responses
     return [*responses, _end_mark(turn, agent, ABORTED if outcome == "abort" else RUN_FAILED_CODE)]
+
+
+def with_stopped_agents(late: Event) -> Event | None:
+    """Return an event with the work of the agents inside the calls that ``late`` answers; ``None`` without such work.
+
+    ``late``: an event that came after the response of a stopped run had ended. The returned event has ADK's form for
+    calls of a stopped run, without the results.
+    """
+    metadata = late.custom_metadata or {}
+    if NESTED_EVENTS not in metadata:
+        return None
+    parts = [
+        types.Part(
+            function_response=types.FunctionResponse(
+                id=answer.id, name=answer.name, response={"error": RUN_STOPPED_TEXT}
+            )
+        )
+        for answer in late.get_function_responses()
+    ]
+    event = event_like(late, types.Content(role="user", parts=parts))
+    event.error_code = ABORTED
+    event.custom_metadata = {key: metadata[key] for key in (NESTED_EVENTS, ANSWERED_KEY) if key in metadata}
+    return event
 
 
 def _reports_outcome(last: Event, outcome: Ending) -> bool:

@@ -116,7 +116,8 @@ class InnerAgents:
             return None
         if run_failed and not call.closed_by_stop:
             return None
-        return self._nested.pop(call).ended({"stopped": True})
+        ended = self._nested.pop(call).ended({"stopped": True})
+        return ended if ended["parts"] else None
 
     def note_stopped(self, call: ToolCall, kept: NestedEvents | None) -> None:
         """Note that ADK has closed the call because the run was stopped.

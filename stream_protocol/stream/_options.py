@@ -42,7 +42,7 @@ class ConverterOptions(TypedDict, total=False):
     """Version of the client's ``ai`` package:
 
     6 (default), 7, or a full version such as ``"7.0.120"``. A v7 client also accepts a stream for v6. A v6 client fails
-    on some chunks of v7. ``7`` means 7.0.32. A full version also allows the chunks and keys of later versions.
+    on some chunks of v7. ``7`` means 7.0.32. With a full version, the stream also has chunks and keys that are newer.
     """
     send_reasoning: bool
     """Send the model's thoughts as ``reasoning-*``. True by default. Gemini sends thoughts only if the agent asks for
@@ -90,8 +90,7 @@ class ConverterOptions(TypedDict, total=False):
     """Function that takes the name and the version of an artifact, and returns its URL for browsers.
 
     The chat routes set this option. A file that is saved as an artifact is then sent as a URL instead of Base64, and
-    ``data-adk-artifact`` has a ``url``. A streamed file, and everything after this file, waits for the complete event,
-    which names the artifact.
+    ``data-adk-artifact`` has a ``url``. At a streamed file, the stream waits for the complete event with its artifact.
     """
     transform: Transform | None
     """Function that gets each chunk before it is sent.

@@ -1,16 +1,18 @@
 """Small chat server that breaks exactly one rule: its ``fault``, the name of the check that must find it."""
 
 import asyncio
+import copy
 import json
+from base64 import b64decode
 from collections.abc import AsyncIterator, Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from stream_protocol import SSE_HEADERS
+from stream_protocol import SSE_HEADERS, reduce_chunks
 from stream_protocol.backend_check import Settings
 
 Json = dict[str, Any]
@@ -96,6 +98,7 @@ class FakeBackend:
         self.fault = fault
         self.runs: dict[str, Run] = {}
         self.seen: set[str] = set()
+        self.stored: dict[str, list[Json]] = {}
         self.made = 0
         self.deleted: set[str] = set()
         self.tasks: set[asyncio.Task[None]] = set()
@@ -110,6 +113,7 @@ class FakeBackend:
             Route(f"{path}/{{id}}/stream", self.resume, methods=["GET"]),
             Route(f"{path}/{{id}}/stop", self.stop, methods=["POST"]),
             Route(f"{path}/{{id}}", self.delete, methods=["DELETE"]),
+            Route(f"{path}/{{id}}", self.history, methods=["GET"]),
         ]
 
     # POST
@@ -129,6 +133,7 @@ class FakeBackend:
             await running.end(*ABORT)
         run = Run(self.message_id(sent), last["id"])
         self.runs[sent["id"]] = run
+        self.store(sent)
         self.seen.add(json.dumps([last["id"], last["role"]]))
         task = asyncio.create_task(self.answer(run, sent))
         self.tasks.add(task)
@@ -160,7 +165,6 @@ class FakeBackend:
         is_partial = any(part.get("state") == "streaming" for part in before["parts"])
         breaks = {
             "extra keys": "createdAt" in last,
-            "file": last["parts"][0]["type"] == "file",
             "regenerate": sent["trigger"] == "regenerate-message",
             "repeated POST": is_repeated
             and "messageId" not in sent
@@ -200,10 +204,15 @@ class FakeBackend:
                 await asyncio.sleep(PACE)
             await run.end({"type": "text-end", "id": "t"}, *END)
             return
-        chunks = [*self.continued(last)] if last["role"] == "assistant" else self.first_answer(text_of(last))
+        chunks = [*self.continued(last)] if last["role"] == "assistant" else self.first_answer(self.text_for(last))
         if self.fault == "text answer" and text_of(last) == "Hello":
             chunks = chunks[:-1]
         await run.end(*chunks, *([] if chunks[-1]["type"] == "error" else END))
+
+    def text_for(self, message: Mapping[str, Any]) -> str:
+        """The text of a user message for the agent, with the text of its file."""
+        files = [part["url"] for part in message["parts"] if part["type"] == "file" and self.fault != "file"]
+        return " ".join([text_of(message), *(b64decode(url.partition(",")[2]).decode() for url in files)])
 
     def first_answer(self, text: str) -> list[Json]:
         if "weather" in text:
@@ -219,7 +228,7 @@ class FakeBackend:
         if self.fault == "slow reader" and text == "Hello":
             delta = text_chunks(SLOW_TEXT)[1]
             return [text_chunks("")[0], *[delta] * 150, text_chunks("")[2]]
-        return text_chunks("Hello.")
+        return text_chunks(f"Hello. {text}" if "word is" in text else "Hello.")
 
     def continued(self, message: Mapping[str, Any]) -> Iterator[Json]:
         for part in message["parts"]:
@@ -280,6 +289,29 @@ class FakeBackend:
             await run.end(*(ABORT[:-1] + END[1:] if self.fault == "stop" else ABORT))
             return Response(status_code=202)
         return Response(status_code=500 if self.fault == "stop nothing" else 202)
+
+    def store(self, sent: Json) -> None:
+        """Store the messages of a request."""
+        stored = self.stored.get(sent["id"], [])
+        if self.fault == "stored once" and stored and stored[-1]["id"] == sent["messages"][-1]["id"]:
+            sent = {**sent, "messages": [*sent["messages"], sent["messages"][-1]]}
+        kept = ("id", "role", "parts")
+        self.stored[sent["id"]] = [{key: each[key] for key in kept} for each in copy.deepcopy(sent["messages"])]
+
+    async def history(self, request: Request) -> Response:
+        run = self.runs.get(request.path_params["id"])
+        if run is None:
+            return Response(status_code=404)
+        *earlier, last = self.stored[request.path_params["id"]]
+        continued = last if last["role"] == "assistant" else None
+        reply = reduce_chunks(cast("Any", run.chunks), message=cast("Any", continued))
+        messages = [*earlier, *([] if continued else [last]), {**reply, "id": run.message_id}]
+        for part in [part for message in messages for part in message["parts"]]:
+            if self.fault == "file" and part["type"] == "file":
+                part.update({"type": "text", "text": ""})
+            if self.fault == "reloaded approval" and part.pop("approval", None):
+                part["state"] = "input-available"
+        return JSONResponse({"messages": messages[: -1 if self.fault == "reload" and len(messages) == 4 else None]})
 
     async def delete(self, request: Request) -> Response:
         self.deleted.add(request.path_params["id"])

@@ -65,7 +65,7 @@ async def test_what_the_settings_rule_out_is_not_tried() -> None:
     settings = Settings(tool=(), approval=(), client_tool=())
     with served(FakeBackend("tool result").app()) as address:
         results = await run_checks(f"{address}/api/chat", settings, profiles=["tools"])
-    assert {(each.outcome, each.declared) for each in results} == {(Outcome.NOT_OFFERED, True)}
+    assert {(each.outcome, each.excused) for each in results} == {(Outcome.NOT_OFFERED, True)}
     assert results[0].reason == "The settings have tool = false."
 
 
@@ -73,6 +73,6 @@ async def test_headers_body_and_routes_are_those_of_the_settings() -> None:
     settings = Settings(resume="/api/chat/{id}/nowhere", stop="", body={"messages": "theirs", "model": "x"})
     with served(FakeBackend().app()) as address:
         results = await run_checks(f"{address}/api/chat", settings, profiles=["durable"])
-    outcomes = {each.check.name: (each.outcome, each.reason, each.declared) for each in results}
+    outcomes = {each.check.name: (each.outcome, each.reason, each.excused) for each in results}
     assert outcomes["resume"] == (Outcome.NOT_OFFERED, "During a run, resume gets HTTP 404.", False)
     assert outcomes["stop"] == (Outcome.NOT_OFFERED, "The settings have stop = false.", True)

@@ -35,8 +35,8 @@ FAIRNESS: Final = """\
 
 - **We wrote the checks.** Their [sources](check-backend.md#profiles) are the AI SDK's client and documentation, RFC
   9110, and two promises of our own.
-- **A low count is not always a fault.** The other packages are libraries. Your app adds routes for resume and stop. The
-  server of the last column has these routes, as in the AI SDK's guide.
+- **A low count is not always a fault.** The other packages are libraries. Your app adds routes for resume, stop and
+  histories. The server of the last column has routes for resume and stop, as in the AI SDK's guide.
 - **A short test server may cause a broken check.** An app can catch more errors than these servers.
 - **The results are a snapshot.** Please report an unfair setup.
 """

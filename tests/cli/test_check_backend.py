@@ -163,6 +163,14 @@ def test_an_address_without_a_chat_is_exit_2(status: int, reason: str) -> None:
     assert result.stderr == f"adk-ui-stream: {address}/api/chat: {reason}\n"
 
 
+@pytest.mark.parametrize("path", ["", "/", "/chat?a=b"])
+def test_an_address_without_the_usual_path_gets_a_hint(path: str) -> None:
+    with served(Starlette()) as address:
+        result = run("--url", f"{address}{path}")
+    assert result.exit_code == 2
+    assert result.stderr.endswith(f"pass the URL of the chat endpoint as --url, such as {address}/api/chat\n")
+
+
 def test_a_server_that_cannot_be_reached_is_exit_2() -> None:
     url = f"http://127.0.0.1:{free_port()}/api/chat"
     result = run("--url", url)

@@ -92,13 +92,12 @@ def test_a_turn_that_fails_is_told_and_recorded(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_if_all_turns_fail_they_are_recorded_and_it_is_exit_1(folder: Path, count: int) -> None:
+def test_if_all_turns_fail_no_file_is_written_and_it_is_exit_1(folder: Path, count: int) -> None:
     done = cli("record", "mine:broken", *["--say", "hi"] * count, "--to", "chat.jsonl", cwd=folder)
-    counted = f"{count} turn{'s' * (count > 1)}"
     assert done.exit_code == 1
     assert done.stdout.count("✗ An error occurred.") == count
-    assert done.stdout.endswith(f"\nRecorded {counted} in chat.jsonl, {count} of which failed\n")
-    assert [turn.end for turn in turns(folder / "chat.jsonl")] == ["error"] * count
+    assert done.stdout.endswith(f"\nRecorded nothing: {'each turn' if count > 1 else 'the turn'} failed\n")
+    assert not (folder / "chat.jsonl").exists()
 
 
 def test_what_an_agent_prints_while_it_is_recorded_goes_to_stderr(folder: Path) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import click
+import httpx
 import pytest
 from click.testing import CliRunner
 from google.adk.agents import LlmAgent
@@ -19,6 +20,7 @@ from stream_protocol.testing import ScriptedLlm
 from tests.documents import block
 from tests.replay_server.fixture_recordings import write_recordings
 from tests.serve_settings import write_settings
+from tests.terminals import terminal
 
 AGENT = """
 from google.adk.agents import LlmAgent
@@ -196,3 +198,18 @@ def test_the_quick_start_shows_the_screen_and_a_run(
     assert re.fullmatch(r"Serving agent  ready in \S+ s", headline)  # on a terminal
     assert screen_of("agent").splitlines()[1:] == screen
     assert re.fullmatch(r"\d\d:\d\d:\d\d  chat \w{8}  assistant  \S+ s  \d+ tok  \N{CHECK MARK}", run)
+
+
+@pytest.mark.parametrize(
+    "command", [("serve", "screen_agent:root_agent"), ("serve", "--replay", "recordings"), ("demo",)]
+)
+def test_ctrl_c_leaves_the_line_for_the_prompt(command: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "screen_agent.py").write_text(AGENT)
+    write_recordings(tmp_path / "recordings", "text")
+    with terminal(*command, "--port", "0", cwd=tmp_path) as shown:
+        address = re.search(r"http://127\.0\.0\.1:\d+", shown.read_until("Ctrl+C stops it."))
+        assert address is not None
+        assert httpx.get(f"{address[0]}/healthz").status_code == 200
+        shown.interrupt()
+        assert shown.read() == "\n"  # after the terminal's own ^C
+        assert shown.wait() == 0

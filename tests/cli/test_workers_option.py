@@ -23,7 +23,15 @@ REDIS = ("--run-log", "redis://127.0.0.1:1/0")
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ((), "--workers needs --run-log"),
+        ((), "--workers needs --run-log and --session-service-uri (or a Runner that stores its chats)"),
+        (("--session-service-uri", "sqlite:///chats.db"), "--workers needs --run-log"),
+        (
+            ("--reload", "--inspect"),
+            (
+                "--workers needs --run-log and --session-service-uri (or a Runner that stores its chats); --reload and "
+                "--inspect cannot be combined with --workers: remove one of them"
+            ),
+        ),
         (
             ("--run-log", "postgresql://127.0.0.1:1/db", "--reload"),
             "--reload cannot be combined with --workers: remove one of them",

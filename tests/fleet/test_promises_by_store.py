@@ -251,7 +251,7 @@ async def deaths(deployment: Deployment) -> dict[str, str]:
     ran = {kind: len(deployment.tool_log.tool_runs(f"killed-{kind}")) for kind in ("then", *TOOLS)}
     assert ran["delve"] == 1
     assert finished == await deployment.says("killed-then", "done killed-then")
-    usable = "after a lease" if deployment.is_shared else "after a restart"
+    usable = "after the lease expires" if deployment.is_shared else "after a restart"
     used = {"The user can continue the chat after its worker is killed": usable}
     stays_stopped = "two" not in await deployment.stored("killed-stopped")
     return (used if len(deployment.workers) > 1 else {}) | {

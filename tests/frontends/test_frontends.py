@@ -11,7 +11,7 @@ from typing import ClassVar, Final
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, Route, ViewportSize, expect
+from playwright.sync_api import Browser, Locator, Route, ViewportSize, expect
 
 from stream_protocol.session import TruncatedHistory
 from tests.frontends.actions import Action
@@ -353,6 +353,36 @@ class ShowsVersions:
         chat.say("on")
         expect(chat.answer).to_contain_text("You said: on")
         assert chat.expect_agreement()[:2] == [("user", "instead"), ("assistant", "You said: instead")]
+
+    def test_a_version_three_deep_continues_with_its_approval_after_a_reload(self, chat: ChatPage) -> None:
+        for words in ("one", "two", "pay"):
+            chat.say(words)
+            expect(chat.answer).to_contain_text(f"You said: {words}" if words != "pay" else "Approve")
+            chat.expect_status("ready")
+        expect(chat.tool("pay")).to_have_attribute("data-state", "approval-requested")
+        for number, words in ((2, "other"), (1, "second"), (0, "first")):
+            self._mine(chat, number).hover()
+            self._mine(chat, number).get_by_role("button", name="Edit").click()
+            chat.tab.get_by_label("Edit message").fill(words)
+            chat.tab.get_by_role("button", name=re.compile("^(Save|Send)$")).first.click()
+            expect(chat.answer).to_contain_text(f"You said: {words}")
+            chat.expect_status("ready")
+        for number, last in ((0, "second"), (1, "other"), (2, "")):
+            self._mine(chat, number).hover()
+            arrows = self._mine(chat, number).get_by_role("group", name="Versions")
+            arrows.get_by_role("button", name="Previous version").click()
+            expect(arrows).to_contain_text("1/2")
+            chat.tab.reload()
+            if last:
+                expect(chat.answer).to_contain_text(f"You said: {last}")
+        chat.press("Approve")
+        expect(chat.answer).to_contain_text("Done: 5.0.")
+        stored = chat.expect_agreement()
+        assert [words for who, words in stored if who == "user"] == ["one", "two", "pay"]
+
+    @staticmethod
+    def _mine(chat: ChatPage, number: int) -> Locator:
+        return chat.tab.get_by_role("article", name="You").nth(number)
 
 
 class NextApp(ShowsVersions, WholeApps):

@@ -1,4 +1,4 @@
-"""docs/recording.md is correct: its code runs, and its table lists the lines of a file."""
+"""The code of docs/recording.md runs, and the table of the format lists the lines of a file."""
 
 import asyncio
 import json
@@ -14,7 +14,7 @@ from stream_protocol.testing import ScriptedLlm
 from tests.documents import block, install_my_package
 from tests.recording.recordings import drained, lines, said, source, turns
 
-PAGE = (Path(__file__).parents[2] / "docs" / "recording.md").read_text()
+FORMAT = (Path(__file__).parents[2] / "docs" / "decisions" / "recorded-files.md").read_text()
 
 
 def run(code: str) -> dict[str, Any]:
@@ -72,6 +72,6 @@ def test_a_recording_is_replayed(
 
 async def test_the_table_shows_the_lines_of_a_file(tmp_path: Path) -> None:
     await drained(record(source([said("Hi")]), tmp_path / "chat.jsonl"))
-    shown = [re.findall(r'"(\w+)"', row)[0] for row in re.findall(r"^\| `(\{.*?\})` \|", PAGE, re.MULTILINE)]
+    shown = [re.findall(r'"(\w+)"', row)[0] for row in re.findall(r"^\| `(\{.*?\})` \|", FORMAT, re.MULTILINE)]
     written = dict.fromkeys(next(iter(line)) for line in lines(tmp_path / "chat.jsonl"))
     assert shown == list(written)

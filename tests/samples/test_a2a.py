@@ -403,8 +403,10 @@ async def _step(page: InstrumentedPage, act: Act) -> Seen:
 
 
 def shown(message: Mapping[str, Any]) -> str:
-    """Agents side by side in the order of their names."""
-    same = comparable([message])  # type: ignore[list-item]  # JSON, as a page has it
+    """The parts of parallel agents are in the order of the agents' names, all others in the order of the message."""
+    authors = [part.get("providerMetadata", {}).get("adk", {}) for part in message["parts"]]
+    parallel = len({author["branch"] for author in authors if "branch" in author}) > 1
+    same = comparable([message]) if parallel else [message]  # type: ignore[list-item]  # JSON, as a page has it
     return "".join(map(shown_parts, same))
 
 

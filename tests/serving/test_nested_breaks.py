@@ -7,14 +7,18 @@ from typing import Any
 
 import pytest
 from google.adk.agents import LlmAgent
+from google.adk.events import Event
+from google.adk.sessions import InMemorySessionService, Session
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.adk.tools import AgentTool
+from typing_extensions import override
 
 from stream_protocol.serving import ChatService, ServiceLimits, create_app
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from tests.serving.chat_client import Page
 from tests.serving.instrumented import InstrumentedService
-from tests.serving.support import HANG, begin, chat, client, said
+from tests.serving.steering import rest
+from tests.serving.support import HANG, begin, chat, client, said, soon
 
 pytestmark = pytest.mark.filterwarnings("ignore:The `plugins` argument is deprecated:DeprecationWarning")
 
@@ -72,6 +76,99 @@ async def test_a_run_that_ends_with_its_last_reader_keeps_what_its_sub_agent_has
     card = card_of(message)
     assert shown(card["output"]) == ["I look.", "tool-look", "Half of "]
     assert card["output"]["metadata"]["stopped"] is True
+
+
+@pytest.mark.parametrize(
+    ("kind", "moment"),
+    [
+        *((kind, moment) for kind in KINDS for moment in ("in a callback", "before a word", "in a tool")),
+        *((kind, "while its result is stored") for kind in ("tool", "single_turn")),
+    ],
+)
+async def test_after_a_stop_a_card_has_in_a_history_what_the_page_had(kind: str, moment: str) -> None:
+    """The agent inside goes on for a moment: a tool returns. Nobody sees that."""
+    reached, may_go_on = asyncio.Event(), asyncio.Event()
+
+    async def hold() -> str:
+        """Waits."""
+        reached.set()
+        await may_go_on.wait()
+        return "held"
+
+    def wait(_request: Any) -> list[Any]:
+        reached.set()
+        return [Wait(may_go_on), "Late."]
+
+    async def before_agent(callback_context: Any) -> None:
+        await hold()
+
+    class Store(InMemorySessionService):
+        @override
+        async def append_event(self, session: Session, event: Event) -> Event:
+            if moment == "while its result is stored" and any(
+                response.name == "inner" for response in event.get_function_responses()
+            ):
+                await hold()
+            return await super().append_event(session, event)
+
+    turns: list[Any] = [["I wait.", Call("hold")], "Late."]
+    if moment in ("before a word", "while its result is stored"):
+        turns = [wait] if moment == "before a word" else ["Done."]
+    root = planner(kind, "Unused.")
+    tools: list[Any] = [*root.tools]
+    inner: Any = tools[0].agent if kind == "tool" else root.sub_agents[0]
+    inner.tools, inner.model = [hold], ScriptedLlm(turns=turns)
+    inner.before_agent_callback = before_agent if moment == "in a callback" else None
+    root.model = ScriptedLlm(turns=[["Let me.", Call("inner", {"request": "go"})]])
+    service = InstrumentedService(root, session_service=Store())
+    page = Page(create_app(service))
+    page.messages = [said("hi")]
+    async with begin(page.app, page.body()) as answer:
+        assert await answer.status() == 200
+        await soon(reached)
+        async with client(page.app) as http:
+            assert (await http.post("/api/chat/c1/stop")).status_code == 202
+        may_go_on.set()
+        page.take(await rest(answer))
+    await service.runs.free()
+    assert await page.stored() == page.messages
+
+
+async def test_after_a_stop_a_card_inside_a_card_has_in_a_history_what_the_page_had() -> None:
+    reached = asyncio.Event()
+
+    async def hold() -> str:
+        """Waits."""
+        reached.set()
+        await asyncio.sleep(0.05)
+        return "held"
+
+    inner: Any = planner("tool", "Unused.")
+    inner.name = "inner"
+    deep = inner.tools[0].agent
+    deep.name, deep.tools = "deep", [hold]
+    deep.model = ScriptedLlm(turns=[["I wait.", Call("hold")], "Late."])
+    inner.tools = [AgentTool(deep)]
+    inner.model = ScriptedLlm(turns=[["I ask.", Call("deep", {"request": "go"})]])
+    root = LlmAgent(
+        name="root",
+        model=ScriptedLlm(turns=[["Let me.", Call("inner", {"request": "go"})]]),
+        tools=[AgentTool(inner)],
+    )
+    service = InstrumentedService(root)
+    page = Page(create_app(service))
+    page.messages = [said("hi")]
+    async with begin(page.app, page.body()) as answer:
+        assert await answer.status() == 200
+        await soon(reached)
+        async with client(page.app) as http:
+            assert (await http.post("/api/chat/c1/stop")).status_code == 202
+        page.take(await rest(answer))
+    await service.runs.free()
+    assert await page.stored() == page.messages
+    inside = card_of(page.messages[-1])["output"]
+    assert shown(inside) == ["I ask.", "tool-deep"]
+    assert shown(inside["parts"][-1]["output"]) == ["I wait.", "tool-hold"]
 
 
 @pytest.mark.parametrize("kind", KINDS)

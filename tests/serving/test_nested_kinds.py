@@ -79,6 +79,20 @@ KINDS: dict[str, tuple[Callable[[], AgentTool], str]] = {
         lambda: inner(Call("draw", {}), "Saved.", tools=[draw]),
         "tool-draw data-adk-artifact Saved.",
     ),
+    "a model that draws": (
+        lambda: inner([types.Part.from_bytes(data=b"x", mime_type="image/png"), "Drawn."]),
+        "file Drawn.",
+    ),
+    "a task agent whose model draws": (
+        lambda: inner(
+            TO_HELPER,
+            "After.",
+            sub_agents=[
+                agent("helper", [types.Part.from_bytes(data=b"x", mime_type="image/png"), FINISH], mode="task")
+            ],
+        ),
+        "tool-helper After.",
+    ),
     "an agent with a schema": (lambda: inner('{"city":"Oslo"}', output_schema={"type": "object"}), '{"city":"Oslo"}'),
     "a result that is not summarized": (
         lambda: AgentTool(agent("inner", "Words."), skip_summarization=True),

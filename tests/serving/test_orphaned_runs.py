@@ -1053,6 +1053,74 @@ async def test_a_run_whose_lease_is_lost_before_its_recovery_begins_is_left(cras
         assert await other.text("c1") == ("go to c1" if crashes == 3 else "Hello c1.")
 
 
+@pytest.mark.parametrize("dies", [False, True], ids=["wakes up", "dies then"])
+async def test_a_record_that_comes_after_the_lease_was_lost_is_forgotten_and_the_answer_of_another_run_stays(
+    monkeypatch: pytest.MonkeyPatch, *, dies: bool
+) -> None:
+    """The worker was frozen before it recorded its run, and the page has sent its request to another worker."""
+
+    async def is_lost(_lease: InstrumentedLease) -> bool:
+        return False
+
+    gated = GatedWorkers(look=0.01 if dies else 3600)  # no worker looks for the record while its own is alive
+    gated.gate("c1").set()
+    async with gated.worker(launched=False) as frozen:
+        frozen.engine.writes.clear()
+        asking = asyncio.create_task(frozen.say("c1"))
+        await until(lambda: bool(gated.sessions.sessions) and frozen.service.runs.running == 1)
+        gated.log = MemoryRunLog()
+        async with gated.worker(launched=False) as other:
+            assert (await (await other.say("c1")))[-1]["type"] == "finish"
+            await other.service.runs.free()
+            session = await gated.sessions.get_session(app_name="root", user_id=USER, session_id="c1")
+            frozen.service.runs.run.lease_lost()
+            frozen.engine.is_dead = dies
+            with monkeypatch.context() as woken:
+                woken.setattr(InstrumentedLease, "held", False)
+                woken.setattr(InstrumentedLease, "confirm", is_lost)
+                frozen.engine.writes.set()
+                with pytest.raises(ChatRequestError) as refused:
+                    _ = await asking
+            assert refused.value.status == 503
+            if dies:
+                await until(lambda: bool(gated.kept.runs))
+                await frozen.die()
+            await gated.forgotten()
+            await other.service.runs.free()
+            assert await gated.sessions.get_session(app_name="root", user_id=USER, session_id="c1") == session
+            assert await other.text("c1") == "Hello c1."
+    assert gated.asked["c1"] == 1
+
+
+async def test_a_recovery_that_loses_its_lease_leaves_the_end_of_a_stopped_run_to_another_worker(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lost = asyncio.Event()
+
+    async def is_lost(_lease: InstrumentedLease) -> bool:
+        lost.set()
+        return False
+
+    gated = GatedWorkers()
+    await crash_with(gated, 1, "c1")
+    (kept,) = gated.kept.runs.values()
+    kept.executions[kept.log_id] = "stopped"
+    with monkeypatch.context() as frozen:
+        frozen.setattr(InstrumentedLease, "held", False)
+        frozen.setattr(InstrumentedLease, "confirm", is_lost)
+        async with gated.worker() as worker:
+            await soon(lost)
+            worker.engine.is_paused = True
+            await worker.service.runs.free()
+            assert [*gated.kept.runs.values()] == [kept]
+    async with gated.worker() as other:
+        await gated.forgotten()
+        await other.service.runs.free()
+        session = await gated.sessions.get_session(app_name="root", user_id=USER, session_id="c1")
+        assert session is not None
+        assert [outcome for event in session.events if (outcome := EventMetadata.of(event).outcome)] == ["abort"]
+
+
 @pytest.mark.slow
 async def test_runs_that_wait_for_a_suspect_are_left_when_their_worker_ends() -> None:
     gated = GatedWorkers(alone=0.01)

@@ -280,9 +280,9 @@ class StoreServer:
         return log if log is not None and log.expires > self._now() else None
 
     def _info(self, row: LeaseRow) -> RunInfo:
-        phase = "closed" if row.stop and row.phase == "open" else row.phase
-        healthy = row.expires - self._now() > self._times.lease / 2
-        return run_info(row.run.run_id, row.run.idempotency_key, phase, healthy=healthy)
+        left_ms = (row.expires - self._now()) * 1000
+        run = row.run
+        return run_info(run.run_id, run.idempotency_key, row.phase, stop=row.stop, left_ms=left_ms, times=self._times)
 
     def _newest(self, chat: str) -> int:
         token, until = self.tables.tokens.get(chat, (0, 0.0))

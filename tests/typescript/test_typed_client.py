@@ -44,7 +44,10 @@ USES = (Path(__file__).parent / "uses.ts").read_text()
 ACCEPTED = {"streamed": None, "validated": None}
 EXPECTED_ERROR = re.compile(r"// @ts-expect-error: .*")
 
-DOCUMENTED = ("page.tsx", "checked.ts", "quick-start.tsx", "versions.tsx", "context.ts", "state.tsx", "skill.tsx")
+DOCUMENTED = (
+    *("page.tsx", "checked.ts", "quick-start.tsx", "readme.tsx"),
+    *("versions.tsx", "context.ts", "state.tsx", "skill.tsx"),
+)
 """The files of our pages."""
 
 
@@ -68,6 +71,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (documented / "context.ts").write_text(block("docs/page-values.md", "export const transport"))
     (documented / "state.tsx").write_text(block("docs/page-values.md", "export function useAgentState"))
     (documented / "skill.tsx").write_text(block("skills/adk-ui-stream/SKILL.md", "export function Chat()"))
+    (documented / "readme.tsx").write_text(block("README.md", "export default function Page()"))
     (documented / "chat-types.ts").write_text(types_of_the_documented_agent())
     return project
 

@@ -11,7 +11,7 @@ import { useState } from "react";
 import { Chats, useChats } from "./Chats";
 import { type StoredChat, stopRun } from "./server";
 import { Thread } from "./Thread";
-import { useVersions, VersionsContext } from "./Versions";
+import { useVersions } from "./Versions";
 
 /** True once each call of the last step that waited for the user has its answer: then all of them are sent. */
 const isAnswered = (chat: { messages: UIMessage[] }) =>
@@ -37,7 +37,7 @@ const newTransport = () =>
     }),
   });
 
-export function Assistant({ id, messages, versions: loaded = [] }: StoredChat & { id: string }) {
+export function Assistant({ id, messages, versions = [] }: StoredChat & { id: string }) {
   const [transport] = useState(newTransport);
   const chats = useChats(id);
   const chat = useChat({
@@ -48,23 +48,21 @@ export function Assistant({ id, messages, versions: loaded = [] }: StoredChat & 
     sendAutomaticallyWhen: isAnswered,
     onFinish: () => {
       void chats.reload();
-      void versions.reload();
+      void reloadVersions();
     },
   });
-  const versions = useVersions(id, loaded, chat.setMessages);
   /** `stop()` of the AI SDK only leaves, as a reload does: the server is asked to end what it does. */
   const stop = async () => {
     await stopRun(id);
     await chat.stop();
   };
   const runtime = useAISDKRuntime({ ...chat, stop }, { adapters: { threadList: chats.adapter } });
+  const reloadVersions = useVersions(id, versions, runtime, chat);
   return (
     <AssistantRuntimeProvider runtime={runtime}>
       <div className="app">
         <Chats />
-        <VersionsContext value={versions}>
-          <Thread error={chat.error} onRetry={() => void chat.regenerate()} />
-        </VersionsContext>
+        <Thread error={chat.error} onRetry={() => void chat.regenerate()} />
         <p className="status" role="status" data-status={chat.status}>
           {chat.status === "submitted" || chat.status === "streaming" ? "The agent is answering." : ""}
         </p>

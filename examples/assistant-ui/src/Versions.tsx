@@ -1,42 +1,70 @@
-import { useAuiState } from "@assistant-ui/react";
+import type { UseChatHelpers } from "@ai-sdk/react";
+import {
+  type AssistantRuntime,
+  BranchPickerPrimitive,
+  bindExternalStoreMessage,
+  type ExportedMessageRepository,
+  fromThreadMessageLike,
+  type ThreadMessage,
+} from "@assistant-ui/react";
 import type { UIMessage } from "ai";
-import { createContext, useCallback, useContext, useState } from "react";
+import { useCallback, useEffect, useState } from "react";
 import { chooseVersion, loadChat, type MessageVersions } from "./server";
 
-type Versions = { all: MessageVersions[]; choose: (version: string) => Promise<void> };
-
-export const VersionsContext = createContext<Versions>({ all: [], choose: async () => undefined });
-
-/** The versions of a chat's messages, which the server keeps: a reload finds them, and the agent follows a choice. */
-export function useVersions(id: string, loaded: MessageVersions[], show: (messages: UIMessage[]) => void) {
-  const [all, setAll] = useState(loaded);
-  const reload = useCallback(async () => setAll((await loadChat(id)).versions ?? []), [id]);
-  const choose = async (version: string) => {
-    const chat = await chooseVersion(id, version);
-    show(chat.messages);
-    setAll(chat.versions ?? []);
-  };
-  return { all, choose, reload };
+/** A version that the chat does not show: a branch without content, because only the server has the content. */
+function hiddenVersion(id: string, role: "user" | "assistant"): ThreadMessage {
+  const message = fromThreadMessageLike({ id, role, content: [] }, id, { type: "complete", reason: "stop" });
+  bindExternalStoreMessage<UIMessage>(message, { id, role, parts: [] });
+  return message;
 }
 
-/** `< 2/3 >`, in the place of assistant-ui's `BranchPickerPrimitive`, which knows only the branches of this tab. */
+/** assistant-ui's tree: the messages that the chat shows, and beside each message its other versions. */
+function treeOf(shown: readonly ThreadMessage[], versions: MessageVersions[]): ExportedMessageRepository {
+  const messages = shown.flatMap((message, index) => {
+    const { ids, current } = versions.find((each) => each.messageId === message.id) ?? { ids: [message.id], current: 0 };
+    const role = message.role === "user" ? "user" : "assistant";
+    return ids.map((id, number) => ({
+      parentId: shown[index - 1]?.id ?? null,
+      message: number === current ? message : hiddenVersion(id, role),
+    }));
+  });
+  return { headId: shown.at(-1)?.id ?? null, messages };
+}
+
+/** Gives the server's versions to `BranchPickerPrimitive`, and tells the server which version the user picks. */
+export function useVersions(
+  id: string,
+  loaded: MessageVersions[],
+  runtime: AssistantRuntime,
+  { messages, setMessages }: UseChatHelpers<UIMessage>,
+) {
+  const [versions, setVersions] = useState(loaded);
+  const reload = useCallback(async () => setVersions((await loadChat(id)).versions ?? []), [id]);
+
+  useEffect(() => {
+    const { messages: shown, isRunning } = runtime.thread.getState();
+    if (versions.length > 0 && !isRunning) runtime.thread.import(treeOf(shown, versions));
+  }, [runtime, versions]);
+
+  const picked = messages.find((message) => versions.some(({ ids }) => ids.includes(message.id)))?.id;
+  useEffect(() => {
+    if (picked === undefined) return;
+    void chooseVersion(id, picked).then((chat) => {
+      setMessages(chat.messages);
+      setVersions(chat.versions ?? []);
+    });
+  }, [id, picked, setMessages]);
+
+  return reload;
+}
+
+/** `< 2/3 >` at a message with several versions. */
 export function BranchPicker() {
-  const { all, choose } = useContext(VersionsContext);
-  const messageId = useAuiState(({ message }) => message.id);
-  const running = useAuiState(({ thread }) => thread.isRunning);
-  const versions = all.find((each) => each.messageId === messageId);
-  if (versions === undefined) return null;
-  const { current, ids } = versions;
-  const arrow = (label: string, to: number, text: string) => (
-    <button type="button" aria-label={label} disabled={running || !(to in ids)} onClick={() => void choose(ids[to] ?? "")}>
-      {text}
-    </button>
-  );
   return (
-    <span role="group" aria-label="Versions">
-      {arrow("Previous version", current - 1, "‹")}
-      {`${current + 1}/${ids.length}`}
-      {arrow("Next version", current + 1, "›")}
-    </span>
+    <BranchPickerPrimitive.Root hideWhenSingleBranch role="group" aria-label="Versions">
+      <BranchPickerPrimitive.Previous aria-label="Previous version">‹</BranchPickerPrimitive.Previous>
+      <BranchPickerPrimitive.Number />/<BranchPickerPrimitive.Count />
+      <BranchPickerPrimitive.Next aria-label="Next version">›</BranchPickerPrimitive.Next>
+    </BranchPickerPrimitive.Root>
   );
 }

@@ -4,7 +4,7 @@ The events of such a nested agent are posted to the run, and stored with the res
 
 ``AgentTool`` gives the plugins of the outer runner to the nested runner. So ADK also calls our plugin for the nested
 run. A context variable holds the channel to which code posts its events. Inside such a tool call, the channel is the
-``NestedCall``, so our plugin can find the call through the context variable.
+``NestedCall``. So our plugin finds the tool call.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from google.genai import types
 from stream_protocol.adk import METADATA_KEY, NESTED_EVENT, NESTED_EVENTS, POSTED_KEY, POSTED_NESTED, running_call
 from stream_protocol.agents import RunChannel, run_channel, set_channel
 from stream_protocol.serving.adk_runner._runner import agent_tree
-from stream_protocol.session import storable_json
+from stream_protocol.session import storable_json, with_stopped_agents
 from stream_protocol.wire import is_instance
 
 if TYPE_CHECKING:
@@ -81,6 +81,11 @@ class NestedCall:
         self._size = 0
         self._omitted = 0
 
+    @property
+    def is_open(self) -> bool:
+        """False once the run's response has ended."""
+        return self.outer.is_open
+
     def begin(self) -> None:
         """Notes that a runner with our plugin starts inside the call."""
         self._has_begun = True
@@ -100,8 +105,14 @@ class NestedCall:
     def add(self, event: Event) -> None:
         """Posts an event of the nested agent, and keeps it if it is complete.
 
-        The app's plugins have already changed this event.
+        The app's plugins have changed the event already. After a stop, nobody sees what the agent still does. So only
+        the earlier work of agents inside its own calls is kept. A history then shows the same as the response.
         """
+        if not self.is_open:
+            event_with_work = with_stopped_agents(event)
+            if event_with_work is None:
+                return
+            event = event_with_work
         if event.partial:
             self.post(event.model_copy())
             self._unfinished.add(event)
@@ -125,9 +136,7 @@ class NestedCall:
         return {"events": [*self._events, *self._unfinished.events()], "omitted": self._omitted}
 
     def restore(self, kept: dict[str, Any] | None) -> None:
-        """Sets the events that an earlier execution of the call has stored. The nested agent then does not run
-        again.
-        """
+        """Takes the events of an earlier execution of the call. The nested agent does not run again then."""
         if kept is not None:
             self._has_begun, self._events, self._omitted = True, kept["events"], kept["omitted"]
 
@@ -172,7 +181,7 @@ class _UnfinishedTexts:
             self._size -= _text_size(ended)
 
     def events(self) -> Iterator[Any]:
-        """Yields one partial event as JSON for each text and thought."""
+        """Yields one fragment as JSON for each text and thought."""
         for fragments in self._fragments.values():
             parts = [part for each in fragments for part in (each.content and each.content.parts) or []]
             for is_thought, same in groupby(parts, key=lambda part: bool(part.thought)):
@@ -195,7 +204,7 @@ def current_nested_call() -> NestedCall | None:
 class NestedRuns:
     """The calls of ``AgentTool`` in one run.
 
-    ``nests``: a function that gets a tool's name, and returns True if the tool's agent is shown inside the call.
+    ``nests``: returns True for the name of a tool whose agent is shown inside its call.
     """
 
     def __init__(self, nests: Callable[[str], bool]) -> None:
@@ -233,7 +242,7 @@ class NestedRuns:
     def keep_events(self, event: Event, answered: Sequence[RunningCall | None]) -> None:
         """Adds the events of nested agents to an event with responses, before it is stored.
 
-        ``answered``: the calls that the responses answer, in the order of the responses.
+        ``answered``: the calls of the responses, in their order.
         """
         nested = [None if call is None else self._calls.pop(call, None) for call in answered]
         kept: dict[str, list[Any]] = {}
@@ -285,7 +294,7 @@ def _to_json(event: Event) -> Any:
 
 
 def _ends_streams_whole(context: InvocationContext) -> bool:
-    """Return True if streaming does not change the result of this invocation's agent.
+    """Return True if the agent of this invocation gives the same result with streaming as without it.
 
     ``AgentTool`` takes the content of the last event as its result, and therefore runs its agent without streaming. The
     result is the same if the last event of a stream has the whole content.

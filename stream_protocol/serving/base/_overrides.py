@@ -40,7 +40,7 @@ class RunOverrides:
     request. ``None`` sends files as bytes."""
     names_missing_key: bool = False
     """If a model has no API key, the error text names the variable to set, unless the service has ``on_error``. The
-    routes set it for a developer: a request from this machine to an app without ``identify``."""
+    routes set this option if the request comes from this machine and the app has no ``identify``."""
 
     def __post_init__(self) -> None:
         check_mapping("state_delta", self.state_delta)

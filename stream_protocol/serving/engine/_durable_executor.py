@@ -76,7 +76,8 @@ class DurableExecutor(Executor):
     async def execute(self, run: Run, job: Job) -> None:
         """Executes a new run, so that another worker can recover it.
 
-        Raises ``NotRecordedError`` if the engine cannot record the run. The run has not begun then.
+        Does not begin the run if the lease was lost while the engine recorded it. Raises ``NotRecordedError`` if the
+        engine cannot record the run. The run has not begun then.
         """
         with self._work.observed(run, job):
             if job.invocation_id is None:
@@ -86,6 +87,8 @@ class DurableExecutor(Executor):
             local = LocalRun(record, run)
 
             async def work(execution: Execution) -> None:
+                if not await run.holds_lease():
+                    return  # the record came late: another run may have answered the request
                 await self._local.note_record(local)
                 durable = job if record.refusal else job.with_runner(execution.runner)
                 await self._work.do(run, durable, durable.events(run))

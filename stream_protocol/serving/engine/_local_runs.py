@@ -117,7 +117,11 @@ class LocalRuns:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def execute(self, local: LocalRun, execution: Coroutine[None, None, None]) -> None:
-        """Executes a run, then deletes or marks its record. A stopped run is never executed again."""
+        """Executes a run, then deletes or marks its record. A stopped run is never executed again.
+
+        If the run has lost its lease before it began, its record is deleted under a new claim of the chat. A recovery
+        that has lost its lease leaves the record to other workers.
+        """
         record, run = local.record, local.run
         self._local[record.id] = local
         marking = asyncio.create_task(self._mark_when_stopped(local))
@@ -129,13 +133,13 @@ class LocalRuns:
             local.is_over.set()
             if run.was_left:
                 await asyncio.shield(self._tasks.start(self._mark(local, "left")))
-            elif run.outcome not in (None, "finish") and local.is_kept and not await run.holds_lease():
+            elif local.is_kept and run.outcome not in (None, "finish") and not await run.holds_lease():
                 # This worker could not store the end. A worker that has the chat stores it.
                 ending = self._until_done(record, partial(self._ends.report, local))
                 await asyncio.shield(self._tasks.start(ending))
-            elif local.is_kept or run.log.closed:
+            elif local.is_kept or (run.log.closed and await run.holds_lease()):
                 await asyncio.shield(self._tasks.start(self._forget_ended(local)))
-            else:  # the request is refused, but the engine may have stored the record
+            elif local.earlier is None:  # the request is refused, but the engine may have stored the record
                 _ = self._tasks.start(self._until_done(record, partial(self._forget_refused, local)))
 
     async def note_record(self, local: LocalRun) -> None:

@@ -45,6 +45,7 @@ from stream_protocol.serving.run_logs._run_store import (
     RunIdentity,
     RunStore,
     Snapshot,
+    run_info,
 )
 from stream_protocol.serving.run_logs._shared_run_log import SharedRunLog
 
@@ -74,4 +75,5 @@ __all__ = [
     "SharedRunLog",
     "Snapshot",
     "load_run_log",
+    "run_info",
 ]

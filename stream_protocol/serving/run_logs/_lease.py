@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from stream_protocol.serving.base import cancel_and_wait
 from stream_protocol.serving.run_logs._log_writer import LogWriter
 from stream_protocol.serving.run_logs._post_replies import PostReplies
-from stream_protocol.serving.run_logs._run_log import RunInfo, RunLogError
+from stream_protocol.serving.run_logs._run_log import RunInfo, RunLogError, phase_of
 from stream_protocol.serving.run_logs._run_store import RETRY_SECONDS
 from stream_protocol.serving.telemetry import add_run
 
@@ -216,7 +216,7 @@ class SharedLease:
                 self.owner.stop()
 
     def _phase(self) -> Phase:
-        return "claimed" if not self._open else "closed" if self.owner.log.closed else "open"
+        return phase_of(self.owner.log, is_open=self._open)
 
     def _note_renewal(self, sent_at: float) -> None:
         """Count the time of the lease from the moment at which the command was sent.

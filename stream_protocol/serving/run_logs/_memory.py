@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
-from stream_protocol.serving.run_logs._run_log import ChatTakenError, LogBounds, RunInfo, check_bounds
+from stream_protocol.serving.run_logs._run_log import ChatTakenError, LogBounds, RunInfo, check_bounds, phase_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from stream_protocol.serving.run_logs._readers import RunReader
-    from stream_protocol.serving.run_logs._run_log import Phase, RunHandle
+    from stream_protocol.serving.run_logs._run_log import RunHandle
 
 MAX_STOPS: Final = 1_000
 """The maximum number of stop ids that are kept, one per chat: any client may stop chats in which nothing runs."""
@@ -107,7 +107,7 @@ class _MemoryLease:
         self._open = False
 
     def info(self) -> RunInfo:
-        phase: Phase = "claimed" if not self._open else "closed" if self.owner.log.closed else "open"
+        phase = phase_of(self.owner.log, is_open=self._open)
         return RunInfo(run_id=self.run_id, idempotency_key=self._idempotency_key, phase=phase)
 
     async def confirm(self) -> bool:

@@ -67,6 +67,11 @@ def check_bounds(bounds: object) -> None:
     check_instance("bounds", bounds, LogBounds, "a LogBounds", or_none=True)
 
 
+def phase_of(log: EventBuffer, *, is_open: bool) -> Phase:
+    """Return the phase of a run of this worker. ``is_open``: True if its response may be read."""
+    return "claimed" if not is_open else "closed" if log.closed else "open"
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunInfo:
     """The run that holds a chat's lease."""

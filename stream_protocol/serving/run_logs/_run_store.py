@@ -225,11 +225,11 @@ class RunStore(Protocol):
     async def claim(self, run: RunIdentity) -> int:
         """Gives the chat to a run. Returns the run's token.
 
-        Raises ``ChatTakenError`` if another run holds the lease.
+        Raises ``ChatTakenError`` with the ``run_info`` of another run that holds the lease.
         """
 
     async def peek(self, chats: Sequence[str]) -> list[RunInfo | None]:
-        """Returns the run that holds each chat's lease. An open run that was asked to stop is reported as closed."""
+        """Returns the run that holds each chat's lease, made by ``run_info``."""
 
     async def renew(self, run: RunIdentity, token: int, phase: Phase) -> Renewal | None:
         """Renews a lease; ``None`` if a newer run has taken the chat.
@@ -309,9 +309,23 @@ def chat_key(chat: str) -> str:
     return sha256(chat.encode(errors="surrogatepass")).hexdigest()[:32]
 
 
-def run_info(run_id: str, idempotency_key: str, phase: str, *, healthy: bool) -> RunInfo:
-    """Return a stored run as a ``RunInfo``. ``phase``: one of ``Phase``."""
-    return RunInfo(run_id=run_id, idempotency_key=idempotency_key, phase=cast("Phase", phase), healthy=healthy)
+def run_info(
+    run_id: str, idempotency_key: str, phase: str, *, stop: bool, left_ms: float, times: LeaseTimes
+) -> RunInfo:
+    """Return a stored lease as other requests see its run.
+
+    An open run that was asked to stop counts as closed: it ends soon, and no request joins it.
+
+    ``phase``: one of ``Phase``, as stored. ``stop``: True if the run was asked to stop. ``left_ms``: the remaining
+    milliseconds of the lease.
+    """
+    seen = "closed" if stop and phase == "open" else phase
+    return RunInfo(
+        run_id=run_id,
+        idempotency_key=idempotency_key,
+        phase=cast("Phase", seen),
+        healthy=left_ms > times.healthy_ms,
+    )
 
 
 def reason_of(error: BaseException) -> str:

@@ -215,7 +215,7 @@ class Run:
         if self.log.closed:
             self._stop_agent()
         self._timers.start("time", self._limits.run_timeout, self._expire)
-        posts = RunPosts(self._add_posted, pause=self._times.progress)
+        posts = RunPosts(self._add_posted, pause=self._times.progress, has_ended=lambda: self.log.closed)
         try:
             with open_channel(posts):
                 await self._read(events, posts)

@@ -20,7 +20,8 @@ class RunPosts:
     dropped, so that a task or thread that outlives the run does not keep it in memory.
 
     ``pause``: the minimum number of seconds between two events that ``post_newest`` writes for one key. ``room``:
-    waits on the event loop until ``write`` can take another event; ``None`` if it always can.
+    waits on the event loop until ``write`` can take another event; ``None`` if it always can. ``has_ended``: returns
+    True once the response has ended, even before ``close``.
     """
 
     def __init__(
@@ -29,15 +30,22 @@ class RunPosts:
         *,
         pause: float,
         room: Callable[[], Coroutine[Any, Any, None]] | None = None,
+        has_ended: Callable[[], bool] = lambda: False,
     ) -> None:
         self._write: Callable[[Event], object] | None = write
         self._pause = pause
         self._room = room
+        self._has_ended = has_ended
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
         self._lock = threading.Lock()
         self._newest: dict[str, Callable[[], Event] | None] = {}
         """Recently written key -> function that returns the next event; ``None`` without a next event."""
+
+    @property
+    def is_open(self) -> bool:
+        """False once the response has ended. Later events are dropped."""
+        return not self._has_ended()
 
     def post(self, event: Event) -> None:
         """Writes the event.
@@ -81,6 +89,7 @@ class RunPosts:
     def close(self) -> None:
         """Drops all later events."""
         self._write = None
+        self._has_ended = lambda: True
         self._newest.clear()
 
     def _call(self, action: Callable[[], object]) -> None:

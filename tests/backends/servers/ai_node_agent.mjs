@@ -31,10 +31,16 @@ async function* failing() {
   yield { type: "error", error: new Error("The provider has hung up.") };
 }
 
+function textOf({ data: { data } }) {
+  return Buffer.from(data, typeof data === "string" ? "base64" : undefined).toString();
+}
+
 function answer(prompt) {
   const last = prompt.at(-1);
   if (last.role === "tool") return text("Here is what the tool says.");
   const words = last.content.map((part) => part.text ?? "").join(" ").toLowerCase();
+  const file = last.content.find((part) => part.type === "file");
+  if (file) return text(textOf(file));
   if (words.includes("weather")) return call("getWeather", { city: "Oslo" });
   if (words.includes("delete")) return call("deleteFile", { name: "notes.txt" });
   if (words.includes("time zone")) return call("getTimeZone", {});

@@ -3,6 +3,7 @@
 """
 
 import asyncio
+import base64
 import json
 import sys
 from collections.abc import AsyncGenerator, Sequence
@@ -37,9 +38,13 @@ async def answer(messages: Sequence[Any]) -> AsyncGenerator[Any]:
     yield ai.events.StreamStart()
     last = messages[-1]
     words = last.text.lower() if last.role == "user" else ""
+    files = [text_of(part) for part in last.parts if isinstance(part, ai.messages.FilePart)]
     reason = "stop"
     if last.role == "tool":
         async for event in text("Here is what the tool says."):
+            yield event
+    elif files:
+        async for event in text(files[0]):
             yield event
     elif "weather" in words or "delete" in words:
         reason = "tool_call"
@@ -58,6 +63,12 @@ async def answer(messages: Sequence[Any]) -> AsyncGenerator[Any]:
         async for event in text("Hello. What can I do for you?"):
             yield event
     yield ai.events.StreamEnd(finish_reason=reason)
+
+
+def text_of(file: Any) -> str:
+    """Return the text of a file, which is bytes, base64 or a data URL."""
+    data = file.data if isinstance(file.data, bytes) else base64.b64decode(file.data.rpartition(",")[2])
+    return str(data.decode())
 
 
 async def text(words: str, seconds: float = 0) -> AsyncGenerator[Any]:

@@ -1,6 +1,7 @@
 """Server with this package: ``create_app`` with its defaults, and the scripted model for tests."""
 
 import sys
+from collections.abc import Sequence
 
 import uvicorn
 from google.adk.agents import LlmAgent
@@ -14,11 +15,14 @@ from stream_protocol.testing import Call, ScriptedLlm, Step, Wait
 STORY = "Once upon a time there was a train. " * 15
 
 
-def respond(request: LlmRequest) -> list[Step]:
+def respond(request: LlmRequest) -> Sequence[Step]:
     """Return the model's next reply."""
     parts = request.contents[-1].parts or []
     if any(part.function_response for part in parts):
         return ["Here is what the tool says."]
+    files = [(part.inline_data.data or b"").decode() for part in parts if part.inline_data]
+    if files:
+        return files
     words = " ".join(part.text or "" for part in parts).lower()
     if "weather" in words:
         return [Call("get_weather", {"city": "Oslo"})]

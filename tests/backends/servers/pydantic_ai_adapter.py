@@ -11,7 +11,7 @@ from typing import Any
 
 import uvicorn
 from pydantic_ai import Agent, DeferredToolRequests, Tool
-from pydantic_ai.messages import ModelMessage, ModelRequest, UserPromptPart
+from pydantic_ai.messages import BinaryContent, ModelMessage, ModelRequest, UserPromptPart
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import ExternalToolset
@@ -29,9 +29,14 @@ async def respond(messages: list[ModelMessage], _: AgentInfo) -> AsyncIterator[S
     """Yield the model's next reply."""
     last = messages[-1]
     assert isinstance(last, ModelRequest)
-    prompts = [str(part.content) for part in last.parts if isinstance(part, UserPromptPart)]
+    contents = [part.content for part in last.parts if isinstance(part, UserPromptPart)]
+    prompts = [str(content) for content in contents]
+    files = [item.data.decode() for content in contents for item in content if isinstance(item, BinaryContent)]
     if not prompts:
         yield "Here is what the tool says."
+        return
+    if files:
+        yield files[0]
         return
     words = prompts[-1].lower()
     if "weather" in words:

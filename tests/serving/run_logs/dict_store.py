@@ -23,6 +23,7 @@ from stream_protocol.serving.run_logs import (
     RunInfo,
     RunStore,
     Snapshot,
+    run_info,
 )
 
 TIMES: Final = LeaseTimes(lease=3.0, log_retention=60.0)
@@ -226,9 +227,5 @@ def _after(log: StoredLog, after: int) -> list[Entry]:
 
 
 def _info(lease: StoredLease) -> RunInfo:
-    return RunInfo(
-        run_id=lease.run.run_id,
-        idempotency_key=lease.run.idempotency_key,
-        phase="closed" if lease.stop and lease.phase == "open" else lease.phase,
-        healthy=lease.until - monotonic() > TIMES.lease / 2,
-    )
+    run, left_ms = lease.run, (lease.until - monotonic()) * 1000
+    return run_info(run.run_id, run.idempotency_key, lease.phase, stop=lease.stop, left_ms=left_ms, times=TIMES)

@@ -233,8 +233,9 @@ class PostgresStore:
         return found
 
     def _run_info(self, row: Any) -> RunInfo:
-        healthy = row["left_ms"] > self._times.healthy_ms
-        return run_info(row["run"], row["request"], row["phase"], healthy=healthy)
+        return run_info(
+            row["run"], row["request"], row["phase"], stop=row["stop"], left_ms=row["left_ms"], times=self._times
+        )
 
     def _begin_to_sweep(self) -> None:
         if self._sweep_task is None:

@@ -101,8 +101,7 @@ RETURNING token
 
 PEEK: Final = """
 -- chats
-SELECT chat, run, request,
-    CASE WHEN stop AND phase = 'open' THEN 'closed' ELSE phase END AS phase,
+SELECT chat, run, request, phase, stop,
     (extract(epoch FROM held_until - clock_timestamp()) * 1000)::float8 AS left_ms
 FROM adk_ui_stream_leases WHERE chat = ANY($1::text[]) AND run <> '' AND held_until > clock_timestamp()
 """

@@ -194,11 +194,12 @@ class RedisStore:
     def _run_info(self, reply: list[bytes]) -> RunInfo:
         """Return the run in a reply of ``PEEK`` or ``CLAIM``.
 
-        ``reply``: the run's id, its idempotency key, its phase, and the remaining milliseconds of its lease.
+        ``reply``: the run's id, its idempotency key, its phase, the request to stop, and the remaining milliseconds of
+        its lease.
         """
-        *texts, left = reply
+        *texts, stop, left = reply
         run_id, idempotency_key, phase = (text.decode() for text in texts)
-        return run_info(run_id, idempotency_key, phase, healthy=int(left) > self._times.healthy_ms)
+        return run_info(run_id, idempotency_key, phase, stop=bool(stop), left_ms=int(left), times=self._times)
 
     def _channel(self, worker: str) -> str:
         return f"{self._prefix}:worker:{worker}"

@@ -65,8 +65,7 @@ CLAIM: Final = """
 -- KEYS lease token; ARGV run worker request lease-ms token-ms
 local other = redis.call('HMGET', KEYS[1], 'run', 'request', 'phase', 'stop')
 if other[1] and other[1] ~= ARGV[1] then
-    local phase = other[4] and other[3] == 'open' and 'closed' or other[3]
-    return {0, other[1], other[2], phase, redis.call('PTTL', KEYS[1])}
+    return {0, other[1], other[2], other[3], other[4] and 1 or 0, redis.call('PTTL', KEYS[1])}
 end
 if other[1] then return {1, redis.call('HGET', KEYS[1], 'token')} end
 local now = redis.call('TIME')
@@ -85,11 +84,10 @@ PEEK: Final = """
 -- KEYS lease
 local lease = redis.call('HMGET', KEYS[1], 'run', 'request', 'phase', 'stop')
 if not lease[1] then return {} end
-local phase = lease[4] and lease[3] == 'open' and 'closed' or lease[3]
-return {lease[1], lease[2], phase, redis.call('PTTL', KEYS[1])}
+return {lease[1], lease[2], lease[3], lease[4] and 1 or 0, redis.call('PTTL', KEYS[1])}
 """
-"""Returns the run that holds the lease: id, request, phase, and the remaining milliseconds; empty if the chat is free.
-An open run that was asked to stop is reported as closed."""
+"""Returns the run that holds the lease: id, request, phase, request to stop, and the remaining milliseconds; empty if
+the chat is free."""
 
 RENEW: Final = """
 -- KEYS lease token log head readers posts stopped
