@@ -40,7 +40,7 @@ def calls_of(message: UIMessage, *states: str) -> list[ToolPart]:
 
 
 def client_calls(message: UIMessage) -> list[ToolPart]:
-    """Return the tool calls in the last step for which the page must still send an output."""
+    """Return the tool calls in the last step for which the client must still send an output."""
     step = {"parts": message["parts"][step_start(message["parts"]) :]}
     calls = calls_of(cast("UIMessage", step), "input-available")
     return [call for call in calls if not call.get("providerExecuted") and "approval" not in call]
@@ -53,7 +53,7 @@ def text_of(message: UIMessage) -> str:
 
 
 class ChatResponse:
-    """A chat response while it is read. ``message``: the assistant message that the page shows so far."""
+    """A chat response while it is read. ``message``: the assistant message that the client shows so far."""
 
     def __init__(
         self, response: httpx.Response, ai_sdk: AiSdkVersion, *, continued: UIMessage | None, replay: bool
@@ -164,7 +164,7 @@ class ChatResponse:
             raise BrokenError(f"HTTP {self.status} instead of a stream{': ' * bool(self.body)}{excerpt(self.body)}")
 
     def require_readable(self) -> None:
-        """Raise ``BrokenError`` if the client failed at a chunk. An ``error`` chunk is a failure, too."""
+        """Raise ``BrokenError`` if the client failed at a chunk. An ``error`` chunk is also a failure."""
         if self.error is not None:
             raise BrokenError(f"The client fails: {self.error}", chunk=self.failed_chunk, source=REDUCER)
 

@@ -10,7 +10,7 @@ from stream_protocol.wire import AiSdkVersion, json_value
 def failures(results: Sequence[Result], claimed: Collection[str]) -> list[Result]:
     """Return the broken checks, and the checks of ``claimed`` profiles that the server does not offer.
 
-    An excused feature is not a failure, such as one that the settings exclude.
+    An excused feature is not a failure. For example, the settings can exclude a feature.
     """
     return [
         each
