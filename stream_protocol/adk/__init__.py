@@ -11,14 +11,14 @@ has the call's id in the client.
 
 Where to change what:
 
-- ``_reader``: converts the fields of an event to facts.
+- ``_reader``: converts the fields of an event to facts. It calls the modules for failures, marks, sources and speech.
 - ``_facts``: the types of the facts.
 - ``_grounding``: sources, citations, and their positions (Google counts positions in bytes).
-- ``_calls``: finds the call to which an event or a client's answer belongs. It decides which call is meant if a model
-  uses an id again.
+- ``_calls``: finds the call to which an event or a client's answer belongs. It alone decides to which call a result
+  belongs if a model uses an id again. The stream, the history and planning ask ``KnownCalls``, and have no such rule.
 - ``_running_calls``: the calls that run, the calls whose tools raised, and calls whose results are stored.
 - ``_call_index``: the index of calls by id.
-- ``_call_ids``: ids of calls in the client: ``<id>.2``, ``call_0``.
+- ``_call_ids``: ids of calls in the client: ``<id>.2``, ``call_0``; ids that only the client knows.
 - ``_live_events``: speech and sound of live runs.
 - ``_event_dicts``: events that are dictionaries.
 - ``_lenient_events``: events of other ADK versions.
@@ -38,9 +38,9 @@ from stream_protocol.adk._adk_requests import (
     credential_input,
     is_confirmed,
 )
-from stream_protocol.adk._call_ids import NO_IDS, CallIds
-from stream_protocol.adk._call_index import USER, CallReference, KnownCall, SpeakerKey
-from stream_protocol.adk._calls import CallMessages, KnownCalls, match_client_ids, outer_calls
+from stream_protocol.adk._call_ids import NO_IDS, CallIds, match_client_ids
+from stream_protocol.adk._call_index import USER, CallReference, KnownCall, SpeakerKey, outer_calls
+from stream_protocol.adk._calls import CallMessages, KnownCalls
 from stream_protocol.adk._event_dicts import (
     EventOrDict,
     NotAnEventError,

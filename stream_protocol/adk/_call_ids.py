@@ -7,9 +7,12 @@ call without an id gets ``call_0``, ``call_1``, and so on. Ids that are taken ar
 """
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from stream_protocol.adk._call_index import KnownCall
 
 
 class CallIds(Collection[str]):
@@ -84,3 +87,25 @@ class CallIds(Collection[str]):
 
 NO_IDS: Final = CallIds()
 """No ids, for the first message of a chat. This object never changes: callers copy it before they add ids."""
+
+
+def match_client_ids(
+    shown: Collection[tuple[str, str]], tools: Mapping[str, str], unanswered: "Iterable[KnownCall]"
+) -> dict[str, str]:
+    """Return the stored calls' ids for ids that only the client knows: id in the client's message -> stored id.
+
+    If a model adapter gives no call ids, ADK generates two ids for a call. The client received the id of the partial
+    event, and the session has the id of the complete event. Parallel agents can also use one id twice. Their calls are
+    stored in a different order than they were shown. So calls with unknown ids are matched with the calls of the same
+    tool in order. ``shown``: id and tool of each call in the client's message. ``tools``: id -> tool, for all stored
+    calls. ``unanswered``: the stored calls to match.
+    """
+    known = {call_id for call_id, tool in shown if tools.get(call_id) == tool}
+    unmatched = [call for call in unanswered if call.id not in known]
+    matched: dict[str, str] = {}
+    for call_id, tool in shown:
+        call = next((call for call in unmatched if call.name == tool), None) if tools.get(call_id) != tool else None
+        if call is not None:
+            matched[call_id] = call.id
+            unmatched.remove(call)
+    return matched

@@ -37,6 +37,18 @@ class CallReference(NamedTuple):
     """The position of the call among the calls with its id in their event; ``None`` if unknown."""
 
 
+def outer_calls(branch: str | None) -> Iterator[CallReference]:
+    """Yield the calls inside which an event with this branch happened, from the outermost to the innermost.
+
+    ADK adds ``<tool>@<call id>`` to the branch of the agent that made the call.
+    """
+    links = (branch or "").split(".")
+    for place, link in enumerate(links):
+        name, _, call_id = link.rpartition("@")
+        if call_id:
+            yield CallReference(call_id, name, branch=".".join(links[:place]) or None)
+
+
 @dataclass(slots=True, eq=False)
 class KnownCall:
     """A call, which may have several ids in ADK."""

@@ -5,16 +5,16 @@ search also uses the call's complete event, and the number of the call's respons
 chunks, because a session stores neither.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from heapq import nsmallest
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
 
-from stream_protocol.adk._adk_requests import confirmed_call
+from stream_protocol.adk._adk_requests import CallKind, confirmed_call
 from stream_protocol.adk._call_ids import CallIds
 from stream_protocol.adk._call_index import CallRank, CallReference, CallsUnderId, KnownCall, OpenCalls, SpeakerKey
 
 if TYPE_CHECKING:
-    from stream_protocol.adk._facts import EventFacts, Result
+    from stream_protocol.adk._facts import Call, EventFacts, ProviderResult, Result
 
 T = TypeVar("T")
 IsSettled: TypeAlias = Callable[[KnownCall], bool]
@@ -32,18 +32,6 @@ class Answered(NamedTuple):
     """True if the response is only a placeholder, because the call waits."""
     is_approval: bool = False
     """True if the response answers an approval request."""
-
-
-def outer_calls(branch: str | None) -> Iterator[CallReference]:
-    """Yield the calls inside which an event with this branch happened, from the outermost to the innermost.
-
-    ADK adds ``<tool>@<call id>`` to the branch of the agent that made the call.
-    """
-    links = (branch or "").split(".")
-    for place, link in enumerate(links):
-        name, _, call_id = link.rpartition("@")
-        if call_id:
-            yield CallReference(call_id, name, branch=".".join(links[:place]) or None)
 
 
 class KnownCalls:
@@ -98,6 +86,24 @@ class KnownCalls:
             calls.add(known)
             known.same_id.append(calls)
             self._note_changed(known, (calls,))
+
+    def read_call(
+        self, facts: "EventFacts", call: "Call", *, streamed: KnownCall | None = None, shown: bool = True
+    ) -> KnownCall | None:
+        """Find the call that a complete function call in an event means, or add it.
+
+        For ADK's ``adk_request_confirmation``, this is the call that needs approval. Return ``None`` if the event only
+        repeats a call or a request. ``streamed``: the call with the fragments of this function call, if it was
+        streamed. ``shown``: as for ``new``.
+        """
+        if call.kind is CallKind.APPROVAL:
+            return self.request_approval(facts.speaker, call.id or "", call.args, shown=shown)
+        if streamed is None:
+            return self.add_call(facts.event, facts.speaker, call.id, call.name, call.args, shown=shown)
+        if call.id:
+            self.alias(call.id, streamed)
+        self.complete(facts.event, streamed, call.name, call.args)
+        return streamed
 
     def complete(self, event: object, known: KnownCall, name: str, args: dict[str, Any]) -> None:
         """Store the name and the arguments of a call.
@@ -194,9 +200,19 @@ class KnownCalls:
 
     def read_result(self, facts: "EventFacts", result: "Result") -> Answered:
         """Find the call that a result in an event answers, and count the result: see ``resolve_response``."""
-        speaker = None if facts.in_users_name else facts.speaker
         waits = result.waits_for is not None
-        return self.resolve_response(facts.event, speaker, result.answered, is_placeholder=waits, by_user=facts.by_user)
+        return self.resolve_response(
+            facts.event, _responder(facts), result.answered, is_placeholder=waits, by_user=facts.by_user
+        )
+
+    def find_call_of(self, facts: "EventFacts", result: "Result") -> KnownCall | None:
+        """Find the call that a result in an event answers, without counting the result: see ``find_answered``."""
+        waits = result.waits_for is not None
+        return self.find_answered(facts.event, _responder(facts), result.answered, is_placeholder=waits)
+
+    def read_provider_result(self, event: object, speaker: SpeakerKey, result: "ProviderResult") -> KnownCall | None:
+        """Find the call of a tool that the model's provider ran, and count the result; a fragment has no ``event``."""
+        return self.resolve_response(event, speaker, CallReference(result.id, result.name)).call
 
     def resolve_response(
         self,
@@ -373,26 +389,9 @@ class CallMessages(Generic[T]):
         return self._by_call.get((result.id, result.name))
 
 
-def match_client_ids(
-    shown: Collection[tuple[str, str]], tools: Mapping[str, str], unanswered: Iterable[KnownCall]
-) -> dict[str, str]:
-    """Return the stored calls' ids for ids that only the client knows: id in the client's message -> stored id.
-
-    If a model adapter gives no call ids, ADK generates two ids for a call. The client received the id of the partial
-    event, and the session has the id of the complete event. Parallel agents can also use one id twice. Their calls are
-    stored in a different order than they were shown. So this function matches calls with unknown ids in order,
-    separately for each tool. ``shown``: id and tool of each call in the client's message. ``tools``: id -> tool, for
-    all stored calls. ``unanswered``: the stored calls to match.
-    """
-    known = {call_id for call_id, tool in shown if tools.get(call_id) == tool}
-    unmatched = [call for call in unanswered if call.id not in known]
-    matched: dict[str, str] = {}
-    for call_id, tool in shown:
-        call = next((call for call in unmatched if call.name == tool), None) if tools.get(call_id) != tool else None
-        if call is not None:
-            matched[call_id] = call.id
-            unmatched.remove(call)
-    return matched
+def _responder(facts: "EventFacts") -> SpeakerKey | None:
+    """Return the author of the results in an event; ``None`` if they come from the user or in the user's name."""
+    return None if facts.in_users_name else facts.speaker
 
 
 def _differ(first: str, second: str) -> bool:

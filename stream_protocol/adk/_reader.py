@@ -1,4 +1,4 @@
-"""Read events: the only module that converts the fields of an event to facts."""
+"""Read events: convert the fields of an event to facts."""
 
 from collections.abc import Collection, Iterable
 from operator import itemgetter

@@ -97,7 +97,7 @@ class FunctionCalls:
         ``ids``: the ids of all complete calls of this event. ``is_nested``: True if the agent runs inside a call. The
         outer call shows the agent's calls, so the message itself shows only calls that wait for the user or the client.
         """
-        event, adk_id, name, args, kind = facts.event, complete.id, complete.name, complete.args, complete.kind
+        event, name, args, kind = facts.event, complete.name, complete.args, complete.kind
         call = _completed(speaker, complete, ids)
         if kind is not None:
             self._hold_outer_calls(facts)
@@ -105,21 +105,18 @@ class FunctionCalls:
             if call is not None and call.name == REQUEST_CONFIRMATION:
                 call.end_silently()  # an adapter streamed the request, as ADK never does
                 speaker.remove_call(call)
-            self._request_approval(event, speaker, adk_id or "", args)
-            return
+            call = None
         if kind is CallKind.CREDENTIAL:
             self._await_credential(facts, args)
-        if call is None:
-            known = self._registry.known.add_call(event, speaker.key, adk_id, name, args)
-            if known is None:
-                return
-            call = self._registry.of(known)
-        else:
-            if adk_id:
-                self._registry.known.alias(adk_id, call.known)
-            self._registry.known.complete(event, call.known, name, args)
-        if adk_id:
-            speaker.calls_by_id[adk_id] = call
+        known = self._registry.known.read_call(facts, complete, streamed=None if call is None else call.known)
+        if known is None:
+            return
+        call = self._registry.of(known)
+        if kind is CallKind.APPROVAL:
+            self._request_approval(event, speaker, call, args)
+            return
+        if complete.id:
+            speaker.calls_by_id[complete.id] = call
         speaker.remove_call(call)
         call.sign(complete.signature)
         if call.state is CallState.UNNAMED:
@@ -134,16 +131,13 @@ class FunctionCalls:
         self._announce(None, speaker, call, provider_call.name)
         self._complete_input(call, provider_call.input)
 
-    def _request_approval(self, event: "Event", speaker: AuthorStream, approval_id: str, args: dict[str, Any]) -> None:
+    def _request_approval(self, event: "Event", speaker: AuthorStream, call: ToolCall, args: dict[str, Any]) -> None:
         """Process ADK's ``adk_request_confirmation``: show the call that needs confirmation, and ask for its approval.
 
-        A confirmation is never shown as a separate call, even if it is streamed or the model invented it. A repeated
-        request changes nothing.
+        A confirmation is never shown as a separate call, even if it is streamed or the model invented it. ``args``: the
+        arguments of the request.
         """
-        known = self._registry.known.request_approval(speaker.key, approval_id, args)
-        if known is None:
-            return
-        call, original = self._registry.of(known), confirmed_call(args)
+        original = confirmed_call(args)
         if not call.is_shown:
             call.reveal()
             self._show(event, speaker, call, call.name or original.get("name", ""))

@@ -166,7 +166,7 @@ class FunctionResponses:
         """Process the result of a tool that the model's provider ran. ``facts``: the complete event; ``None`` for a
         fragment."""
         event = facts.event if facts is not None else None
-        known = self._registry.known.resolve_response(event, speaker, CallReference(result.id, result.name)).call
+        known = self._registry.known.read_provider_result(event, speaker, result)
         if known is not None:
             self._add_output(self._registry.of(known), result.output)
 

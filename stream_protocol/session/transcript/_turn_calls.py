@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from google.adk.events import Event
 
-    from stream_protocol.adk import CallIds, EventFacts, KnownCall, SpeakerKey
+    from stream_protocol.adk import CallIds, EventFacts, KnownCall
 
 HIDDEN_FROM_MODEL: Final = frozenset({REQUEST_CONFIRMATION, REQUEST_CREDENTIAL})
 """Names of ADK's functions. ADK hides an event from the model if it has a call or a response with one of these names,
@@ -154,11 +154,8 @@ class CallReader:
         is_abort = facts.failure is not None and facts.failure.code == ABORTED  # ADK closes the calls of a stopped run
         if not self._approvals or facts.by_user or is_abort:
             return False
-        speaker = None if facts.in_users_name else facts.speaker
         answered = (
-            self._known.find_answered(
-                facts.event, speaker, result.answered, is_placeholder=result.waits_for is not None
-            )
+            self._known.find_call_of(facts, result)
             for result in facts.results
             if result.id and result.waits_for is not CallKind.APPROVAL
         )
@@ -181,18 +178,14 @@ class CallReader:
                 case Result():
                     self._add_result(facts, part)
                 case Call() if speaker is not None:
-                    self._add_call(facts, speaker, part, shown=not is_hidden)
+                    self._add_call(facts, part, shown=not is_hidden)
                 case ProviderPart(value=ProviderCall() as run) if speaker is not None and not is_hidden:
                     self._known.new(run.id, speaker, run.name)
                 case ProviderPart(value=ProviderResult() as run) if speaker is not None and not is_hidden:
-                    self._known.resolve_response(facts.event, speaker, CallReference(run.id, run.name))
+                    self._known.read_provider_result(facts.event, speaker, run)
 
-    def _add_call(self, facts: EventFacts, speaker: SpeakerKey, call: Call, *, shown: bool) -> None:
-        known: KnownCall | None
-        if call.kind is CallKind.APPROVAL:
-            known = self._known.request_approval(speaker, call.id or "", call.args, shown=shown)
-        else:
-            known = self._known.add_call(facts.event, speaker, call.id, call.name, call.args, shown=shown)
+    def _add_call(self, facts: EventFacts, call: Call, *, shown: bool) -> None:
+        known = self._known.read_call(facts, call, shown=shown)
         if known is None:
             return
         asked_about: StoredCall | None = known.entry

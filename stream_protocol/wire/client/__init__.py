@@ -1,5 +1,8 @@
 """A copy of the AI SDK's client: it reads a stream, checks each chunk, and builds the message that the user sees.
 
+The server runs this code for its clients. It builds the message of a response for histories, nested agents and
+``on_finish``. It prevents requests that the client would repeat without end. It also closes streams of dead workers.
+
 Where to change what:
 
 - ``_sse_reader``: reads chunks from bytes.
