@@ -37,7 +37,7 @@ MADE_BY_US: Final = frozenset(
         *("serving.StoredChat", "serving.run_logs.RunInfo", "serving.run_logs.RunReader"),
         # The values that a run log and its store give each other: `RunLogConformance` finds wrong ones.
         *(f"serving.run_logs.{name}" for name in ("Entry", "LeaseView", "LogBatch", "Post", "Renewal")),
-        *("serving.run_logs.RunIdentity", "serving.run_logs.Snapshot"),
+        *("serving.run_logs.RunIdentity", "serving.run_logs.Snapshot", "serving.run_logs.run_info"),
         "serving.ChatIdFilter",  # a filter of logging, with the parameter that each has
         *("serving.local_user", "session.repair_thought_signatures"),  # for us, and for ADK, to call
     }
