@@ -48,3 +48,14 @@ async def test_a_message_during_a_tool_is_read_by_the_recovered_run(
     assert outline(shown) == ["I dig. ", "tool-dig", f"say {chat}", f"Said {chat}."]
     assert users(shown) == [f"dig {chat}"]
     assert len(durable_house.tool_log.tool_runs(chat)) == 1
+
+
+async def test_a_message_during_a_text_is_read_by_the_recovered_run(
+    durable_house: Fleet, ai_sdk: Any, chat: str
+) -> None:
+    """The run log has the text of the dead worker or not. If it has, the text stays before the new answer."""
+    shown = await steered_and_killed(durable_house, ai_sdk, chat, "later", {"type": "text"})
+    *before, text, call, message, answer = outline(shown)
+    assert (text, call, message, answer) == ("Soon. ", "tool-note", f"say {chat}", f"Said {chat}.")
+    assert before in ([], ["Soon. "])
+    assert users(shown) == [f"later {chat}"]

@@ -2,12 +2,14 @@
 
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
 from google.adk.events import Event
 from google.adk.sessions import BaseSessionService, InMemorySessionService, Session
+from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.genai import types
 
 from stream_protocol.serving import LogBounds, ServiceLimits
@@ -64,7 +66,11 @@ async def resumed(
     session = await service.create_session(app_name="app", user_id="ann", session_id="c1")
     for event in (says("hi", "user"), *stored):
         await service.append_event(session, event)
-    found = RunRecord(
+    return service, ResumedSessions(service, session, record_of(record, idempotency_key))
+
+
+def record_of(record: str, idempotency_key: str = "", found_events: int = 1) -> RunRecord:
+    return RunRecord(
         id=record,
         user_id="ann",
         chat_id="c1",
@@ -72,12 +78,11 @@ async def resumed(
         idempotency_key=idempotency_key,
         chat_was_busy=False,
         invocation_id=RUN,
-        found_events=1,
+        found_events=found_events,
         state={},
         state_delta={},
         artifact_base=None,
     )
-    return service, ResumedSessions(service, session, found)
 
 
 def message_of(record: str | None, idempotency_key: str = "request") -> Event:
@@ -194,3 +199,21 @@ def test_what_is_not_shown_again_is_of_agents() -> None:
     output = shown([again])
     output.add_earlier([says("hi", "user"), again, Event(author="user"), missing])
     assert output.not_shown_again() == [missing]
+
+
+async def test_a_partial_text_stays_before_the_answer_that_follows_it_in_a_store_that_sorts_by_time(
+    tmp_path: Path,
+) -> None:
+    """ADK sets the time of the answer before the model call, and the fence of a worker whose clock is late."""
+    store = SqliteSessionService(str(tmp_path / "chats.db"))
+    session = await store.create_session(app_name="app", user_id="ann", session_id="c1")
+    question = says("hi", "user")
+    question.timestamp += 60  # the clock of the dead worker was fast
+    await store.append_event(session, question)
+    sessions = ResumedSessions(store, session, record_of("r1", found_events=1))
+    await sessions.fence("execution 2")
+    answer, partial_text = says("Half and more."), half("Half")
+    assert partial_text is not None
+    await sessions.append_shown(partial_text)
+    await sessions.append_event(sessions.found, answer)
+    assert texts(await session_of(store, "c1")) == ["hi", "Half", "Half and more."]

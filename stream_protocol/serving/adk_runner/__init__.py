@@ -19,7 +19,11 @@ Where to change what:
 """
 
 from stream_protocol.serving.adk_runner._agent_details import ToolInfo, model_names, tool_infos, used_models
-from stream_protocol.serving.adk_runner._delegating_sessions import DelegatingSessions, ObservedSessions
+from stream_protocol.serving.adk_runner._delegating_sessions import (
+    DelegatingSessions,
+    ObservedSessions,
+    append_in_order,
+)
 from stream_protocol.serving.adk_runner._load_errors import load_problem
 from stream_protocol.serving.adk_runner._load_target import TargetError, load_target, target_version
 from stream_protocol.serving.adk_runner._memory_sessions import MemorySessionService

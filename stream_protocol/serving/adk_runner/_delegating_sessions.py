@@ -84,8 +84,7 @@ class ObservedSessions(DelegatingSessions):
             return await super().append_event(session, event)
         async with self._storing:
             self._before_storing(session, event)
-            _follow(session, event)
-            storing = asyncio.create_task(super().append_event(session, event))
+            storing = asyncio.create_task(append_in_order(self._sessions, session, event))
             try:
                 appended = await asyncio.shield(storing)
             except asyncio.CancelledError:
@@ -98,11 +97,12 @@ class ObservedSessions(DelegatingSessions):
         return appended
 
 
-def _follow(session: Session, event: Event) -> None:
-    """Make the event's time later than that of the session's last event, because stores return events in order of time.
+async def append_in_order(sessions: BaseSessionService, session: Session, event: Event) -> Event:
+    """Stores the event with a time that is not before the last event of ``session``.
 
-    ADK sets the time of a model's answer before the model call. A steering message that the call reads gets a later
-    time.
+    Stores return events in order of time. ADK sets the time of a model's answer before the model call, and the clocks
+    of two workers differ. Without the correction, an event could appear before an event that was stored earlier.
     """
     if session.events and event.timestamp < session.events[-1].timestamp:
         event.timestamp = session.events[-1].timestamp + 1e-6
+    return await sessions.append_event(session, event)

@@ -11,7 +11,7 @@ from google.adk.events import Event, EventActions
 from google.adk.plugins.save_files_as_artifacts_plugin import SaveFilesAsArtifactsPlugin
 
 from stream_protocol.adk import USER, is_user_event
-from stream_protocol.serving.adk_runner import MemorySessionService, agent_names
+from stream_protocol.serving.adk_runner import MemorySessionService, agent_names, append_in_order
 from stream_protocol.serving.base import SESSION_STORE, run_off_loop, unreachable_refusal
 from stream_protocol.serving.chats._chat_details import delete_details, is_details_id
 from stream_protocol.session import Transcript, completing_events, restore_client_history
@@ -82,7 +82,7 @@ async def rewind_session(
     event = Event(author=USER)
     update_metadata(event, kept_steering=kept_steering)
     try:
-        await runner.session_service.append_event(session, event)
+        await append_in_order(runner.session_service, session, event)
     except StaleSessionError as error:
         raise unreachable_refusal(SESSION_STORE) from error
     user_id, session_id = session.user_id, session.id
@@ -97,7 +97,7 @@ async def repair_session(runner: Runner, session: Session) -> None:
     """
     if repair := _upload_plugin_state(runner, session.state):
         event = Event(author="user", actions=EventActions(state_delta=repair))
-        await runner.session_service.append_event(session, event)
+        await append_in_order(runner.session_service, session, event)
 
 
 def _upload_plugin_state(runner: Runner, state: Mapping[str, Any]) -> dict[str, Any]:
@@ -172,7 +172,7 @@ class Completion:
         stored = {event.id for event in session.events}
         for event in self._events:
             if event.id not in stored:
-                await self._runner.session_service.append_event(session, event)
+                await append_in_order(self._runner.session_service, session, event)
 
     def _is_overtaken(self, events: Sequence[Event]) -> bool:
         since = events[len(self._before.events) :]

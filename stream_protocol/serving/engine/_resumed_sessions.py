@@ -12,7 +12,7 @@ from google.adk.sessions import BaseSessionService, Session
 from google.adk.sessions.state import State
 
 from stream_protocol.adk import USER, is_user_event
-from stream_protocol.serving.adk_runner import DelegatingSessions
+from stream_protocol.serving.adk_runner import DelegatingSessions, append_in_order
 from stream_protocol.serving.engine._shown import is_partial_text
 from stream_protocol.session import Transcript
 from stream_protocol.session.transcript import AcceptedMessage, EventMetadata, TakenInMessage, update_metadata
@@ -106,11 +106,11 @@ class ResumedSessions(DelegatingSessions):
         """
         event = Event(author=USER)
         update_metadata(event, execution=execution)
-        await self._sessions.append_event(self._stored, event)
+        await append_in_order(self._sessions, self._stored, event)
 
     async def append_shown(self, event: Event) -> None:
         """Stores a partial text that the client has received, and that no event of the current execution contains."""
-        await self._sessions.append_event(self._stored, event)
+        await append_in_order(self._sessions, self._stored, event)
 
     async def append_event(self, session: Session, event: Event) -> Event:
         """Stores the event, unless an earlier execution of the same run has stored an equal event."""
@@ -128,7 +128,7 @@ class ResumedSessions(DelegatingSessions):
         self._pass_partial_texts(len(self._earlier) if same is None else self._earlier.index(same))
         if same is None:
             self._has_diverged = self._has_diverged or event.author != USER
-            await self._sessions.append_event(self._stored, event)
+            await append_in_order(self._sessions, self._stored, event)
         else:
             self._earlier.remove(same)
             event.id, event.timestamp = same.id, same.timestamp

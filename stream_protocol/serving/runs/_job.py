@@ -22,6 +22,7 @@ from stream_protocol.serving.adk_runner import (
     ObservedSessions,
     RunPlugin,
     announces_user_message,
+    append_in_order,
     extended_runner,
     with_cheap_telemetry,
 )
@@ -164,7 +165,7 @@ class Job:
         # A copy: `messages_before_response` and `Completion` need the session as it was before the run.
         session = self.session.model_copy(update={"events": list(self.session.events)})
         for event in responses_missing_for_model(self.transcript) if isinstance(self.request_plan, NewUserTurn) else ():
-            await self.runner.session_service.append_event(session, event)
+            await append_in_order(self.runner.session_service, session, event)
         inputs = run_inputs(self.request_plan, run.mark)
         for number, run_input in enumerate(inputs):
             if number:  # ADK has appended events to the session
@@ -172,14 +173,14 @@ class Job:
             with suppress(StoppedBeforeStoredError):
                 if run.may_store_input(self.request_plan):
                     for event in run_input.before:
-                        yield await self.runner.session_service.append_event(session, event)
+                        yield await append_in_order(self.runner.session_service, session, event)
                     async with aclosing(self._run(run_input, session, run)) as events:
                         async for event in events:
                             yield event
                     continue
             left = [answer for each in inputs[number:] for answer in each.answers]
             for event in denial_events(left, self.request_plan.reasons, run.mark):
-                yield await self.runner.session_service.append_event(session, event)
+                yield await append_in_order(self.runner.session_service, session, event)
             self.on_stored([answer for answer in left if answer.is_denial])
             return
 
@@ -205,7 +206,7 @@ class Job:
             yield complete[0]
             if self._needs_event():
                 opening = Event(author="user", invocation_id=invocation_id)
-                await self.runner.session_service.append_event(session, opening)
+                await append_in_order(self.runner.session_service, session, opening)
         named = self.invocation_id if isinstance(self.request_plan, NewUserTurn) else None
         plugin = RunPlugin(self.session.id, run.steering, self.page_writes, nests=Settings(**self.options).nests)
         compactions: list[Event] = []
@@ -276,7 +277,7 @@ class Job:
             key = (self.session.user_id, self.session.id)
             session = await find_session(self.runner, *key) if missing else None
             if session is not None and not self.is_overtaken(run, session):
-                return [await self.runner.session_service.append_event(session, event) for event in missing]
+                return [await append_in_order(self.runner.session_service, session, event) for event in missing]
         except Exception:
             logger.exception("The failure of a tool could not be stored.")
         return missing

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from stream_protocol.serving.adk_runner import runner_for, task_agent_tools
+from stream_protocol.serving.adk_runner import append_in_order, runner_for, task_agent_tools
 from stream_protocol.serving.base import TurnRecorders, run_off_loop
 from stream_protocol.serving.chats import PageWrites, create_session, repair_session, rewind_session
 from stream_protocol.serving.errors import explain_missing_key
@@ -106,7 +106,7 @@ class Planner:
         session = session or await create_session(planned.runner, *incoming.chat)
         await repair_session(planned.runner, session)
         for event in events_before_message(request_plan) if isinstance(request_plan, NewUserTurn) else ():
-            await planned.runner.session_service.append_event(session, event)
+            await append_in_order(planned.runner.session_service, session, event)
         known = planned.transcript
         if known is not None and len(known.stored) != len(session.events):  # events were appended meanwhile
             known = None
