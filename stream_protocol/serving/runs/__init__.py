@@ -2,7 +2,8 @@
 
 Where to change what:
 
-- ``_active_runs``: one run for each chat: resume, retry, stop; requests during a shutdown.
+- ``_active_runs``: one run for each chat: resume, retry, stop; requests during a shutdown. Its docstring lists all
+  places through which a stop passes.
 - ``_claim``: a request holds its chat.
 - ``_planner``, ``_history_policy``: the plan of a request; the history of the server, or of the client.
 - ``_executor``: executes runs; ``engine`` has the durable executor.
@@ -13,7 +14,8 @@ Where to change what:
 - ``_steering_posts``: messages between requests and runs about steering.
 - ``_job``: events and conversion of a run; the message so far for a client that resumes.
 - ``_deferred_response``: responses that begin before the request is accepted.
-- ``_auto_resend``: prevents endless requests of a client.
+- ``_auto_resend``: a response to answers that nobody can use ends with an error, so that the client does not send them
+  again. ``stream/_steps`` prevents endless requests after all other responses.
 - ``_on_finish``: the app's hook at the end of a response.
 """
 

@@ -9,6 +9,9 @@ A stop passes through these places, in this order:
    the stop of the run for one lease time.
 4. ``SharedLease`` of the run's worker gets the stop with a renewal.
 5. ``Run.stop`` ends the response and cancels the agent. If the run has not begun, ``Job`` prevents its start.
+
+A request that arrived before the stop and begins later asks for newer stops: ``requests/_lifecycle``. ``_local_runs``
+and ``_recovery`` of the engine keep a stopped run from being executed again.
 """
 
 from __future__ import annotations
