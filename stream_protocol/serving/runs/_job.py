@@ -300,6 +300,8 @@ class Job:
         ``known`` events, the plan of this run is outdated, and the service raises ``LeaseLostError``.
         """
         refusing = False
+        has_begun = bool(run_input.before)
+        """True after the run has stored an input. Agents inside the run can store more user events."""
 
         def is_input(event: Event) -> bool:
             return event.author == USER and EventMetadata.of(event).idempotency_key == run.idempotency_key
@@ -311,11 +313,13 @@ class Job:
             )
             if refusing:  # ADK would also store events that close the pending calls
                 raise StoppedBeforeStoredError
-            if is_input(event) and not run_input.before and any(map(_is_of_run, session.events[known:])):
+            if is_input(event) and not has_begun and any(map(_is_of_run, session.events[known:])):
                 raise LeaseLostError
 
         def stored(event: Event) -> None:
+            nonlocal has_begun
             if is_input(event):
+                has_begun = True
                 self.on_stored(self.answers)
             if is_compaction(event):
                 compactions.append(event)
