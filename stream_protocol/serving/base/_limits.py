@@ -136,7 +136,7 @@ class ServiceLimits:
     hook_timeout: float | None = HOOK_TIMEOUT
     """Time limit for ``on_finish``, and for each access to the session store outside a run.
 
-    After this time, the call is cancelled and logged, and the chat is free.
+    After this time, the call is cancelled and logged, and the chat accepts the next run.
     """
 
     def __post_init__(self) -> None:
