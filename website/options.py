@@ -41,7 +41,10 @@ Option = tuple[str, str, str]
 """Name, default and text of an option, in Markdown."""
 
 SECTIONS: Final[Mapping[str, tuple[type | Callable[..., Any], str]]] = {
-    "Of the converter": (ConverterOptions, "`stream_sse`, `ChatService` and `replay` also accept these options."),
+    "Of the converter": (
+        ConverterOptions,
+        "The converter turns ADK events into chunks. Pass its options to `stream_sse`, `ChatService` or `replay`.",
+    ),
     "Of `ChatService`": (ServiceOptions, "`ChatService` also accepts the options of the converter."),
     "Of `chat_router`": (RouteOptions, ""),
     "Of `create_app`": (create_app, ""),
@@ -83,6 +86,7 @@ READ_MORE: Final[Mapping[str, str]] = {
     "run_log": "[several workers](durable.md#several-workers)",
     "session_service": "[persistence](persistence.md)",
     "shared_state": "[shared state](page-values.md#shared-state)",
+    "tool_titles": "[titles](tool-progress.md#titles)",
 }
 """Option -> page about it."""
 

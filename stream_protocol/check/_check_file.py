@@ -1,4 +1,4 @@
-"""Checks a file for the AI SDK's clients: an SSE capture, chunks on lines, or recorded ADK events.
+"""Checks a file for the AI SDK's clients: an SSE capture, lines of JSON chunks, or recorded ADK events.
 
 The beginning of the file decides its format, not the file's name. ADK is imported only for ADK events, which are
 converted first. The file is checked while it is read. Only the tool calls of its messages stay in memory.

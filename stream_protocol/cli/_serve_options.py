@@ -91,7 +91,7 @@ class ServeOptions:
         metavar="NAME",
         multiple=True,
         help="Accepted Host header besides localhost, such as chat.example or .chat.example; repeatable.  "
-        "[default: none on a loopback --host, else any]",
+        "[default: only localhost on a loopback --host, any name on other hosts]",
     )
     origins: tuple[str, ...] = _option(
         "--cors-origin",
@@ -189,7 +189,7 @@ class ServeOptions:
         beside_replay=True,
         default=None,
         callback=lambda context, option, value: {True: "verbose", None: "normal", False: "quiet"}[value],
-        help="Print the tracebacks of errors, or no line for each run.",
+        help="--verbose prints the tracebacks of errors. --quiet omits the line for each run.",
     )
     recordings: str | None = _option(
         "--replay",
@@ -230,21 +230,25 @@ class ServeOptions:
         type=click.Choice(["interrupt", "steer", "reject"]),
         default="interrupt",
         show_default=True,
-        help="Effect of a new message while a run of its chat is active: interrupt, steer or reject.",
+        help="A new message while a run of its chat is active: interrupt ends the run, steer gives the message to the "
+        "running agent, and reject refuses the message.",
     )
     while_busy: Literal["queue", "steer", "interrupt"] = _in_file(
         type=click.Choice(["queue", "steer", "interrupt"]),
         default="queue",
         show_default=True,
-        help="Effect of a message on the chat page during a response: queue, steer or interrupt.",
+        help="A message that the user sends in the built-in chat during a response: queue sends it after the response, "
+        "steer gives it to the running agent, and interrupt ends the response.",
     )
     context: str | None = _in_file(
         type=AttributeName(),
-        help="PageContext of your app, as module:attr.",
+        help="PageContext, as module:attr. It declares which data of the page the agent gets: see 'Context and shared "
+        "state' in the docs.",
     )
     shared_state: str | None = _in_file(
         type=AttributeName(),
-        help="SharedState of your app, as module:attr.",
+        help="SharedState, as module:attr. It declares which state keys pages read and write: see 'Context and shared "
+        "state' in the docs.",
     )
     idempotent_tools: tuple[str, ...] = _in_file(
         multiple=True, help="With --durable: tools that may run again if the worker died while they ran."

@@ -51,7 +51,7 @@ _EXAMPLES: Final = {
     "profiles",
     type=click.Choice(["stream", "chat", "tools", "durable"]),
     multiple=True,
-    help="Run only the checks of this profile, and require that the server offers them; repeatable.",
+    help="Run only the checks of this profile; a feature that the server does not offer is then a failure. Repeatable.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option("--ai-sdk", type=AI_SDK_MAJORS, help="Check for this major version of `ai` only.")
@@ -65,8 +65,8 @@ def check(
     as_json: bool,
     ai_sdk: str | None,
 ) -> None:
-    """Check whether each FILE is a valid stream for v6 and v7 clients. FILE is an SSE capture, chunks on lines, or ADK
-    events in any form that `replay` reads.
+    """Check whether each FILE is a valid stream for v6 and v7 clients. FILE is an SSE capture, a file with
+    one JSON chunk per line, or ADK events in any form that `replay` reads.
 
     Or check a running server with --url: see 'Check a backend' in the docs. The command sends about a hundred requests,
     and model calls cost money.

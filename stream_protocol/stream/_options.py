@@ -42,14 +42,15 @@ class ConverterOptions(TypedDict, total=False):
     """Version of the client's ``ai`` package:
 
     6 (default), 7, or a full version such as ``"7.0.120"``. A v7 client also accepts a stream for v6. A v6 client fails
-    on some chunks of v7. ``7`` means 7.0.32. A full version also allows the chunks and keys of later versions.
+    on some chunks of v7. ``7`` means 7.0.32. With a full version, the stream may have all chunks and keys of
+    this version.
     """
     send_reasoning: bool
     """Send the model's thoughts as ``reasoning-*``. True by default. Gemini sends thoughts only if the agent asks for
     them."""
     send_sources: bool
-    """Send sources as ``source-*``, citations, and Google's search suggestions. True by default. Google's terms require
-    the suggestions."""
+    """Send the model's sources: ``source-*`` parts, citations, and Google's search suggestions. True by default.
+    Google's terms require the suggestions."""
     send_state: bool | Collection[str]
     """Send changes of the session state as ``data-adk-state``.
 
@@ -61,8 +62,8 @@ class ConverterOptions(TypedDict, total=False):
     ADK's control tools (``transfer_to_agent``, ``set_model_response``, ``exit_loop``, ``finish_task``) are always
     hidden. If a hidden tool requests an approval, the request and its call are sent.
 
-    With ``nested_agents="flat"``, ``ChatService`` also hides calls of task-mode agents. For the converter alone,
-    ``stream_protocol.serving.task_agent_tools(agent)`` returns their names.
+    With ``nested_agents="flat"``, ``ChatService`` also hides calls of task-mode agents. Without a ``ChatService``,
+    pass the names that ``stream_protocol.serving.task_agent_tools(agent)`` returns.
     """
     nested_agents: NestedAgents | Mapping[str, NestedAgents]
     """Display of an agent that is called as a tool: in its call (``"nested"``, the default), as parts of the message
@@ -78,20 +79,20 @@ class ConverterOptions(TypedDict, total=False):
     parts (``tool-NAME``).
     """
     tool_titles: Mapping[str, str]
-    """Tool name -> its displayed title. Empty by default. With a ``ChatService``, other tools have the title of
-    ``for_users`` or of their MCP server."""
+    """Tool name -> its displayed title. Empty by default. With a ``ChatService``, a tool that is not in this mapping
+    has the title that ``@for_users`` declares, or the title from its MCP server."""
     tool_schemas: Mapping[str, Any]
     """Tool name -> JSON schema of its parameters.
 
     Empty by default. If the first fragments of a streamed call have no name, the converter finds the tool by its
-    parameters: only one tool may fit.
+    parameters. This works only if exactly one tool has these parameters.
     """
     artifact_url: ArtifactUrl | None
     """Function that takes the name and the version of an artifact, and returns its URL for browsers.
 
     The chat routes set this option. A file that is saved as an artifact is then sent as a URL instead of Base64, and
-    ``data-adk-artifact`` has a ``url``. A streamed file, and everything after this file, waits for the complete event,
-    which names the artifact.
+    ``data-adk-artifact`` has a ``url``. The converter sends a streamed file, and all chunks after it, when the
+    complete event has arrived, because only this event names the artifact.
     """
     transform: Transform | None
     """Function that gets each chunk before it is sent.

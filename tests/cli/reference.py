@@ -24,7 +24,7 @@ examples. `serve -h` prints only the common options.
 | 0 | no error |
 | 1 | `check` found an error, the file of `types --check` is outdated, or all turns of `record` failed |
 | 2 | bad usage, or a target or a file that cannot be used; stderr has the reason |
-| 130 | Ctrl-C; a server ends its streams and exits with 0 |
+| 130 | Ctrl-C, except for servers, which end their streams and exit with 0 |
 
 `NO_COLOR=1` turns colours off. `FORCE_COLOR=1` turns them on, also in a pipe.
 

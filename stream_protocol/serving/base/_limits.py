@@ -129,14 +129,14 @@ class ServiceLimits:
     0 stops the run when the client leaves. ``None``, the default: the run continues to its end.
     """
     stop_timeout: float = STOP_TIMEOUT
-    """Time for which a request waits until the earlier run of its chat has ended and is stored.
+    """Maximum time that a request waits for the earlier run of its chat to end and to be stored.
 
     After this time, the request is refused (503, with ``Retry-After``).
     """
     hook_timeout: float | None = HOOK_TIMEOUT
     """Time limit for ``on_finish``, and for each access to the session store outside a run.
 
-    After this time, the call is cancelled and logged, and the chat is free.
+    After this time, the call is cancelled and logged, and the chat accepts the next run.
     """
 
     def __post_init__(self) -> None:
