@@ -107,7 +107,7 @@ def test_each_step_takes_its_requests_and_runs_its_tools_and_shows_what_it_shoul
     for step, seen in steps_of(visit, visits):
         assert [shown(message) for message in seen["messages"]] == list(step.shows)
         assert len(seen["posts"]) == step.posts
-        assert seen["ran"] == list(step.ran)
+        assert sorted(seen["ran"]) == sorted(step.ran)  # calls of one step run in threads, in any order
         assert (seen["status"], seen["error"]) == ("error" if step.error else "ready", step.error)
 
 
