@@ -105,7 +105,7 @@ class Result(NamedTuple):
     hint: str | None = None
     """The text with which a tool itself asks for approval."""
     payload: Any = None
-    """The value that such a tool expects back with the approval."""
+    """The value that the tool expects back with the approval."""
     files: tuple[File, ...] = ()
     will_continue: bool = False
     signature: bytes | None = None
@@ -318,7 +318,7 @@ R = TypeVar("R")
 
 
 class EventFacts(NamedTuple):
-    """The facts of an event: its header, its parts and its reports."""
+    """The fields of an ADK event in our own types: header, parts, and reports of other fields."""
 
     event: "Event"
     """ADK's event, for storing, copying, or passing it to ADK."""

@@ -148,7 +148,10 @@ def answered_numbers(event: "Event", answered: "Sequence[RunningCall | None]") -
 
 
 def answered_number(event: "Event", response: "FunctionResponse") -> int | None:
-    """Return the number of the call that this response of the event answers; ``None`` if the event does not have it."""
+    """Return the number of the call that this response answers; ``None`` if the event's metadata have no such number.
+
+    ``event``: the event that contains the response.
+    """
     match event.custom_metadata and event.custom_metadata.get(ANSWERED_KEY):
         case dict() as numbers if isinstance(listed := numbers.get(response.id), list):
             number = item_of(event, response, listed)
