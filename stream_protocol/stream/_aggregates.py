@@ -87,7 +87,10 @@ _NOTHING_STREAMED: Final = _TextComparison([0 for _ in PartKind], [], differs=Fa
 
 
 def compare(facts: EventFacts, author: "AuthorStream") -> Comparison:
-    """Compare a complete event with the parts that its author has streamed since its last complete event."""
+    """Compare a complete event with the parts that the same author has streamed before it.
+
+    Only parts after the author's previous complete event count.
+    """
     parts, others, failure = facts.parts, author.other_parts, facts.failure
     written = {} if others is None else others.written
     texts = _compare_texts(parts, author.streamed)
@@ -194,7 +197,7 @@ def _letters(text: str) -> str:
 def new_speech(speech: AgentSpeech, author: "AuthorStream") -> str:
     """Return the text of a live run's speech that was not written before.
 
-    Finished speech is a whole utterance, which repeats its pieces.
+    ADK first sends an utterance in pieces, and then the whole utterance again, with ``finished`` set.
     """
     pieces, text = author.speech, speech.text
     if not speech.finished:

@@ -52,7 +52,7 @@ class Conversion(Generic[T]):
     # The life of a response
 
     def replay(self, past: Iterable["EventOrDict"]) -> None:
-        """Process the earlier events of the message without writing them: their calls, counters and totals."""
+        """Take the calls, counters and totals from the message's earlier events. Write no chunks for these events."""
         with self.warn.silenced():
             self._replay(past)
 

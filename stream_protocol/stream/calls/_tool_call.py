@@ -189,7 +189,8 @@ class ToolCall:
         """Set the final input.
 
         ``arguments``: plain JSON. It is an object, or text if the call ended early or the arguments are too large to be
-        shown. ``by_client``: the client, or a backend, sends the output.
+        shown. ``by_client``: True if the run waits for the output, which the client or
+        another system sends.
         """
         self.state = self._next("complete input")
         if self._write is None:
