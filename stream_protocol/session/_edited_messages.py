@@ -50,11 +50,11 @@ def plan_user_message(
     truncated_history: TruncatedHistory,
     content: Sequence[TextOrFile] | None,
 ) -> NewUserTurn:
-    """Plan a user message after which the agent runs.
+    """Return the ``RequestPlan`` for a user message after which the agent runs.
 
     ``stored``: the turn with this message, if the message is stored. ``content``: the content of the message, if an
-    earlier plan has found it. The trigger of a message that is not stored does not matter: the message may be the retry
-    of a failed regeneration.
+    earlier call of ``plan`` has found it. The trigger of a message that is not stored does not matter: the message may
+    be the retry of a failed regeneration.
     """
     rewound = turn_to_rewind(request, transcript, stored, truncated_history)
     if stored is not None:

@@ -185,9 +185,9 @@ def user_message(
 ) -> UIMessage:
     """Return the UI message of a stored user event, with the client's id, or else the event's id.
 
-    ``turn``: as for ``stored_parts``. ``artifact_url``: returns the URL for an artifact's name and version. Without a
-    URL, a saved file appears as its line of text. ``file_url``: converts the data URL of a file with bytes to the
-    ``url`` in the message.
+    ``turn``: as for ``stored_parts``. ``artifact_url``: a function that returns the URL for an artifact's name and
+    version. Without a URL, a saved file appears as its line of text. ``file_url``: converts the data URL of a file with
+    bytes to the ``url`` in the message.
     """
     event = _whole_speech(event, turn)
     parts = [ui_part for part in stored_parts(event, turn) if (ui_part := _ui_part(part, artifact_url, file_url))]

@@ -38,8 +38,8 @@ class AppliedRewind(NamedTuple):
 class Rewinds:
     """The rewinds of a conversation, and the events that they remove. Event numbers start at 0.
 
-    A rewind removes the first event of the invocation that it names and all later events, including earlier rewinds.
-    ADK does the same for the model's prompt.
+    A rewind names an invocation. It removes the first event of this invocation, and all events between that event and
+    the rewind. Other rewinds among these events are also removed. ADK does the same for the model's prompt.
     """
 
     def __init__(self) -> None:
