@@ -181,7 +181,7 @@ def _as_requested(events: Iterable[Event], body: Mapping[str, Any], taken_ids: s
 
 
 def _reasons(message: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the id and the reason of each approval or denial for which the message has a reason."""
+    """Yield the approvals and denials in the message that have a reason. Each item: approval id, reason."""
     for part in list_field(message, "parts"):
         match part:
             case {"approval": {"id": str(approval_id), "reason": str(reason)}}:
