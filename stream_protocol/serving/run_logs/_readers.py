@@ -111,7 +111,9 @@ class Readers:
         self._on_readers = None
 
     def position(self, copied: int) -> int:
-        """Returns the number of events that all readers have read, but at most ``copied``."""
+        """Returns the number of events that all readers have read, but at most ``copied``: the number that the store
+        has.
+        """
         return min([copied, *(each.position for each in self._cursors if not each.reads_joined)])
 
     def enter(self, cursor: Cursor) -> None:

@@ -28,7 +28,7 @@ class Batches(Generic[Item, Result]):
     It collects for ``GATHER_SECONDS``, or longer while the last batch is being processed.
 
     ``do`` returns the results in the order of the items. If it raises, each item of the batch gets the exception.
-    ``size``: returns the bytes of an item.
+    ``size``: a function that returns the number of bytes of an item.
     """
 
     def __init__(
