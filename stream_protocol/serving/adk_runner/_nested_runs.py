@@ -182,7 +182,8 @@ def current_nested_call() -> NestedCall | None:
 class NestedRuns:
     """The calls of ``AgentTool`` in one run.
 
-    ``nests``: returns True for the name of a tool whose agent is shown inside its call.
+    ``nests``: a function that takes the name of a tool, and returns True if the agent of this tool is shown inside the
+    call.
     """
 
     def __init__(self, nests: Callable[[str], bool]) -> None:

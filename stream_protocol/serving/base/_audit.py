@@ -150,7 +150,7 @@ class AuditScope:
 
     @property
     def transcript(self) -> Transcript:
-        """The stored chat, while the service plans the request."""
+        """The stored chat, while the service decides what to run for the request."""
         return self._transcript
 
     @property

@@ -35,7 +35,7 @@ _KEYS: Final = {"idempotency_key": "digest"}
 
 @dataclass(frozen=True)
 class ToldEnd:
-    """The end of a run's response that the client has received."""
+    """The end of a run's response, which the client has received."""
 
     outcome: Ending
     error_text: str = ""

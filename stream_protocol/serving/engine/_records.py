@@ -1,4 +1,6 @@
-"""The record of a run: created at its start, and used by another worker to plan the request again."""
+"""The record of a run: created at its start, and used by another worker that recovers the run: it plans the request
+again with ``planned_again``.
+"""
 
 from __future__ import annotations
 
@@ -89,10 +91,11 @@ def _body_of(request: ChatRequest) -> dict[str, Any]:
 async def planned_again(
     runner: Runner, record: RunRecord, sessions: ResumedSessions, *, loads_files: bool
 ) -> tuple[ChatRequest, RequestPlan, str | None]:
-    """Return the request of a run, its plan, and an error text. The text is ``None`` if the run can be executed.
+    """Return the request of a run, the result of planning it again, and an error text. The text is ``None`` if the run
+    can be executed.
 
-    Stores nothing. ``loads_files``: True to load saved files, which can raise errors of the artifact service. A run
-    that cannot be planned gets a plan that only ends its assistant message.
+    Stores nothing. ``loads_files``: True to load saved files, which can raise errors of the artifact service. If the
+    request cannot be planned, the result is a plan that only ends the run's assistant message.
     """
     planning = partial(_planned, runner, record, sessions)
     try:

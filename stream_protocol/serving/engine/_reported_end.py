@@ -1,7 +1,7 @@
-"""The end of a run's response that the client has received, from a worker that is alive or dead.
+"""Stores how a response ended, once its client has received the end.
 
-A run with such an end is never executed again. ``ReportedEnds`` stores the ends in the engine, including ends by a
-stop. ``_recovery`` only stores the end of such a run in the session.
+The worker that sent the response may be dead. A run with such an end is never executed again. ``ReportedEnds`` stores
+the ends in the engine, including ends by a stop. ``_recovery`` only stores the end of such a run in the session.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ReportedEnds:
-    """Stores the ends of responses that clients have received in the engine."""
+    """Stores the end of a response in the engine, once the client has received this end."""
 
     def __init__(self, engine: Engine, runs: ActiveRuns) -> None:
         self._engine = engine

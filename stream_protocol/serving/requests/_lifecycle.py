@@ -117,7 +117,7 @@ class RequestLifecycle:
     _other: RunInfo
     """The run that holds the chat, in the states ``BUSY``, ``INTERRUPTING``, ``STEERING`` and ``WAITING``."""
     _planned: Planned
-    """The plan of the request; set by ``BUSY`` and ``PLANNING``."""
+    """The run that the request needs, as ``Planner.plan`` returns it. Set in the states ``BUSY`` and ``PLANNING``."""
     _response: AsyncIterator[bytes]
     """The response; set before the run starts, or before the state ``ANSWERED``."""
 

@@ -71,7 +71,7 @@ class StoppedBeforeStoredError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """The plan of a request, with the data that its run needs."""
+    """All data that the run of a request needs, with the ``RequestPlan``."""
 
     request: ChatRequest
     request_plan: NewUserTurn | AnsweredCalls
