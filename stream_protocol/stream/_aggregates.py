@@ -27,13 +27,13 @@ _MARK: Final = re.compile(r"/\*\w+\*/|</?\w+>")
 
 
 class OtherStreamedParts:
-    """The streamed parts of a response that are neither text nor calls, and the parts that wait for them."""
+    """The streamed parts of a response that are neither text nor calls, and streamed parts that are not written yet."""
 
     __slots__ = ("deferred", "written")
 
     def __init__(self) -> None:
         self.written: Counter[str] = Counter()
-        """Fields of a part -> number of such parts that were written."""
+        """Fields of a part -> number of written parts with these fields."""
         self.deferred: list[Part] = []
         """Parts of fragments that wait for the complete event: a file that may have been saved, and all parts after it.
         """
@@ -52,7 +52,7 @@ class Comparison(NamedTuple):
     """The result of comparing a complete event with the stream before it."""
 
     new_parts: Sequence[Part]
-    """The parts that the client does not have, with the rest of a text that was streamed in part.
+    """The parts that the client does not have. Of a text that was streamed in part, only the rest.
 
     A part that adds only its signature to the open part is an ``OtherPart``.
     """
@@ -61,7 +61,7 @@ class Comparison(NamedTuple):
     same_text: bool
     """True if the event's text begins with all of the streamed text, without any difference."""
     ends_stream: bool
-    """True if the event comes from the model or the agent, and not only changes state. No aggregate comes later."""
+    """True if no aggregate of the stream can come after this event: it has content, a finish reason or a failure."""
     ends_response: bool
     """True if the author's current response ends with the event."""
     confirms_stream: bool

@@ -72,7 +72,7 @@ class Conversion(Generic[T]):
         self._running = False
 
     def _end_replayed(self) -> None:
-        """End an earlier response, and drop the chunks for it, which the client has."""
+        """End an earlier response, and drop its chunks, because the client has them."""
         self._events.end_parts(NO_RESULT_TEXT)
         self._events.steps.finish_last("finish")
         self._events.steps.response_has_content = False

@@ -71,7 +71,8 @@ class StreamProtocolConverter:
         return self._take()
 
     def fail(self, error: BaseException) -> list[AnyChunk]:
-        """End the response of a run that raised ``error``: its open parts and calls, then the ``error`` chunk.
+        """End the response of a run that raised ``error``. Returns the ends of open parts and calls, then the ``error``
+        chunk.
 
         The text of the chunk is that of ``on_error``. A failure that ADK has also reported as an event is sent only
         once.
@@ -81,7 +82,7 @@ class StreamProtocolConverter:
         return self._take()
 
     def abort(self, reason: str | None = None) -> list[AnyChunk]:
-        """End the response of a stopped run: its open parts and calls, then the ``abort`` chunk."""
+        """End the response of a stopped run. Returns the ends of open parts and calls, then the ``abort`` chunk."""
         check_text("reason", reason, or_none=True)
         self._conversion.abort(reason)
         return self._take()

@@ -56,7 +56,7 @@ class AuthorStream:
     kind: PartKind | None = None
     """The kind of the open part; ``None`` if no part is open."""
     opened: OpenText | None = None
-    """The open part, if fragments may continue it and each becomes one item; else ``None``."""
+    """The open part, if each fragment that continues it becomes exactly one item; else ``None``."""
     streamed: StreamedTexts = field(default_factory=StreamedTexts)
     """The streamed texts and thoughts of the current response."""
     citations: list[TextCitation] | None = None

@@ -54,7 +54,7 @@ class ToolCall:
     more_to_come: bool = False
     """ADK's ``will_continue`` in the newest fragment."""
     long_running: bool = False
-    """True if the client, or a backend, sends the output."""
+    """True if the client or another system sends the output."""
     approved: bool | None = None
     """The user's answer to the newest approval request; ``None`` before the answer."""
     gated: bool = True
@@ -96,7 +96,7 @@ class ToolCall:
 
     @property
     def is_pending(self) -> bool:
-        """True if the user, the client or a backend can answer the call now.
+        """True if the user, the client or another system can answer the call now.
 
         A call with an announced approval cannot be answered before the request.
         """
@@ -257,12 +257,12 @@ class ToolCall:
             self._sink.tool_approval_response(self.known.approval_id, approved=approved)
 
     def send_input_again(self) -> None:
-        """Write the input again, and wait for the output, which the client or a backend sends."""
+        """Write the input again, and wait for the output, which the client or another system sends."""
         self._send_input(self._input)
         self.await_client()
 
     def await_client(self) -> None:
-        """Wait for the output, which the client or a backend sends."""
+        """Wait for the output, which the client or another system sends."""
         self.state, self.long_running = self._next("await client"), True
 
     def await_credential(self, *, lacking: bool = False) -> None:
