@@ -54,7 +54,8 @@ class File(NamedTuple):
     content: Blob | RelayedData | None
     reference: Reference | None
     fields: str
-    """The names of the part's fields that have a value. All parts except texts and calls have this text."""
+    """The names of the part's fields that have a value, as one text. Parts of all kinds except texts and calls have it.
+    """
     signature: bytes | None = None
     part: "types.Part | types.FunctionResponsePart | None" = None
     """ADK's part, for storing it."""

@@ -31,13 +31,14 @@ METADATA_KEY: Final = "adk_ui_stream"
 """The key of this library's object in the ``custom_metadata`` of a stored event."""
 
 STEERING_KEY: Final = "steering"
-"""The key of the mark in this library's object. The mark has the message's ``id``."""
+"""The key of the mark of a steering message, in the object under ``METADATA_KEY``. The mark has the message's ``id``.
+"""
 
 CONTEXT_KEY: Final = "context"
-"""The key of the client's context in the mark, and in the body of a request."""
+"""The key of the client's context in the mark of a steering message, and in the body of a request."""
 
 POSTED_KEY: Final = "adk_ui_stream_posted"
-"""The key of the mark in ``custom_metadata``. Its value is the kind of the event."""
+"""The key in ``custom_metadata`` that marks a posted event. Its value is the kind of the posted event."""
 
 POSTED_WIDGETS: Final = "widgets"
 """The kind of a posted event with UI widgets in its actions: data of an app, or the progress of a call."""

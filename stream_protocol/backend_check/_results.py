@@ -52,7 +52,8 @@ class NotOfferedError(Exception):
 class Check:
     """A rule, its source, and the steps that test the rule.
 
-    ``needs``: features of the backend that the steps test. A prompt in the settings makes the backend use each feature.
+    ``needs``: features of the backend that the steps test. The settings have prompts that make the backend use each
+    feature.
     """
 
     name: str
