@@ -87,9 +87,9 @@ def plan_user_message(
 def _kept_steering(message: UIMessage, transcript: Transcript, stored: Turn) -> tuple[str, ...]:
     """Return the ids of the steering messages that the next reply to this message also reads.
 
-    The user did not take them back. So a repeated message keeps the steering messages that no model call has read. If
-    its reply is incomplete, the message also keeps those that this reply has read. An edited message, or one that is
-    not the newest, replaces everything after it.
+    A repeated message keeps the steering messages that no model call has read, because the user did not take them back.
+    If the stored reply is incomplete, the message also keeps the steering messages that this reply has read. An edited
+    message, or one that is not the newest, replaces everything after it.
     """
     if stored is not transcript.turns[-1] or _is_edited(message, _message_parts(stored)):
         return ()

@@ -85,11 +85,11 @@ class NothingToRun:
     is_interrupted: bool = False
     """True if no response is stored: the run failed, or a worker that lost its connection is still running it."""
     repeats: Literal["words", "answers", "steering"] | None = field(default=None, compare=False)
-    """The part of the request that was sent before; ``None`` while answers to other calls are missing. Because of it,
-    no run starts. ``steering``: a run has read the steering message.
+    """The part of the request that was sent before, so that no run starts. ``None`` while answers to other calls are
+    missing. ``steering``: a run has read the steering message.
     """
     is_superseded: bool = field(default=False, compare=False)
-    """True if the user has sent another message after that."""
+    """True if the user has sent another message after the repeated message or answers."""
     call_ids: CallIds = field(default=NO_IDS, compare=False, repr=False)
     """The client's ids of calls in earlier messages."""
 

@@ -32,7 +32,9 @@ class AppliedRewind(NamedTuple):
     removed: range
     """The numbers of the removed events. The event of the rewind itself comes next."""
     invocation_id: str | None
-    """The invocation that a later rewind names to undo this rewind; ``None`` if other events share it."""
+    """The invocation of the rewind. A later rewind that names this invocation undoes the rewind. ``None`` if other
+    events have the same invocation.
+    """
 
 
 class Rewinds:
@@ -62,7 +64,7 @@ class Rewinds:
 
     @property
     def removed(self) -> tuple[range, ...]:
-        """The numbers of the events that are removed after all rewinds, in order and without overlap."""
+        """The numbers of the events that all rewinds together remove, in order and without overlap."""
         return tuple(reversed([*self._removed()]))
 
     def _removed(self) -> Iterator[range]:

@@ -98,7 +98,7 @@ class VersionTree:
 
     @cached_property
     def _last_rewinds(self) -> dict[int, AppliedRewind]:
-        """Number of a rewound message -> the last rewind that removed it. Each message is visited once."""
+        """The last rewind that removed each message: number of the message -> rewind. Each message is visited once."""
         found: dict[int, AppliedRewind] = {}
         current_events: set[int] = set()
         number = self._newest
