@@ -41,13 +41,13 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 OVERRIDDEN_TEXT: Final = "The server broke down, and this answer cannot be gone on with. Ask again."
-"""Error text for the client of a run with secrets, an agent or a run config from ``prepare``.
+"""Error text for the client if ``prepare`` has set secrets, an agent or a run config for the run.
 
-None of these is stored.
+These values are not stored, so the run cannot be recovered.
 """
 
 UNPLANNABLE_TEXT: Final = OVERRIDDEN_TEXT
-"""Error text for the client of a run whose record is unreadable, or whose request cannot be planned again."""
+"""Error text for the client if a run's record is unreadable, or the request of the run cannot be planned again."""
 
 
 def record_of(run: Run, job: Job, deployment: Deployment) -> RunRecord:

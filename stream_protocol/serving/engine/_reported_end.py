@@ -53,7 +53,8 @@ class ReportedEnds:
 def end_of_orphan(orphan: OrphanedRun, log: Sequence[bytes]) -> ToldEnd | None:
     """Return the end of an orphaned run, from the engine or else from the run's log; ``None`` without an end.
 
-    A run with an end is not executed again. A stop counts before an error of another execution.
+    A run with an end is not executed again. If one execution was stopped and another ended with an error, the stop
+    counts.
     """
     ends = (end for end in reversed(get_args(Ending)) if end in orphan.executions.values())
     recorded = (ToldEnd(end, orphan.error_text, orphan.shown, orphan.unfinished_text) for end in ends)

@@ -113,7 +113,7 @@ class LogWriter:
                 await cancel_and_wait(urgent)
 
     async def _send(self) -> bool:
-        """Send the next batch. Returns True if this batch was the last."""
+        """Send the next batch. Returns True if this batch has the end of the log."""
         log = self._log
         events = log.since(self._position)
         if events is None:

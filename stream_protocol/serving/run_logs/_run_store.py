@@ -229,7 +229,7 @@ class RunStore(Protocol):
         """
 
     async def peek(self, chats: Sequence[str]) -> list[RunInfo | None]:
-        """Returns the run that holds each chat's lease, made by ``run_info``."""
+        """Returns for each chat the run that holds the chat's lease, as ``run_info`` creates it."""
 
     async def renew(self, run: RunIdentity, token: int, phase: Phase) -> Renewal | None:
         """Renews a lease; ``None`` if a newer run has taken the chat.

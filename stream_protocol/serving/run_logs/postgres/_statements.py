@@ -262,7 +262,8 @@ FROM unnest($1::text[], $2::integer[]) WITH ORDINALITY AS wanted (run, position,
 ) AS entry
 ORDER BY wanted.item, entry.after
 """
-"""Returns the next entries of several logs. The first entry of each contains the position. ``item`` counts from 1."""
+"""Returns the next entries of several logs. The first entry of each log contains the position. ``item`` counts from 1.
+"""
 
 STOP: Final = """
 -- chat, run, id of the stop, seconds
