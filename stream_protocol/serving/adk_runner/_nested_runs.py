@@ -116,8 +116,9 @@ class NestedCall:
     def add(self, event: Event) -> None:
         """Posts an event of the nested agent, and keeps it if it is complete.
 
-        The app's plugins have changed the event already. After a stop, nobody sees what the agent still does. So only
-        the earlier work of agents inside its own calls is kept. A history then shows the same as the response.
+        The app's plugins have changed the event already. After a stop, the response shows no more events. So of later
+        events, only the stored events of deeper agents are kept: see ``with_stopped_agents``. A history then shows the
+        same as the response.
         """
         if not self.is_open:
             event_with_work = with_stopped_agents(event)

@@ -32,11 +32,13 @@ MAX_WAITING: Final = 16
 """The maximum number of messages that wait for a run: a user types a few between two model calls."""
 
 Refusal: TypeAlias = Literal["finished", "aborted", "left"]
-"""``finished``: the run takes no more messages. ``aborted``: the run is being stopped. ``left``: another worker is
-going to continue the run."""
+"""Reason why a run refuses a steering message. ``finished``: the run takes no more messages. ``aborted``: the run is
+being stopped. ``left``: another worker is going to continue the run.
+"""
 
 Receipt: TypeAlias = Literal["delivered", "full"] | Refusal
-"""``delivered``: the message is in the session. ``full``: too many messages wait."""
+"""A run's reply to a steering message. ``delivered``: the message is in the session. ``full``: too many messages wait.
+"""
 
 
 class SteeringInbox:

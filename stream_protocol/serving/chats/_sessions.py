@@ -116,8 +116,8 @@ def is_overtaken(events: Iterable[Event], *, mark: RunMark, execution: str) -> b
     A fail-over of the run log can lose the lease of a run. Its worker detects the loss only at the next renewal. So
     another worker may have begun a later run, or may have recovered this run.
 
-    ``events``: the events after the beginning of the run. ``mark``: of the run. ``execution``: the id of this execution
-    in the run log.
+    ``events``: the events after the beginning of the run. ``mark``: the ``RunMark`` of the run. ``execution``: the id
+    of this execution in the run log.
     """
     newest = execution
     for event in events:

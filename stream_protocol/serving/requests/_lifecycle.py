@@ -43,7 +43,7 @@ class RequestState(Enum):
     CLAIMING = auto()
     """The request tries to claim its chat."""
     BUSY = auto()
-    """Another run holds the chat. The request is planned meanwhile, and refused if it is invalid."""
+    """Another run holds the chat. The service already checks what the request needs, and refuses an invalid request."""
     INTERRUPTING = auto()
     """The request is a new message, and stops the other run."""
     STEERING = auto()
@@ -57,7 +57,7 @@ class RequestState(Enum):
     CLAIMED = auto()
     """The request holds the chat. The service looks for orphaned runs of the chat."""
     PLANNING = auto()
-    """The request is planned in the stored chat."""
+    """The service decides what to run for the request in the stored chat: see ``RequestPlan``."""
     RECOVERING = auto()
     """The request is not a new message, or it steers. So the orphaned runs of the chat are recovered first."""
     PREPARING = auto()
