@@ -1,4 +1,4 @@
-"""Facts: small objects with the content of an event, for all code that reads events.
+"""Types for the content of an event (facts), for all code that reads events.
 
 An event has a header (author, run), its parts in their order, and reports from its other fields. The unions ``Part``
 and ``Report`` are closed: a reader that matches all their types has handled everything.

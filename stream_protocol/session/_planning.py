@@ -58,8 +58,9 @@ def plan(
     """Decide what the server must run for a request: see ``RequestPlan``. ``transcript``: the stored chat; empty for a
     new chat.
 
-    ``resumed_agent``: takes the name of the agent that made a call, and returns the name of the agent that ADK resumes.
-    Default: the same agent. ``truncated_history``: handling of a client that sends fewer messages than are stored.
+    ``resumed_agent``: a function that takes the name of the agent that made a call, and returns the name of the agent
+    that ADK resumes. Default: the same agent. ``truncated_history``: handling of a client that sends fewer messages
+    than are stored.
 
     ``chat_was_busy``: True if another run of the chat was active when the request came. In this case, a request that
     equals the stored request is a retry. In an idle chat, an equal request is a retry only under two more conditions.

@@ -251,7 +251,9 @@ class ToolCall:
         self.state, self.approved = state, None
 
     def answer_approval(self, *, approved: bool, write_response: bool) -> None:
-        """Process the answer to the newest request. ``write_response``: write the answer as a chunk, for v7 clients."""
+        """Process the answer to the newest request. ``write_response``: True to write the answer as a chunk, for v7
+        clients.
+        """
         self.state, self.approved = self._next("answer approval"), approved
         if write_response:
             self._sink.tool_approval_response(self.known.approval_id, approved=approved)
@@ -268,7 +270,7 @@ class ToolCall:
     def await_credential(self, *, lacking: bool = False) -> None:
         """Wait for a sign-in, or for the user's answer to a question of a workflow node inside the call.
 
-        ``lacking``: the tool itself has reported that it needs a credential.
+        ``lacking``: True if the tool itself has reported that it needs a credential.
         """
         self.state = self._next("request credential")
         self.lacks_credential = self.lacks_credential or lacking
