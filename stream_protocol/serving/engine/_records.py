@@ -1,5 +1,6 @@
-"""The record of a run: created at its start, and used by another worker that recovers the run: it plans the request
-again with ``planned_again``.
+"""The record of a run: created at its start, and used by another worker that recovers the run.
+
+That worker decides again what to run for the request: see ``planned_again``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``Job``: the work of one run, from the plan of its request. ``_run`` has the life of the run.
+"""``Job``: the work of one run, created from the ``RequestPlan``. ``_run`` has the life of the run.
 
 A job provides the ADK events, the beginning of the response, and the messages before the response.
 """

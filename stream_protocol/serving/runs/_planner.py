@@ -1,4 +1,4 @@
-"""``Planner``: plans requests and creates the jobs of their runs."""
+"""``Planner``: decides what to run for a request (the ``RequestPlan``), and creates the job of the run."""
 
 from __future__ import annotations
 
