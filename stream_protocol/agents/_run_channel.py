@@ -37,7 +37,7 @@ class RunChannel(Protocol):
         """Like ``post``, but writes only the newest event of each key, a few times per second.
 
         If an event of the same key still waits to be written, it is dropped. The last event is always written.
-        ``make``: creates the event when it is written.
+        ``make``: a function that creates the event when it is written.
         """
 
     async def ready(self) -> None:

@@ -222,7 +222,7 @@ def glyph(character: str, plain: str) -> str:
 class Refusal(SystemExit):
     """Exit with code 2, after the reason, ``text``, was printed on stderr.
 
-    ``is_fixable``: the same command may work after a change of the agent's files.
+    ``is_fixable``: True if the same command may work after a change of the agent's files.
     """
 
     def __init__(self, text: str, *, is_fixable: bool) -> None:

@@ -43,8 +43,8 @@ def _option(
     """Declare an option. ``declared``: arguments for ``click.Option``.
 
     ``names``: names, if they differ from the field's name. ``section``: heading above the option in the help.
-    ``beside_replay``: allow it together with ``--replay``. ``common``: show it in the short help. ``in_file``: read it
-    from the file instead of the command line.
+    ``beside_replay``: True to allow it together with ``--replay``. ``common``: True to show it in the short help.
+    ``in_file``: True to read it from the file instead of the command line.
     """
     about = {"names": names, "section": section, "beside_replay": beside_replay, "common": common, "in_file": in_file}
     return field(metadata={_DECLARED: about, "click": declared})
