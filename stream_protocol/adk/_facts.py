@@ -54,8 +54,7 @@ class File(NamedTuple):
     content: Blob | RelayedData | None
     reference: Reference | None
     fields: str
-    """The names of the part's fields that have a value, as one text. Parts of all kinds except texts and calls have it.
-    """
+    """The names of the part's fields that have a value, as one text. All parts except texts and calls have it."""
     signature: bytes | None = None
     part: "types.Part | types.FunctionResponsePart | None" = None
     """ADK's part, for storing it."""
