@@ -96,7 +96,7 @@ async def planned_again(
     can be executed.
 
     Stores nothing. ``loads_files``: True to load saved files, which can raise errors of the artifact service. If the
-    request cannot be planned, the result is a plan that only ends the run's assistant message.
+    request cannot be planned, the result is a ``RequestPlan`` that only ends the run's assistant message.
     """
     planning = partial(_planned, runner, record, sessions)
     try:
@@ -125,7 +125,10 @@ def _planned(runner: Runner, record: RunRecord, sessions: ResumedSessions) -> tu
 
 
 def _unplanned(record: RunRecord, sessions: ResumedSessions) -> tuple[ChatRequest, NewUserTurn | AnsweredCalls]:
-    """Return a request and a plan that only end the assistant message of the run. The record may be unreadable."""
+    """Return a request, and a ``RequestPlan`` that only ends the run's assistant message.
+
+    The record may be unreadable.
+    """
     try:
         request = parse_chat_request(record.request)
     except ChatRequestError:

@@ -232,7 +232,7 @@ class RequestLifecycle:
             raise busy_refusal()
         planned = await self._plan(chat_was_busy=True)
         if self._other.phase == "claimed" and _repeats_newest_answers(planned.request_plan):
-            # The other run may belong to a later message, which is not stored yet. Then plan again after it is stored.
+            # The other run may belong to a later message that is not stored yet. Then decide again once it is stored.
             await self._service.runs.wait_until_accepted(self._chat, self._other.run_id)
             planned = await self._plan(chat_was_busy=True)
         if _repeats_newest_answers(planned.request_plan):

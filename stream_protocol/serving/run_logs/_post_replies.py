@@ -67,7 +67,7 @@ class PostReplies:
         except Exception:
             logger.exception("A post to run %s could not be handled.", self._run.run_id)
         finally:
-            self._handled.discard(post.id)  # a post without a stored reply is sent again
+            self._handled.discard(post.id)  # a message without a stored reply is sent again
 
 
 async def post_through(
@@ -85,7 +85,7 @@ async def post_through(
         worker = await store.post(chat, run_id, post)
         if worker is None:
             return await store.reply_to(chat, run_id, post.id)
-        with suppress(RunLogError):  # the worker sees the post at its next regular renewal
+        with suppress(RunLogError):  # the worker gets the message at its next regular renewal
             await store.request_renewal(worker, run_id)
         repeat_at = loop.time() + renewal_interval
         while loop.time() < repeat_at:

@@ -297,7 +297,7 @@ class Job:
         answers must be stored, too.
 
         A fail-over of the run log can give the chat to two runs. If another run has stored a message after the first
-        ``known`` events, the plan of this run is outdated, and the service raises ``LeaseLostError``.
+        ``known`` events, the input of this run is outdated, and the service raises ``LeaseLostError``.
         """
         refusing = False
 
