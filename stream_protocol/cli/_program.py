@@ -177,7 +177,7 @@ class DocumentedCommand(click.Command):
         ctx.exit()
 
     def options_by_section(self, ctx: click.Context) -> dict[str, list[tuple[str, str]]]:
-        """Return heading -> options below it with their help, in the order of the declarations."""
+        """Return the options of each section, in the order of the declarations: heading -> options with their help."""
         headings = self.sections or {}
         sections: dict[str, list[tuple[str, str]]] = {}
         heading = "Options"
