@@ -128,8 +128,8 @@ class Steps:
         """The calls whose interim outputs must become final at the end of the response.
 
         The client's helpers send only when every output after the last ``start-step`` is final. But an interim output
-        would become final only in the next response, and this response begins only after the client has sent the
-        answers. The client would never send them.
+        would become final only in the next response, which the client requests by sending the answers. So the client
+        would never send them.
         """
         if not any(call.is_pending for call in self.calls):
             return []
