@@ -147,7 +147,7 @@ def _has_headers(text: str) -> bool:
 
 
 def _clean_line(found: re.Match[str]) -> str:
-    """Remove the value on a line. Several words after a colon are a sentence, which is kept."""
+    """Remove the value on a line. If several words follow a colon, they count as a sentence and are kept."""
     is_sentence = found[1].rstrip().endswith(":") and len(found[3].split()) > 1
     return found[0] if is_sentence else _clean_value(found, found[2])
 

@@ -2,7 +2,7 @@
 
     an event, or its JSON; live speech; an output of an agent behind A2A
         |  read
-    facts: the author and the run, the parts in their order, and reports of other fields
+    ``EventFacts``: the author and the run, the parts in their order, and reports of other fields
         |                         |
     the stream: chunks        the transcript: requests, planning, input for ADK
 
@@ -11,8 +11,8 @@ has the call's id in the client.
 
 Where to change what:
 
-- ``_reader``: converts the fields of an event to facts. It calls the modules for failures, marks, sources and speech.
-- ``_facts``: the types of the facts.
+- ``_reader``: converts an event to ``EventFacts``. It calls the modules for failures, marks, sources and speech.
+- ``_facts``: ``EventFacts``, and the types of its parts and reports.
 - ``_grounding``: sources, citations, and their positions (Google counts positions in bytes).
 - ``_calls``: finds the call to which a result, a request for an approval, or a client's answer belongs. It decides if a
   model uses an id again, and if ADK repeats a request. The stream, the history and planning ask ``KnownCalls``. For

@@ -1,4 +1,4 @@
-"""Recognize calls that a user, a client or a backend must answer, including ADK's own requests.
+"""Recognize calls that a user, a client or another system must answer, including ADK's own requests.
 
 ADK marks each such call as long-running, and accepts an answer only for marked calls. An unmarked call with one of
 ADK's names was invented by the model. ADK refuses such a call as a call of an unknown tool, and asks nobody.

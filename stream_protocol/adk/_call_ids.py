@@ -27,8 +27,8 @@ class CallIds(Collection[str]):
         self._places = {call_id: place for place, call_id in enumerate(dict.fromkeys(taken))}
         """Id -> its position among all ids. The ids of ``_earlier`` are not in it."""
         self._numbers: dict[str, list[tuple[int, int]]] | None = None
-        """ADK's id, or ``""`` -> the position and the number of each numbered call, in increasing order. ``None``
-        without such calls.
+        """ADK's id, or ``""`` -> position and number of each client id that ``_numbered`` has made for it, in
+        increasing order. ``None`` without such ids.
         """
 
     def __len__(self) -> int:
@@ -44,7 +44,7 @@ class CallIds(Collection[str]):
     def copy(self) -> "CallIds":
         """Return a copy in constant time.
 
-        Later changes of the original do not change the copy, and the reverse.
+        Later changes of one object do not change the other.
         """
         copied = CallIds()
         copied._earlier, copied._begin = (self if self._places else self._earlier), len(self)

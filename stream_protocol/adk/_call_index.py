@@ -77,9 +77,9 @@ class KnownCall:
     approval_id: str = ""
     """The id of the newest approval request for the call."""
     is_undecided: bool = False
-    """True from that request until the user's answer or a response to the call."""
+    """True from the newest approval request until the user's answer, or a response to the call."""
     decided: bool = False
-    """True from the user's answer to that request until a response comes."""
+    """True from the user's answer to the newest approval request until a response to the call comes."""
     mentioned: bool = False
     """True if the newest event has mentioned the call. The next mention of the id in that event means a different call.
     """
@@ -121,7 +121,7 @@ class CallRank(NamedTuple):
 
 
 RankKey = Callable[[CallRank], tuple[int, ...] | None]
-"""Sort key for ranks. The call with the smallest key is the first; ``None`` excludes a rank."""
+"""Sort key for ranks. The call with the smallest key comes first. ``None`` excludes the calls of a rank."""
 
 
 class CallsUnderId:
@@ -311,7 +311,7 @@ class OpenCalls:
     def oldest(self, speaker: SpeakerKey | None, name: str, *, lacks_id: bool = False) -> KnownCall | None:
         """Return the oldest open call of the tool: of the speaker, or else of any speaker.
 
-        ``lacks_id``: search only calls without an id.
+        ``lacks_id``: True to search only calls without an id.
         """
         own = self._first(name, speaker, lacks_id=lacks_id)
         return own or self._first(name, None, lacks_id=lacks_id)

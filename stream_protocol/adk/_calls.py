@@ -67,7 +67,7 @@ class KnownCalls:
         self._run += 1
 
     def new(self, adk_id: str | None, speaker: SpeakerKey, name: str = "", *, shown: bool = True) -> KnownCall:
-        """Add a call. ``shown``: give the call an id in the client."""
+        """Add a call. ``shown``: True to give the call an id in the client."""
         known = KnownCall(self._ids.new(adk_id) if shown else "", speaker, name)
         self.alias(adk_id or known.id, known)
         known.has_id = bool(adk_id)
@@ -229,8 +229,8 @@ class KnownCalls:
         answer, the next response with this id is for the call that the user has approved or denied. Answers to older
         requests are ignored. ``speaker``: the author of the response; ``None`` for the user, and for results that ADK
         stores in the user's name. ``reference``: the response's id and name, and, if the event has it, the position of
-        the call among the calls with this id in one event. ``is_placeholder``: the event marks the response's id as
-        waiting. ``by_user``: the user has sent the response.
+        the call among the calls with this id in one event. ``is_placeholder``: True if the event marks the response's
+        id as waiting. ``by_user``: True if the user has sent the response.
         """
         adk_id = reference.id
         if adk_id and self._asked and (asked := self._asked.get(adk_id)) is not None:

@@ -1,4 +1,4 @@
-"""Facts: small objects with the content of an event, for all code that reads events.
+"""Types for the content of an event (facts), for all code that reads events.
 
 An event has a header (author, run), its parts in their order, and reports from its other fields. The unions ``Part``
 and ``Report`` are closed: a reader that matches all their types has handled everything.
@@ -54,7 +54,7 @@ class File(NamedTuple):
     content: Blob | RelayedData | None
     reference: Reference | None
     fields: str
-    """The names of the part's fields that have a value. All parts except texts and calls have this text."""
+    """The names of the part's fields that have a value, as one text. All parts except texts and calls have it."""
     signature: bytes | None = None
     part: "types.Part | types.FunctionResponsePart | None" = None
     """ADK's part, for storing it."""
@@ -105,7 +105,7 @@ class Result(NamedTuple):
     hint: str | None = None
     """The text with which a tool itself asks for approval."""
     payload: Any = None
-    """The value that such a tool expects back with the approval."""
+    """The value that the tool expects back with the approval."""
     files: tuple[File, ...] = ()
     will_continue: bool = False
     signature: bytes | None = None
@@ -318,7 +318,7 @@ R = TypeVar("R")
 
 
 class EventFacts(NamedTuple):
-    """The facts of an event: its header, its parts and its reports."""
+    """The fields of an ADK event in our own types: header, parts, and reports of other fields."""
 
     event: "Event"
     """ADK's event, for storing, copying, or passing it to ADK."""

@@ -25,7 +25,9 @@ _COUNTED: Final = 4096
 
 
 def read_grounding(event: "Event", parts: Sequence[facts.Part]) -> Iterator[facts.Report]:
-    """Yield the sources, citations and search suggestions of an event. ``parts``: the facts of its parts."""
+    """Yield the sources, citations and search suggestions of an event. ``parts``: the parts of the event, as
+    ``EventFacts`` has them.
+    """
     places = _Places(parts)
     if (grounding := event.grounding_metadata) is not None:
         sources = [list(_of_chunk(chunk)) for chunk in grounding.grounding_chunks or ()]

@@ -31,13 +31,14 @@ METADATA_KEY: Final = "adk_ui_stream"
 """The key of this library's object in the ``custom_metadata`` of a stored event."""
 
 STEERING_KEY: Final = "steering"
-"""The key of the mark in this library's object. The mark has the message's ``id``."""
+"""The key of the mark of a steering message, in the object under ``METADATA_KEY``. The mark has the message's ``id``.
+"""
 
 CONTEXT_KEY: Final = "context"
-"""The key of the client's context in the mark, and in the body of a request."""
+"""The key of the client's context in the mark of a steering message, and in the body of a request."""
 
 POSTED_KEY: Final = "adk_ui_stream_posted"
-"""The key of the mark in ``custom_metadata``. Its value is the kind of the event."""
+"""The key in ``custom_metadata`` that marks a posted event. Its value is the kind of the posted event."""
 
 POSTED_WIDGETS: Final = "widgets"
 """The kind of a posted event with UI widgets in its actions: data of an app, or the progress of a call."""
@@ -148,7 +149,10 @@ def answered_numbers(event: "Event", answered: "Sequence[RunningCall | None]") -
 
 
 def answered_number(event: "Event", response: "FunctionResponse") -> int | None:
-    """Return the number of the call that this response of the event answers; ``None`` if the event does not have it."""
+    """Return the number of the call that this response answers; ``None`` if the event's metadata have no such number.
+
+    ``event``: the event that contains the response.
+    """
     match event.custom_metadata and event.custom_metadata.get(ANSWERED_KEY):
         case dict() as numbers if isinstance(listed := numbers.get(response.id), list):
             number = item_of(event, response, listed)

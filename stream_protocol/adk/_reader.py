@@ -1,4 +1,4 @@
-"""Read events: convert the fields of an event to facts."""
+"""Read events: convert ADK's events to ``EventFacts``."""
 
 from collections.abc import Collection, Iterable
 from operator import itemgetter
@@ -42,7 +42,7 @@ _NO_CONTENT = frozenset({"thought", "thought_signature", "part_metadata"})
 
 
 def read(event: "Event") -> EventFacts:
-    """Return the facts of an event."""
+    """Convert an ADK event to ``EventFacts``."""
     fields = event.__dict__  # pydantic's dictionary of fields: a fourth of the cost of attribute access
     content, author, path, partial = fields["content"], fields["author"], fields["node_info"].path, fields["partial"]
     reason, usage = fields["finish_reason"], fields["usage_metadata"]
@@ -70,7 +70,7 @@ def read(event: "Event") -> EventFacts:
 
 
 def read_next(event: EventOrDict, warn: WarnOnce) -> EventFacts:
-    """Return the facts of the next event of a run. The event can be a dictionary."""
+    """Convert the next event of a run to ``EventFacts``. The event can be a dictionary."""
     return read(read_event(event, warn) if isinstance(event, dict) or not hasattr(event, "node_info") else event)
 
 
@@ -95,7 +95,7 @@ def open_text(speaker: "SpeakerKey", *, is_thought: bool) -> OpenText:
 def continued_text(event: EventOrDict, opened: OpenText) -> str | None:
     """Return the text of an event that only continues the open text or thought; ``None`` for every other event.
 
-    Nearly all events are such fragments. So this function creates no facts.
+    Nearly all events are such fragments. So this function does not create ``EventFacts``.
     """
     header, path, is_thought = opened
     try:
@@ -114,8 +114,10 @@ def continued_text(event: EventOrDict, opened: OpenText) -> str | None:
 
 
 def read_complete(complete: EventFacts) -> EventFacts:
-    """Return the facts of a complete event without sound of a live run, and with the content that an agent behind A2A
-    sent."""
+    """Read a complete event again, without sound of a live run, and with the content that an agent behind A2A sent.
+
+    Returns ``complete`` itself if this changes nothing.
+    """
     event = complete.event
     if event.custom_metadata is None and facts.File not in map(type, complete.parts):
         return complete
@@ -192,7 +194,7 @@ def asks_somebody(event: "Event") -> bool:
 
 
 def read_part(part: "types.Part", event: "Event | None" = None) -> facts.Part:
-    """Return the facts of a part. ``event``: the event of the part; ``None`` for a fragment."""
+    """Convert a part to our own type. ``event``: the event of the part; ``None`` for a fragment."""
     fields = part.__dict__
     signature, text = fields["thought_signature"], fields["text"]
     if event is not None and fields["function_response"] is not None:

@@ -123,7 +123,7 @@ class RunningCalls:
     def _take(self, event: "Event", reference: CallReference, count: int, *, may_be_silent: bool) -> list[RunningCall]:
         """Return up to ``count`` of the next calls that responses of the event can belong to.
 
-        ``may_be_silent``: include calls of long-running tools that have returned nothing.
+        ``may_be_silent``: True to include calls of long-running tools that have returned nothing.
         """
         is_stopped = is_aborted(event)
 

@@ -34,10 +34,10 @@ class RunChannel(Protocol):
         """
 
     def post_newest(self, key: str, make: Callable[[], Event]) -> None:
-        """Like ``post``, but replaces a waiting event with the same key.
+        """Like ``post``, but writes only the newest event of each key, a few times per second.
 
-        At most a few events per second are written. The last event is always written. ``make``: creates the event when
-        it is written.
+        If an event of the same key still waits to be written, it is dropped. The last event is always written.
+        ``make``: a function that creates the event when it is written.
         """
 
     async def ready(self) -> None:

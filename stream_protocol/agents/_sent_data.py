@@ -65,8 +65,8 @@ def emit_data(
     message, the part is stored with the event of the ``AgentTool``. Without a service, the client gets the part only
     with the event that stores it.
 
-    ``transient``: the part is sent at once and not stored. As the AI SDK defines it, the client gets a transient part
-    only through ``onData``. Without a service the part is dropped.
+    ``transient``: True to send the part at once and not store it. As the AI SDK defines it, the client gets a transient
+    part only through ``onData``. Without a service the part is dropped.
 
     A name has only letters, digits, ``_`` and ``-``, and does not begin with ``adk-``. Raises ``StreamProtocolError``
     for any other name. Raises ``ValueError`` for data that is not JSON, or does not match the part's model.

@@ -50,7 +50,11 @@ class NotOfferedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A rule, its source, and the steps that test the rule. ``needs``: features whose prompts the steps use."""
+    """A rule, its source, and the steps that test the rule.
+
+    ``needs``: features of the backend that the steps test. The settings have prompts that make the backend use each
+    feature.
+    """
 
     name: str
     profile: str

@@ -148,7 +148,7 @@ class Chat:
     async def submit(
         self, trigger: str = "submit-message", *, message_id: str | None = None, slow: bool = False
     ) -> ChatResponse:
-        """Send the messages and return the whole response. ``slow``: read slowly, with pauses."""
+        """Send the messages and return the whole response. ``slow``: True to read slowly, with pauses."""
         http = self.backend.slow_http if slow else self.backend.http
         async with self.open(trigger, message_id=message_id, http=http) as response:
             await response.require_stream()

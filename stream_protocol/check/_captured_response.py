@@ -36,9 +36,10 @@ class _Response:
 
 
 def non_stream_reason(text: str) -> str | None:
-    """Return the reason why a captured response is not a stream; ``None`` if it may be a stream, or is not a response.
+    """Return the reason why an HTTP response is not a stream, such as its status.
 
-    ``text``: beginning of the output of ``curl --include``.
+    ``text``: beginning of the output of ``curl --include``. Returns ``None`` if the response may be a stream, or if the
+    text has no HTTP status line.
     """
     response = _last_response(text)
     if response is None:

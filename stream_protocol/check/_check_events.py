@@ -39,7 +39,7 @@ class _Position:
         """Line or number of the newest event."""
 
     def watch(self, turns: TurnStream) -> TurnStream:
-        """Yield the same turns. Sets ``number`` while their events are read."""
+        """Yield the turns unchanged. Sets ``number`` while the events of the turns are read."""
         for head, items in turns:
             yield head, self._watch_items(items)
 

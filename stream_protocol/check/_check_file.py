@@ -151,8 +151,8 @@ def _check_sse(lines: Iterable[Line], checker: StreamChecker) -> Iterator[Findin
 
 
 def _refuse_errors(lines: Iterable[Line]) -> Iterator[Line]:
-    """Yield the same lines. Raises ``UnreadableError`` at the head of an HTTP error, which may follow a stream in a
-    capture.
+    """Yield the lines unchanged. Raises ``UnreadableError`` at the head of an HTTP error, which may follow a stream in
+    a capture.
     """
     for line in lines:
         if (reason := later_error(line.text)) is not None:
@@ -161,7 +161,7 @@ def _refuse_errors(lines: Iterable[Line]) -> Iterator[Line]:
 
 
 def _note_bare_cr(lines: Iterable[Line], bare_cr: list[int]) -> Iterator[Line]:
-    """Yield the same lines. Appends the number of the first line that ends in a CR alone to ``bare_cr``."""
+    """Yield the lines unchanged. Appends the number of the first line that ends in a CR alone to ``bare_cr``."""
     for line in lines:
         if not bare_cr and (line.end == "\r" or line.text.endswith("\r")):
             bare_cr.append(line.number)

@@ -93,7 +93,7 @@ class ResponseChecker:
         self._continue(continued)
 
     def _continue(self, continued: ContinuedMessage | None) -> None:
-        """Start with this message, or with an empty message."""
+        """Begin a response that continues this message. With ``None``, it begins a new message."""
         self._reducer = MessageReducer(ai_sdk=self._ai_sdk, message=continued.message if continued else None)
         self._continued = continued
         self._answered = continued.answered if continued else frozenset()
@@ -192,7 +192,7 @@ class ResponseChecker:
         self._last = None
 
     def _client_error(self, chunk: ChunkFields, error: ClientStreamError) -> Problem:
-        """Return the problem for an error that the client raises at the chunk."""
+        """Return the ``Problem`` for a chunk at which the client raises this error."""
         kind, part_id = chunk["type"], short_json(error.chunk_id)
         match error.chunk_type:
             case "tool-invocation" if any(has_call(message, error.chunk_id) for message in self._earlier):

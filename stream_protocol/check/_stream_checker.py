@@ -28,7 +28,7 @@ class StreamChecker:
         self._has_terminal = False
 
     def check_data(self, data: str, line: int) -> Iterator[Finding]:
-        """Check the data of an event. It should be a chunk as JSON. ``line``: number of its first line."""
+        """Check the data of an SSE event, which should be a chunk as JSON. ``line``: number of its first line."""
         try:
             chunk = parse_client_json(data)
         except ValueError:

@@ -177,7 +177,7 @@ class DocumentedCommand(click.Command):
         ctx.exit()
 
     def options_by_section(self, ctx: click.Context) -> dict[str, list[tuple[str, str]]]:
-        """Return heading -> options below it with their help, in the order of the declarations."""
+        """Return the options of each section, in the order of the declarations: heading -> options with their help."""
         headings = self.sections or {}
         sections: dict[str, list[tuple[str, str]]] = {}
         heading = "Options"
@@ -222,7 +222,7 @@ def glyph(character: str, plain: str) -> str:
 class Refusal(SystemExit):
     """Exit with code 2, after the reason, ``text``, was printed on stderr.
 
-    ``is_fixable``: the same command may work after a change of the agent's files.
+    ``is_fixable``: True if the same command may work after a change of the agent's files.
     """
 
     def __init__(self, text: str, *, is_fixable: bool) -> None:

@@ -221,8 +221,8 @@ class AgentServer:
     ) -> None:
         """Serve until the process is stopped.
 
-        ``shows``: the message at the start. ``opens_page``: open the page in the browser. ``announced``: set once the
-        server can no longer fail to start.
+        ``shows``: the message to print at the start. ``opens_page``: True to open the page in the browser.
+        ``announced``: set once the server can no longer fail to start.
         """
         service, inspector = loaded
         identify = header_user(self.options.user_header) if self.options.user_header else local_user

@@ -43,8 +43,8 @@ def _option(
     """Declare an option. ``declared``: arguments for ``click.Option``.
 
     ``names``: names, if they differ from the field's name. ``section``: heading above the option in the help.
-    ``beside_replay``: allow it together with ``--replay``. ``common``: show it in the short help. ``in_file``: read it
-    from the file instead of the command line.
+    ``beside_replay``: True to allow the option together with ``--replay``. ``common``: True to show the option in the
+    short help. ``in_file``: True to read the option from the file instead of the command line.
     """
     about = {"names": names, "section": section, "beside_replay": beside_replay, "common": common, "in_file": in_file}
     return field(metadata={_DECLARED: about, "click": declared})
@@ -303,12 +303,12 @@ def command_line_options(names: Container[str] | None = None) -> list[click.Para
 
 
 def file_options() -> dict[str, click.Option]:
-    """Return key -> option, for the options of the file."""
+    """Return the options of the file: key -> option."""
     return {option.opts[0].removeprefix("--"): option for _, option in _options(in_file=True)}
 
 
 def sections() -> dict[str, str]:
-    """Return first option of a section -> heading of the section."""
+    """Return the headings of the sections: first option of the section -> heading."""
     headings = {option.opts[0]: declared.metadata[_DECLARED]["section"] for declared, option in _options(in_file=False)}
     return {**{option: heading for option, heading in headings.items() if heading}, "--help": "Help"}
 

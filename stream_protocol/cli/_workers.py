@@ -57,7 +57,10 @@ def start_process(
     opens_page: bool = False,
     announced: Event,
 ) -> BaseProcess:
-    """Start a process that serves. ``shows``: its message at the start. ``announced``: set once it serves."""
+    """Start a process that serves.
+
+    ``shows``: the message that the process prints at its start. ``announced``: set once the process serves.
+    """
     arguments = {"shows": shows, "opens_page": opens_page, "announced": announced}
     process = PROCESSES.Process(target=_serve, args=(server, listener), kwargs=arguments)
     process.start()

@@ -31,7 +31,7 @@ class UnfinishedCallError(Exception):
 class CallJournal:
     """The calls of one execution of a run.
 
-    ``again``: True if the run was executed before. ``names_by_id``: has the same meaning as in ``UsedCalls``.
+    ``again``: True if the run was executed before. ``names_by_id``: as for ``UsedCalls``.
     """
 
     def __init__(self, workflows: Workflows, run_id: str, *, again: bool, names_by_id: bool = False) -> None:

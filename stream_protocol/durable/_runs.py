@@ -26,7 +26,7 @@ FORMAT: Final = 2
 """The version of the stored form of a run, and of the names of its calls."""
 
 OLDEST_FORMAT: Final = 1
-"""The oldest version that is read. It had no deployment names, and named tool calls by their ids."""
+"""The oldest version that is read. Its runs have no deployment name, and its tool calls are named by their ids."""
 
 RUN: Final = "adk_ui_stream.run.2"
 OLDEST_RUN: Final = "adk_ui_stream.run"
@@ -40,7 +40,9 @@ EXECUTION: Final = "execution "
 """Prefix of attributes with the state of an execution. The run's id in the run log follows the prefix."""
 
 END: Final = "end "
-"""Prefix of the attributes with the end of an execution. They stay, even if the worker stores a live state later."""
+"""Prefix of the attributes with the end of an execution. These attributes stay, even if the worker stores a
+``LiveState`` later.
+"""
 
 ERROR_TEXT: Final = "error"
 """The attribute with the error text that the client received. See ``ToldEnd``."""

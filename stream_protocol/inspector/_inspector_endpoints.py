@@ -72,8 +72,8 @@ class FileEndpoints:
     Each method takes a request and its user, and returns the response. The caller has identified the user, and has
     counted the request of this user.
 
-    The methods raise ``ChatRequestError`` for an error of the request. ``hold_memory``: returns the memory budget for
-    responses to a user.
+    The methods raise ``ChatRequestError`` for an error of the request. ``hold_memory``: a function that returns the
+    memory budget for responses to a user.
     """
 
     def __init__(self, hold_memory: Callable[[str], ByteShare]) -> None:

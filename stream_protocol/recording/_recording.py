@@ -74,7 +74,7 @@ class Recording:
     """The events in the whole recording that a rewind removed or that are hidden from the client."""
     beginnings: frozenset[str] | None = field(default=None, repr=False)
     """The invocations that begin a turn without a user event, found in the whole recording. ``None`` means that every
-    invocation can.
+    invocation can begin a turn.
     """
     _warn: WarnOnce = field(default_factory=WarnOnce, repr=False, compare=False)
 

@@ -159,7 +159,7 @@ def _as_requested(events: Iterable[Event], body: Mapping[str, Any], taken_ids: s
     They have the id of the user's message, and the user's reasons for decisions.
 
     ``body``: the unchecked body of the request that led to the events. ``taken_ids``: message ids that are already
-    used. The function gives a message none of these ids, and adds the id that it gives. The given events are not
+    used. No message gets one of these ids. The id that a message gets is added to the set. The given events are not
     changed.
     """
     messages = [message for message in list_field(body, "messages") if isinstance(message, dict)]
@@ -181,7 +181,7 @@ def _as_requested(events: Iterable[Event], body: Mapping[str, Any], taken_ids: s
 
 
 def _reasons(message: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the id and the reason of each approval or denial for which the message has a reason."""
+    """Yield the approvals and denials in the message that have a reason. Each item: approval id, reason."""
     for part in list_field(message, "parts"):
         match part:
             case {"approval": {"id": str(approval_id), "reason": str(reason)}}:

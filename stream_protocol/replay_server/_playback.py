@@ -68,7 +68,7 @@ class Playback:
         return [] if self.ended else [timed.chunk for timed in self._chunks[len(self.released) :]]
 
     async def read(self, *, rebuild: bool = False) -> AsyncIterator[bytes]:
-        """Yield the SSE events from the first on, as they are sent. ``rebuild``: for a reloaded page, which has no
+        """Yield the SSE events from the first on, as they are sent. ``rebuild``: True for a reloaded page, which has no
         messages.
         """
         position = 0

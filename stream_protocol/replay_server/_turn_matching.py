@@ -42,7 +42,7 @@ END_SIMILARITY: Final = 0.5
 
 @dataclass(frozen=True)
 class LibraryTurn:
-    """A turn of a recording in the library."""
+    """A recorded turn, with its recording from ``RecordingLibrary``."""
 
     entry: LibraryEntry
     turn: TurnSummary

@@ -19,7 +19,7 @@ from stream_protocol.serving.errors import OMITTED, Quoting, exception_text
 from stream_protocol.serving.telemetry import ID_NAMES
 
 OURS: Final = ("stream_protocol.serving", "stream_protocol.server", "stream_protocol.cli")
-"""The loggers, with their children, whose records mark every quote of a chat."""
+"""Loggers whose records, and those of their children, mark every quote of a chat: see ``Quoting``."""
 
 _CONVERSION: Final = re.compile(r"%(?:\(\w*\))?[-#0 +]*(?:\*|\d+)?(?:\.(?:\*|\d+))?[hlL]?([a-zA-Z%])")
 """The placeholders of ``%`` formatting: ``%s``, ``%(name)s``, ``%5.1f``; ``%%`` is a percent sign."""

@@ -28,7 +28,9 @@ They take about two milliseconds in the longest read of a connection.
 _BLANK_LINE: Final = re.compile(rb"\n\r?\n")
 
 _LAST_CHUNK: Final = re.compile(rb"\r?\n?0+(?![0-9A-Fa-f])[^\r\n]*\r\n")
-"""The header of the chunk that ends a body, after the unread rest of the chunk before it. Trailers may follow."""
+"""Pattern for the header of the chunk that ends a body. The line end of the chunk before it may come first. Trailers
+may follow.
+"""
 
 
 class StrictConnection(h11.Connection):

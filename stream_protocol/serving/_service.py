@@ -211,7 +211,7 @@ class ChatService:
 
         ``cursor``: ``next_cursor`` of the previous page. ``search`` and ``archived`` must be equal for all pages. Each
         chat is on exactly one page, even if chats change between two calls.
-        ``search``: returns only chats with this text in their title, ignoring case. Up to 200 characters.
+        ``search``: a text of up to 200 characters. Returns only chats whose title contains the text, ignoring case.
         ``archived``: True for the archived chats, False for the others.
 
         Raises ``ChatRequestError`` (422) for a search that is too long, or a cursor of a different list.

@@ -44,8 +44,8 @@ class SyncChatService:
 
     All requests share this loop, because the client library of a model keeps connections that belong to one event loop.
 
-    ``make``: creates the service. The first request calls it on the loop. If it raises, the next request calls it
-    again. A forked process also calls it again, so the server can fork at any time.
+    ``make``: a function that creates the service. The first request calls it on the loop. If it raises, the next
+    request calls it again. A forked process also calls it again, so the server can fork at any time.
     ``keep_alive``: seconds without data before the stream sends a comment; ``None`` for no comments. A WSGI server
     detects a disconnected client only when it writes.
     ``allow_origins``: as in ``ChatEndpoints``, for ``admit``.

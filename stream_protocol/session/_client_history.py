@@ -32,7 +32,7 @@ HistoryMode = Literal["server", "client", "text"]
 
 @dataclass(frozen=True, kw_only=True)
 class RestoredHistory:
-    """History from a request's earlier messages, and the plan for its last message."""
+    """History from a request's earlier messages, and the ``RequestPlan`` for its last message."""
 
     events: list[Event]
     """The events before this turn, for an empty session."""

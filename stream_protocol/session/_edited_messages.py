@@ -50,11 +50,11 @@ def plan_user_message(
     truncated_history: TruncatedHistory,
     content: Sequence[TextOrFile] | None,
 ) -> NewUserTurn:
-    """Plan a user message after which the agent runs.
+    """Return the ``RequestPlan`` for a user message after which the agent runs.
 
     ``stored``: the turn with this message, if the message is stored. ``content``: the content of the message, if an
-    earlier plan has found it. The trigger of a message that is not stored does not matter: the message may be the retry
-    of a failed regeneration.
+    earlier call of ``plan`` has found it. The trigger of a message that is not stored does not matter: the message may
+    be the retry of a failed regeneration.
     """
     rewound = turn_to_rewind(request, transcript, stored, truncated_history)
     if stored is not None:
@@ -87,9 +87,9 @@ def plan_user_message(
 def _kept_steering(message: UIMessage, transcript: Transcript, stored: Turn) -> tuple[str, ...]:
     """Return the ids of the steering messages that the next reply to this message also reads.
 
-    The user did not take them back. So a repeated message keeps the steering messages that no model call has read. If
-    its reply is incomplete, the message also keeps those that this reply has read. An edited message, or one that is
-    not the newest, replaces everything after it.
+    A repeated message keeps the steering messages that no model call has read, because the user did not take them back.
+    If the stored reply is incomplete, the message also keeps the steering messages that this reply has read. An edited
+    message, or one that is not the newest, replaces everything after it.
     """
     if stored is not transcript.turns[-1] or _is_edited(message, _message_parts(stored)):
         return ()

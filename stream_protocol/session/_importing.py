@@ -114,8 +114,9 @@ class _HistoryBuilder:
         self._results: list[types.FunctionResponse] = []
 
     def begin_invocation(self, name: str, *, only_first: bool = False) -> None:
-        """Begin a new invocation, with ``name`` as its id if possible. ``only_first``: do nothing if an invocation
-        exists."""
+        """Begin a new invocation, with ``name`` as its id if possible. ``only_first``: True to do nothing if an
+        invocation exists.
+        """
         if only_first and self._invocations:
             return
         usable = name and len(name) <= MAX_INVOCATION_ID and name not in self._invocations

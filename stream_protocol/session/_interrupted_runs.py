@@ -123,10 +123,10 @@ def _closing_events(
 
 
 def with_stopped_agents(late: Event) -> Event | None:
-    """Return an event with the work of the agents inside the calls that ``late`` answers; ``None`` without such work.
+    """Return an event with the stored events of the agents that ran inside tool calls; ``None`` if there are none.
 
-    ``late``: an event that came after the response of a stopped run had ended. The returned event has ADK's form for
-    calls of a stopped run, without the results.
+    ``late``: the event that answers these calls. It came after the response of a stopped run had ended. The returned
+    event has ADK's form for calls of a stopped run, without the results.
     """
     metadata = late.custom_metadata or {}
     if NESTED_EVENTS not in metadata:

@@ -55,10 +55,12 @@ def plan(
     known_key: str | None = None,
     texts_and_files: Sequence[TextOrFile] | None = None,
 ) -> RequestPlan:
-    """Plan a request in the chat with this transcript, which is empty for a new chat.
+    """Decide what the server must run for a request: see ``RequestPlan``. ``transcript``: the stored chat; empty for a
+    new chat.
 
-    ``resumed_agent``: takes the name of the agent that made a call, and returns the name of the agent that ADK resumes.
-    Default: the same agent. ``truncated_history``: handling of a client that sends fewer messages than are stored.
+    ``resumed_agent``: a function that takes the name of the agent that made a call, and returns the name of the agent
+    that ADK resumes. Default: the same agent. ``truncated_history``: handling of a client that sends fewer messages
+    than are stored.
 
     ``chat_was_busy``: True if another run of the chat was active when the request came. In this case, a request that
     equals the stored request is a retry. In an idle chat, an equal request is a retry only under two more conditions.
@@ -66,8 +68,8 @@ def plan(
     stored response is useful: it is complete, or more messages follow it.
 
     ``known_key``: the idempotency key of the request, if it is known. ``texts_and_files``: the content of a message
-    that is not stored, if an earlier plan has found it. Links in the message may lead to files of a message that has
-    been rewound meanwhile.
+    that is not stored, if an earlier call of ``plan`` has found it. Links in the message may lead to files of a message
+    that has been rewound meanwhile.
 
     Raises ``ChatRequestError`` for a request that a client may not make.
     """

@@ -37,7 +37,7 @@ class CallAnswer:
 
 @dataclass(frozen=True, kw_only=True)
 class NewUserTurn:
-    """Plan for a new user message: the agent starts a new assistant message."""
+    """The request has a new user message: the agent starts a new assistant message."""
 
     texts_and_files: tuple[TextOrFile, ...]
     """The message's texts and files in order; never empty."""
@@ -60,9 +60,7 @@ class NewUserTurn:
 
 @dataclass(frozen=True, kw_only=True)
 class AnsweredCalls:
-    """Plan for a request with the user's answers to pending calls: the agent continues the assistant message of these
-    calls.
-    """
+    """The request has the user's answers to pending calls: the agent continues the assistant message of these calls."""
 
     answers: tuple[CallAnswer, ...]
     message_id: str
@@ -76,7 +74,7 @@ class AnsweredCalls:
 
 @dataclass(frozen=True, kw_only=True)
 class NothingToRun:
-    """Plan for a request that starts no run. The response has only the stored events that come after ``past``."""
+    """The request starts no run. The response has only the stored events that come after ``past``."""
 
     message_id: str
     past: tuple[Event, ...]
@@ -87,16 +85,17 @@ class NothingToRun:
     is_interrupted: bool = False
     """True if no response is stored: the run failed, or a worker that lost its connection is still running it."""
     repeats: Literal["words", "answers", "steering"] | None = field(default=None, compare=False)
-    """The part of the request that was sent before; ``None`` while answers to other calls are missing. Because of it,
-    no run starts. ``steering``: a run has read the steering message.
+    """The part of the request that was sent before, so that no run starts. ``None`` while answers to other calls are
+    missing. ``steering``: a run has read the steering message.
     """
     is_superseded: bool = field(default=False, compare=False)
-    """True if the user has sent another message after that."""
+    """True if the user has sent another message after the repeated message or answers."""
     call_ids: CallIds = field(default=NO_IDS, compare=False, repr=False)
     """The client's ids of calls in earlier messages."""
 
 
 RequestPlan: TypeAlias = NewUserTurn | AnsweredCalls | NothingToRun
+"""The input of the run that a request needs, or the reason why no run starts."""
 
 
 def call_answer(call: StoredCall, response: dict[str, Any], *, resumes: str | None = None) -> CallAnswer:

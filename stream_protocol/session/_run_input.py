@@ -1,4 +1,4 @@
-"""Builds the input for ADK for a planned turn: the content, the run config, and the events to append before the run."""
+"""Builds ADK's input for a ``RequestPlan``: the content, the run config, and the events to append before the run."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -45,8 +45,8 @@ class RunInput:
 
 
 def run_inputs(request_plan: NewUserTurn | AnsweredCalls, mark: RunMark = NO_MARK) -> list[RunInput]:
-    """Return the inputs for a plan: the user's text and files, or the user's answers to calls. ADK does not accept
-    both.
+    """Return ADK's inputs for a ``RequestPlan``: the user's text and files, or the user's answers to calls. ADK does
+    not accept both.
 
     Answers may need several runs, one after the other, because ADK resumes one agent per run. ``mark``: stored with
     the user's answers.

@@ -141,7 +141,9 @@ def _streamed_event(stream: UnconfirmedStream, last: Event, *, before: str | Non
 
 
 def unfinished_events(stream: UnconfirmedStream) -> Iterator[Event]:
-    """Yield a fragment for each text and thought of an agent inside a call that no complete event has confirmed."""
+    """Yield a fragment for each text and thought that an agent inside a call has streamed, and no complete event has
+    confirmed.
+    """
     for part in stream.parts:
         if part.kind is not None and stream.newest is not None:
             content = types.Content(role="model", parts=[_part(part)])

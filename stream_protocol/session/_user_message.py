@@ -41,8 +41,8 @@ def texts_and_files(
 ) -> Iterator[TextOrFile]:
     """Yield the texts and files of a UI message. Empty texts and parts of other types are left out.
 
-    ``find_saved_file``: takes the URL of a file part, and returns the artifact that it links to, or ``None``. Raises
-    ``ChatRequestError`` for a refused file, and for more than ``MAX_TEXTS_AND_FILES`` (413).
+    ``find_saved_file``: a function that takes the URL of a file part, and returns the artifact that it links to, or
+    ``None``. Raises ``ChatRequestError`` for a refused file, and for more than ``MAX_TEXTS_AND_FILES`` (413).
     """
     if sum(part["type"] in ("text", "file") for part in message["parts"]) > MAX_TEXTS_AND_FILES:
         raise ChatRequestError(f"The message has more than {MAX_TEXTS_AND_FILES:,} texts and files.", status=413)
@@ -185,9 +185,9 @@ def user_message(
 ) -> UIMessage:
     """Return the UI message of a stored user event, with the client's id, or else the event's id.
 
-    ``turn``: as for ``stored_parts``. ``artifact_url``: returns the URL for an artifact's name and version. Without a
-    URL, a saved file appears as its line of text. ``file_url``: converts the data URL of a file with bytes to the
-    ``url`` in the message.
+    ``turn``: as for ``stored_parts``. ``artifact_url``: a function that returns the URL for an artifact's name and
+    version. Without a URL, a saved file appears as its line of text. ``file_url``: a function that converts the data
+    URL of a file with bytes to the ``url`` in the message.
     """
     event = _whole_speech(event, turn)
     parts = [ui_part for part in stored_parts(event, turn) if (ui_part := _ui_part(part, artifact_url, file_url))]

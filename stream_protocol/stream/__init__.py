@@ -1,6 +1,6 @@
-"""Convert the facts of events to UI message chunks, for live responses, continued responses, replays and histories.
+"""Convert events to UI message chunks, for live responses, continued responses, replays and histories.
 
-    facts of an event
+    an event, as ``EventFacts``
         |  EventWriter: finds what the event adds to the streamed parts
     authors and their open parts         calls: one state machine each
         |                                    |

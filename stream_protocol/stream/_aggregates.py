@@ -27,13 +27,13 @@ _MARK: Final = re.compile(r"/\*\w+\*/|</?\w+>")
 
 
 class OtherStreamedParts:
-    """The streamed parts of a response that are neither text nor calls, and the parts that wait for them."""
+    """The streamed parts of a response that are neither text nor calls, and streamed parts that are not written yet."""
 
     __slots__ = ("deferred", "written")
 
     def __init__(self) -> None:
         self.written: Counter[str] = Counter()
-        """Fields of a part -> number of such parts that were written."""
+        """Fields of a part -> number of written parts with these fields."""
         self.deferred: list[Part] = []
         """Parts of fragments that wait for the complete event: a file that may have been saved, and all parts after it.
         """
@@ -52,7 +52,7 @@ class Comparison(NamedTuple):
     """The result of comparing a complete event with the stream before it."""
 
     new_parts: Sequence[Part]
-    """The parts that the client does not have, with the rest of a text that was streamed in part.
+    """The parts that the client does not have. Of a text that was streamed in part, only the rest.
 
     A part that adds only its signature to the open part is an ``OtherPart``.
     """
@@ -61,7 +61,7 @@ class Comparison(NamedTuple):
     same_text: bool
     """True if the event's text begins with all of the streamed text, without any difference."""
     ends_stream: bool
-    """True if the event comes from the model or the agent, and not only changes state. No aggregate comes later."""
+    """True if no aggregate of the stream can come after this event: it has content, a finish reason or a failure."""
     ends_response: bool
     """True if the author's current response ends with the event."""
     confirms_stream: bool
@@ -87,7 +87,10 @@ _NOTHING_STREAMED: Final = _TextComparison([0 for _ in PartKind], [], differs=Fa
 
 
 def compare(facts: EventFacts, author: "AuthorStream") -> Comparison:
-    """Compare a complete event with the parts that its author has streamed since its last complete event."""
+    """Compare a complete event with the parts that the same author has streamed before it.
+
+    Only parts after the author's previous complete event count.
+    """
     parts, others, failure = facts.parts, author.other_parts, facts.failure
     written = {} if others is None else others.written
     texts = _compare_texts(parts, author.streamed)
@@ -194,7 +197,7 @@ def _letters(text: str) -> str:
 def new_speech(speech: AgentSpeech, author: "AuthorStream") -> str:
     """Return the text of a live run's speech that was not written before.
 
-    Finished speech is a whole utterance, which repeats its pieces.
+    ADK first sends an utterance in pieces, and then the whole utterance again, with ``finished`` set.
     """
     pieces, text = author.speech, speech.text
     if not speech.finished:

@@ -52,7 +52,7 @@ class Conversion(Generic[T]):
     # The life of a response
 
     def replay(self, past: Iterable["EventOrDict"]) -> None:
-        """Process the earlier events of the message without writing them: their calls, counters and totals."""
+        """Take the calls, counters and totals from the message's earlier events. Write no chunks for these events."""
         with self.warn.silenced():
             self._replay(past)
 
@@ -72,7 +72,7 @@ class Conversion(Generic[T]):
         self._running = False
 
     def _end_replayed(self) -> None:
-        """End an earlier response, and drop the chunks for it, which the client has."""
+        """End an earlier response, and drop its chunks, because the client has them."""
         self._events.end_parts(NO_RESULT_TEXT)
         self._events.steps.finish_last("finish")
         self._events.steps.response_has_content = False

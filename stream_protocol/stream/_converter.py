@@ -33,9 +33,10 @@ class StreamProtocolConverter:
     ``past``: the earlier events of the same message, for a response that continues it after an approval or a client
     tool's output. Calls, ids, sources and usage continue from there, and nothing of ``past`` is sent again.
 
-    ``taken_ids``: the ids of the tool calls in the chat's earlier messages. The client takes the first call with an id.
-    So a call whose id is in ``taken_ids``, or was used before in this message, gets the id ``<id>.2``, ``<id>.3``, and
-    so on. A call without an id in ADK gets ``call_0``, ``call_1``, and so on.
+    ``taken_ids``: the ids of the tool calls in the chat's earlier messages. If several
+    calls have the same id, the client finds only the first. So a call whose id is in ``taken_ids``, or was used before
+    in this message, gets the id ``<id>.2``, ``<id>.3``, and so on. A call without an id in ADK gets ``call_0``,
+    ``call_1``, and so on.
 
     The converter sees one event at a time, so it cannot recognize calls that delegate to a task-mode agent: see
     ``hidden_tools``.
@@ -70,7 +71,8 @@ class StreamProtocolConverter:
         return self._take()
 
     def fail(self, error: BaseException) -> list[AnyChunk]:
-        """End the response of a run that raised ``error``: its open parts and calls, then the ``error`` chunk.
+        """End the response of a run that raised ``error``. Returns the ends of open parts and calls, then the ``error``
+        chunk.
 
         The text of the chunk is that of ``on_error``. A failure that ADK has also reported as an event is sent only
         once.
@@ -80,7 +82,7 @@ class StreamProtocolConverter:
         return self._take()
 
     def abort(self, reason: str | None = None) -> list[AnyChunk]:
-        """End the response of a stopped run: its open parts and calls, then the ``abort`` chunk."""
+        """End the response of a stopped run. Returns the ends of open parts and calls, then the ``abort`` chunk."""
         check_text("reason", reason, or_none=True)
         self._conversion.abort(reason)
         return self._take()

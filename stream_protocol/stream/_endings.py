@@ -71,8 +71,8 @@ class RunSummary:
         self.model_id = model_version or self.model_id
 
     def add(self, facts: EventFacts, *, has_content: bool, any_shown: bool) -> None:
-        """Process a complete event. ``has_content``: the event has parts. ``any_shown``: the response has shown
-        something before.
+        """Process a complete event. ``has_content``: True if the event has parts. ``any_shown``: True if the response
+        has shown something before.
         """
         branch = facts.speaker[1]
         if facts.model:
@@ -105,7 +105,7 @@ class RunSummary:
     def finish_reason(self, *, any_pending: bool, any_shown: bool) -> FinishReason:
         """Return the finish reason of the response.
 
-        ``any_pending``: a tool call waits for an answer from outside the run. ``any_shown``: as for ``add``.
+        ``any_pending``: True if a tool call waits for an answer from outside the run. ``any_shown``: as for ``add``.
         """
         if any_pending:
             return "tool-calls"

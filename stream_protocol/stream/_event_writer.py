@@ -193,8 +193,8 @@ class EventWriter(Generic[T]):
     def _add_inner(self, facts: EventFacts, nesting: ToolCall) -> None:
         """Process an event that happened inside a call. The output of this call shows the event.
 
-        The message itself shows only what asks the user: calls, because the client's helpers send answers only for
-        parts of the message, and a task agent's text, which the user's next message answers.
+        The message itself shows only calls and texts that ask the user. The client's helpers send answers only for
+        calls of the message. A task agent's text asks for the user's next message.
         """
         calls = [] if facts.is_fragment else facts.calls
         self.responses.add_inner(nesting, facts, asks=any(call.kind is not None for call in calls))

@@ -207,8 +207,9 @@ class FunctionResponses:
             self._warn(f"Skipped a posted event of the unknown kind {posted.kind!r}")
 
     def add_inner(self, call: ToolCall, facts: EventFacts, *, asks: bool) -> None:
-        """Process an event that happened inside this call. ``asks``: the event asks the user, so the call has to
-        wait."""
+        """Process an event that happened inside this call. ``asks``: True if the event asks the user. Then the call has
+        to wait.
+        """
         if (interim := self.inner_agents.add(call, facts, asks=asks)) is not None:
             self._add_interim(call, interim)
 

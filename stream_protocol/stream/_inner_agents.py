@@ -74,7 +74,7 @@ class InnerAgents:
     def add(self, call: ToolCall, facts: EventFacts, *, asks: bool) -> Any:
         """Process an event that happened inside this call, and show the agent's message in the call.
 
-        ``asks``: the event asks the user. Then the call has to wait, and its interim output is returned.
+        ``asks``: True if the event asks the user. Then the call has to wait, and its interim output is returned.
         """
         if any(
             outer.id == facts.scope and self._registry.find(outer) is call for outer in outer_calls(facts.speaker[1])
@@ -108,8 +108,8 @@ class InnerAgents:
     def stopped(self, call: ToolCall, *, run_failed: bool) -> Any:
         """Return the output of a call that ends without a result: its agent's message so far.
 
-        Return ``None`` if nothing of the agent was shown. ``run_failed``: the run ended with an error. In this case,
-        the call also ends with an error, unless ADK has closed it before.
+        Return ``None`` if nothing of the agent was shown. ``run_failed``: True if the run ended with an error. In this
+        case, the call also ends with an error, unless ADK has closed it before.
         """
         message = self._nested.get(call)
         if message is None or not self._settings.nests(call.name):

@@ -21,10 +21,12 @@ UNANSWERABLE_TEXT: Final = "This needs an answer from you, and an agent that run
 """
 
 FREE_BYTES: Final = 2**20
-"""The bytes that the preliminary outputs of a call may have without new content."""
+"""The bytes of preliminary outputs that each call may send. New bytes of the message allow more: see
+``BYTES_PER_NEW_BYTE``.
+"""
 
 BYTES_PER_NEW_BYTE: Final = 6
-"""The additional bytes of preliminary outputs for each new byte of the message."""
+"""The bytes of preliminary outputs that each new byte of the message allows."""
 
 RESERVE: Final = 2**18
 """The bytes that are reserved for parts other than text while text is sent often."""
@@ -64,7 +66,7 @@ class NestedMessage:
     ) -> None:
         """``call_id``: the client's id of the call. The nested message has the same id.
 
-        ``answerable``: the agent runs in the outer session, where it can wait for answers.
+        ``answerable``: True if the agent runs in the outer session, where it can wait for answers.
         """
         self._answerable = answerable
         self._conversion = conversion
@@ -170,7 +172,7 @@ class _Sending:
         self._credit += new * BYTES_PER_NEW_BYTE
 
     def is_due(self, *, is_text: bool) -> bool:
-        """Return True if the message should be sent now. ``is_text``: only text is new."""
+        """Return True if the message should be sent now. ``is_text``: True if only text is new."""
         if not self._unsent or self._credit < self._size:
             return False
         part = OFTEN if self._credit >= self._size + RESERVE else SELDOM

@@ -41,8 +41,9 @@ class Sources:
         self._searches: set[SearchSuggestions] = set()
 
     def add(self, facts: EventFacts, speaker: "AuthorStream", *, as_streamed: bool) -> None:
-        """Write the new sources, citations and searches of an event. ``as_streamed``: the client has the event's texts
-        unchanged."""
+        """Write the new sources, citations and searches of an event. ``as_streamed``: True if the client has the
+        event's texts unchanged.
+        """
         for report in facts.reports:
             if isinstance(report, Source) and report.uri not in self._sources:
                 self._write(report)

@@ -56,7 +56,7 @@ class AuthorStream:
     kind: PartKind | None = None
     """The kind of the open part; ``None`` if no part is open."""
     opened: OpenText | None = None
-    """The open part, if fragments may continue it and each becomes one item; else ``None``."""
+    """The open part, if each fragment that continues it becomes exactly one item; else ``None``."""
     streamed: StreamedTexts = field(default_factory=StreamedTexts)
     """The streamed texts and thoughts of the current response."""
     citations: list[TextCitation] | None = None
@@ -225,17 +225,20 @@ class Authors(Generic[T]):
         return self._unconfirmed.complete_ids if self._unconfirmed is not None else []
 
     def note_complete(self, event_id: str) -> None:
-        """Store the id of a complete event, if streams are stored."""
+        """Store the id of a complete event, if ``keep_unconfirmed`` was called."""
         if self._unconfirmed is not None:
             self._unconfirmed.complete_ids.append(event_id)
 
     def note_fragment(self, author: AuthorStream, facts: EventFacts) -> None:
-        """Store the fields of a fragment, if streams are stored."""
+        """Store the fields of a fragment, if ``keep_unconfirmed`` was called."""
         if author.streamed.kept is not None:
             author.streamed.kept.note(facts, len(self.complete_ids))
 
     def keep_inner(self, facts: EventFacts) -> None:
-        """Store a fragment of an agent inside a call until a complete event confirms it, if streams are stored."""
+        """Store a fragment of an agent inside a call until a complete event confirms it.
+
+        Does nothing unless ``keep_unconfirmed`` was called.
+        """
         if (stream := self.get(facts.speaker).streamed.whole) is not None:
             stream.is_nested = True
             stream.add_fragment(facts, len(self.complete_ids))

@@ -115,7 +115,7 @@ class Steps:
         self._step_has_output = self._step_has_output or not call.provider_executed
 
     def after_approval(self, call: ToolCall) -> None:
-        """Send the input of an approved call again if the client, or a backend, sends the output.
+        """Send the input of an approved call again if the client or another system sends the output.
 
         This changes ``approval-responded`` back to ``input-available``. Otherwise the client's approvals helper would
         send requests again and again until there is an output.
@@ -127,9 +127,9 @@ class Steps:
     def blocking_interims(self) -> list[ToolCall]:
         """The calls whose interim outputs must become final at the end of the response.
 
-        The client's helpers send only when every output after the last ``start-step`` is final. An interim output would
-        become final only in the next response. But the client sends the answers only when all outputs are final, and
-        the next response needs these answers. So neither would happen.
+        The client's helpers send only when every output after the last ``start-step`` is final. But an interim output
+        would become final only in the next response, which the client requests by sending the answers. So the client
+        would never send them.
         """
         if not any(call.is_pending for call in self.calls):
             return []

@@ -38,7 +38,7 @@ class FakeOwner:
         self.lost.set()
 
     async def receive(self, post: bytes) -> bytes:
-        """Called by the run log with a post."""
+        """Called by the run log with a message from a request."""
         self.received.append(post)
         await self.may_reply.wait()
         return b"re: " + post

@@ -118,8 +118,8 @@ async def chat_types(
     Its main type is ``ChatMessage``: a ``UIMessage`` with the types of its metadata, data parts and tools.
 
     ``parts``: the app's own data parts, see ``declared_parts``. ``page_values``: see ``declared_page_values``.
-    ``schemas``: add zod schemas, for the options of ``useChat`` and ``validateUIMessages``. Raises ``ToolsError`` if
-    the tools cannot be read.
+    ``schemas``: True to add zod schemas, for the options of ``useChat`` and ``validateUIMessages``. Raises
+    ``ToolsError`` if the tools cannot be read.
     """
     root = root_of(target)
     reader = SchemaReader(_OWN_NAMES)

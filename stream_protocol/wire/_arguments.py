@@ -74,7 +74,7 @@ def check_flag(name: str, value: object) -> None:
 
 
 def check_text(name: str, value: object, *, or_none: bool = False, expected: str = "text", empty: bool = True) -> None:
-    """Raise ``InvalidArgumentError`` unless the value is text. ``empty``: also accept the empty text."""
+    """Raise ``InvalidArgumentError`` unless the value is text. ``empty``: True to accept the empty text, too."""
     if or_none and value is None:
         return
     if not isinstance(value, str) or not (value or empty):
@@ -108,7 +108,7 @@ def check_count(
 
 
 def check_seconds(name: str, value: object, *, zero: bool = False, or_none: bool = False) -> None:
-    """Raise ``InvalidArgumentError`` unless the value is a positive, finite number. ``zero``: also accept 0."""
+    """Raise ``InvalidArgumentError`` unless the value is a positive, finite number. ``zero``: True to accept 0, too."""
     if or_none and value is None:
         return
     expected = "0 or more seconds" if zero else "a positive number of seconds"
@@ -140,8 +140,8 @@ def check_callable(
 ) -> None:
     """Raise ``InvalidArgumentError`` unless the value can be called with ``arguments`` by position.
 
-    ``arguments``: the names of the arguments, which the error shows. ``plain``: refuse an ``async def``, because the
-    caller does not await the result.
+    ``arguments``: the names of the arguments, which the error shows. ``plain``: True to refuse an ``async def``,
+    because the caller does not await the result.
     """
     if or_none and value is None:
         return
@@ -172,7 +172,7 @@ def check_texts(name: str, value: Any, *, expected: str = "a list of texts") -> 
 def check_mapping(name: str, value: object, *, of_texts: bool = False, or_none: bool = False) -> None:
     """Raise ``InvalidArgumentError`` unless the value is a dictionary whose keys are texts.
 
-    ``of_texts``: the values must also be texts.
+    ``of_texts``: True if the values must also be texts.
     """
     if or_none and value is None:
         return
@@ -226,8 +226,8 @@ def check_interface(
 def check_iterable(function: str, value: object, items: str, *, is_async: bool = False, otherwise: str = "") -> None:
     """Raise ``TypeError`` unless the value is an iterable that ``function`` accepts.
 
-    ``items``: the error's description of the items. ``is_async``: the function uses ``async for``. ``otherwise``: the
-    hint in the error if the iterable is asynchronous and must be synchronous, or the reverse.
+    ``items``: the error's description of the items. ``is_async``: True if the function uses ``async for``.
+    ``otherwise``: the hint in the error if the iterable is asynchronous and must be synchronous, or the reverse.
     """
     if isinstance(value, AsyncIterable if is_async else Iterable) and (is_async or not _is_one_value(value)):
         return

@@ -66,7 +66,7 @@ _PAIRS: Final = frozenset({b"[]", b"{}"})
 
 
 _PARTS_OF_FORBIDDEN_KEYS: Final = (FORBIDDEN.encode(), CONSTRUCTOR.encode(), b"\\u00")
-"""Texts of which every JSON text with a forbidden key contains one: the key itself, or the beginning of an escape."""
+"""Every JSON text with a forbidden key contains one of these texts: the key itself, or the beginning of an escape."""
 
 MAX_CONTINUATION_BYTES: Final = 3
 """The maximum number of bytes of a UTF-8 character after its first byte."""

@@ -1,8 +1,8 @@
 """Restores event fields that evaluation data leave out: ``partial``, long-running ids and placeholder actions.
 
 Evaluation data keep the author and content of each event. They do not keep which events are fragments, which calls ask
-the user, and which responses are placeholders for calls that wait for the user. This module derives these facts from
-the contents.
+the user, and which responses are placeholders for calls that wait for the user. This module finds them out from the
+contents.
 """
 
 from collections import defaultdict, deque

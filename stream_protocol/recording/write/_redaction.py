@@ -47,8 +47,9 @@ def redact_event(event: dict[str, Any]) -> dict[str, Any]:
     """Return an event's JSON (camelCase). It has no secrets, no ``temp:`` state, and no metadata and state of this
     package.
 
-    Some values have a separate work limit: the arguments and the result of each call, the output of a node, and the
-    state changes. The chunks of these values have the same limit, so event and chunks lose the same parts.
+    The work of a search for secrets is limited: see ``Search``. The arguments and the result of each call, the output
+    of a node, and the state changes have a limit each. The search of their chunks has the same limit. So a value that
+    is too large is replaced both in the event and in its chunks.
     """
     search = Search(typed=True)
     file = search.object_with(data=_kept)
@@ -96,8 +97,10 @@ def redact_request(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _newest_messages(messages: Any) -> Any:
-    """Return the messages without secrets. Beyond the work limit, the oldest messages and the last parts are
-    left out."""
+    """Return the messages without secrets.
+
+    If the messages are too large for one search, the oldest messages, or parts of them, are left out.
+    """
     search = Search()
     if not isinstance(messages, list):
         return search.clean(messages)

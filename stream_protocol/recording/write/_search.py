@@ -21,11 +21,12 @@ if TYPE_CHECKING:
     Clean = Callable[[Any], Any]
 
 TOO_LARGE: Final = "[too large to be searched for secrets]"
-"""Placeholder for a value beyond the work limit."""
+"""Placeholder for a value that is too large to be searched: see ``Search``."""
 
 MAX_WORK: Final = 700_000
-"""The work limit of one search, in tenths of a microsecond. The real work is about half of the estimate. The limit is
-enough for 15,000 members, or for 300 KB of prose."""
+"""The limit of the estimated work of one search, in tenths of a microsecond. The real work is about half of the
+estimate. The limit is enough for 15,000 members, or for 300 KB of prose.
+"""
 
 MAX_LEVELS: Final = 200
 """The deepest nesting of lists and objects, including nesting in texts that are JSON. It equals the limit for stored
@@ -87,7 +88,7 @@ _BASE64: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345678
 
 
 class Search:
-    """Copies JSON values without their secrets, up to a work limit.
+    """Copies JSON values without their secrets. The work of one search is limited to ``MAX_WORK``.
 
     The work for a text or a value is estimated first. If the rest of the limit is too small, a placeholder replaces the
     value, and the search continues, because smaller values may still fit. Files in Base64 are not searched.
@@ -175,7 +176,7 @@ class Search:
     def _known(self, name: str) -> tuple[str, Meaning]:
         """Return a name without separators, and the meaning of the name.
 
-        Beyond the work limit, any new name counts as a secret.
+        After the search has reached ``MAX_WORK``, any new name counts as a secret.
         """
         if (known := self._names.get(name)) is None:
             if not self._take(NAME_WORK):

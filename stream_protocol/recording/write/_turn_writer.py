@@ -69,7 +69,7 @@ class TurnWriter:
         self._failed_files = failed_files
         """Files that are not written any more. All turns of a recorder share this set."""
         self._file: ChatFile | None = None
-        """Open from ``begin`` to ``end``."""
+        """The file, which is open from ``begin`` to ``end``."""
         self._begun_at = 0.0
 
     @property
@@ -111,7 +111,7 @@ class TurnWriter:
 
     @contextmanager
     def stop_on_failure(self) -> Iterator[None]:
-        """Log any exception in this context. It ends the recording, not the run."""
+        """Log any exception in this context. The exception ends the recording, but not the run."""
         try:
             yield
         except Exception:

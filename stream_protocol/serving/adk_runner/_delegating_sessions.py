@@ -64,7 +64,9 @@ class ObservedSessions(DelegatingSessions):
     ADK and a steering message may append to one ``Session`` at the same time. So a lock ensures that only one event is
     stored at a time. Without this lock, a session service would refuse the second event because the session is
     outdated. For the same reason, a cancelled caller waits until its event is stored.
-    ``before_storing``: called with the session as the agent has read it. If it raises, the event is not stored.
+
+    ``before_storing``: a function that is called with the session as the agent has read it. If it raises, the event is
+    not stored.
     """
 
     def __init__(

@@ -116,8 +116,9 @@ class NestedCall:
     def add(self, event: Event) -> None:
         """Posts an event of the nested agent, and keeps it if it is complete.
 
-        The app's plugins have changed the event already. After a stop, nobody sees what the agent still does. So only
-        the earlier work of agents inside its own calls is kept. A history then shows the same as the response.
+        The app's plugins have changed the event already. After a stop, the response shows no more events. So of later
+        events, only the stored events of deeper agents are kept: see ``with_stopped_agents``. A history then shows the
+        same as the response.
         """
         if not self.is_open:
             event_with_work = with_stopped_agents(event)
@@ -182,7 +183,8 @@ def current_nested_call() -> NestedCall | None:
 class NestedRuns:
     """The calls of ``AgentTool`` in one run.
 
-    ``nests``: returns True for the name of a tool whose agent is shown inside its call.
+    ``nests``: a function that takes the name of a tool, and returns True if the agent of this tool is shown inside the
+    call.
     """
 
     def __init__(self, nests: Callable[[str], bool]) -> None:

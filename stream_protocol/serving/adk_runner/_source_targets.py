@@ -115,7 +115,7 @@ def agent_folders(folder: Path) -> list[Path]:
 def module_targets(folder: Path, *, of_agents: bool = False) -> list[str]:
     """Return the targets of the Python files in this working directory and its packages, as ``module:attribute``.
 
-    ``of_agents``: also search packages that are agent folders.
+    ``of_agents``: True to search packages that are agent folders, too.
     """
     packages = [path for path in _folders(folder, levels=1) if of_agents or not _looks_like_agent(path)]
     files = (file for path in (folder, *packages) for file in sorted(path.glob("*.py")))

@@ -32,11 +32,13 @@ MAX_WAITING: Final = 16
 """The maximum number of messages that wait for a run: a user types a few between two model calls."""
 
 Refusal: TypeAlias = Literal["finished", "aborted", "left"]
-"""``finished``: the run takes no more messages. ``aborted``: the run is being stopped. ``left``: another worker is
-going to continue the run."""
+"""Reason why a run refuses a steering message. ``finished``: the run takes no more messages. ``aborted``: the run is
+being stopped. ``left``: another worker is going to continue the run.
+"""
 
 Receipt: TypeAlias = Literal["delivered", "full"] | Refusal
-"""``delivered``: the message is in the session. ``full``: too many messages wait."""
+"""A run's reply to a steering message. ``delivered``: the message is in the session. ``full``: too many messages wait.
+"""
 
 
 class SteeringInbox:
@@ -82,8 +84,8 @@ class SteeringInbox:
 
         ``waiting``: messages that wait in the session. ``context``: the context of the request. ``delivered``: the ids
         of messages that earlier runs have read. ``taken_in``: events with messages that an earlier execution of this
-        run has read and stored. ``is_repeating``: returns True while the run repeats model calls of an earlier
-        execution. New messages wait meanwhile, because the stored results of these calls cannot consider them.
+        run has read and stored. ``is_repeating``: a function that returns True while the run repeats model calls of an
+        earlier execution. New messages wait meanwhile, because the stored results of these calls cannot consider them.
         """
         self.context = context
         self._is_repeating = is_repeating or self._is_repeating
@@ -135,8 +137,8 @@ class SteeringInbox:
         The message is stored even if its request is cancelled meanwhile. In that case, a failure to store it is
         ignored.
 
-        ``holds_lease``: returns True if the run holds the chat's lease. If not, the message is not stored: its sender
-        may know already that the run has lost the lease. The reply is ``left``.
+        ``holds_lease``: a function that returns True if the run holds the chat's lease. If not, the message is not
+        stored: its sender may know already that the run has lost the lease. The reply is ``left``.
         """
         receiving = self._tasks.start(self._receive(message, context, holds_lease))
         receiving.add_done_callback(ignore_failure)

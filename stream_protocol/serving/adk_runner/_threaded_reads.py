@@ -35,8 +35,8 @@ class Closable(Protocol):
 class ThreadedReads(DelegatingSessions):
     """A session service that reads sessions through a second service, in a thread.
 
-    ``make``: creates a service for the store. Both services must see the same sessions, so a store in the memory of one
-    service does not work.
+    ``make``: a function that creates a service for the store. Both services must see the same sessions, so a store in
+    the memory of one service does not work.
     """
 
     def __init__(self, make: Callable[[], BaseSessionService]) -> None:

@@ -150,20 +150,20 @@ class AuditScope:
 
     @property
     def transcript(self) -> Transcript:
-        """The stored chat, while the service plans the request."""
+        """The stored chat, while the service decides what to run for the request."""
         return self._transcript
 
     @property
     def decisions(self) -> tuple[Decision, ...] | None:
-        """The decisions that the service has not accepted; ``None`` before the request is planned."""
+        """The decisions that the service has not accepted; ``None`` before ``plan`` is called."""
         return self._decisions
 
     def planned_in(self, transcript: Transcript) -> None:
-        """Keeps the stored chat in which the service plans the request."""
+        """Keeps the stored chat of the request."""
         self._transcript = transcript
 
     def plan(self, answers: tuple[CallAnswer, ...]) -> None:
-        """Keeps the decisions of the planned request.
+        """Keeps the decisions that these answers of the request make.
 
         It also releases the transcript, because a waiting request would keep it in memory for long.
         """

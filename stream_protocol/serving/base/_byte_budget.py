@@ -23,10 +23,11 @@ USER_SHARE: Final = 2
 class ByteBudget:
     """Budget of bytes that the requests of all users share.
 
-    ``limit``: the maximum number of bytes of all requests together; ``None`` for no limit. ``of_user``: returns the
-    error (429) for a user who holds too much. ``of_all``: returns the error (503) if all users together hold too much.
-    ``single_fits``: if True, a user without other requests may hold any number of bytes up to ``limit``. While nobody
-    else holds bytes, this user may hold even more. Without ``single_fits``, a very large request could never be served.
+    ``limit``: the maximum number of bytes of all requests together; ``None`` for no limit. ``of_user``: a function that
+    returns the error (429) for a user who holds too much. ``of_all``: a function that returns the error (503) if all
+    users together hold too much. ``single_fits``: if True, a user without other requests may hold any number of bytes
+    up to ``limit``. While nobody else holds bytes, this user may hold even more. Without ``single_fits``, a very large
+    request could never be served.
     """
 
     def __init__(

@@ -207,7 +207,7 @@ class UserReads:
 
     @asynccontextmanager
     async def turn(self, user_id: str) -> AsyncIterator[None]:
-        """Waits until it is this request's turn."""
+        """Waits until the read may begin. The ``with`` block does the read."""
         semaphore = self._semaphores.setdefault(user_id, asyncio.Semaphore(self._per_user))
         async with semaphore, self._of_all:
             await asyncio.sleep(0)  # a store in memory never waits, so no other task would run

@@ -1,7 +1,8 @@
 """``run_off_loop``: runs long computations in a thread, so that they do not block other chats.
 
-Planning a request or reading a stored session usually takes less than a millisecond. With 20 MiB of files or thousands
-of events it takes a second, in short steps. Between two steps, Python can switch to the event loop's thread.
+Deciding what to run for a request, or reading a stored session, usually takes less than a millisecond. With 20 MiB of
+files or thousands of events it takes a second, in short steps. Between two steps, Python can switch to the event loop's
+thread.
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class ResponseMemory:
     """Counter of the memory that histories, artifacts and stored responses use while they are sent.
 
-    ``limit``: the maximum number of bytes; ``None`` for no limit. ``with_state``: responses contain the session's
-    state.
+    ``limit``: the maximum number of bytes; ``None`` for no limit. ``with_state``: True if responses contain the
+    session's state.
     """
 
     def __init__(self, limit: int | None, *, with_state: bool) -> None:
@@ -54,8 +54,8 @@ def held_size(events: Iterable[Event], *, with_state: bool, enough: int) -> int:
     """Return the estimated bytes of the messages for these events.
 
     A file counts as its Base64 text. A text counts with its size in Python's memory: four bytes for each character if
-    the text contains an emoji.
-    ``with_state``: the messages contain changes of the state (``send_state``). ``enough``: counting ends at this size.
+    the text contains an emoji. ``with_state``: True if the messages contain changes of the state (``send_state``).
+    ``enough``: counting ends at this size.
     """
     size = 0
     for event in events:

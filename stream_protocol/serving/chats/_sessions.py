@@ -116,8 +116,8 @@ def is_overtaken(events: Iterable[Event], *, mark: RunMark, execution: str) -> b
     A fail-over of the run log can lose the lease of a run. Its worker detects the loss only at the next renewal. So
     another worker may have begun a later run, or may have recovered this run.
 
-    ``events``: the events after the beginning of the run. ``mark``: of the run. ``execution``: the id of this execution
-    in the run log.
+    ``events``: the events after the beginning of the run. ``mark``: the ``RunMark`` of the run. ``execution``: the id
+    of this execution in the run log.
     """
     newest = execution
     for event in events:
@@ -134,9 +134,9 @@ class Completion:
     interruption.
 
     ``before``: the session when the run began. ``agent``: the name of its root agent. ``mark``: stored with the run's
-    user events. ``execution``: the id of the run's execution in the run log.
-    ``holds_lease``: returns True if the run still holds the chat's lease. It is called after the session was read. If
-    another worker stores events after this read, the store refuses to append to the outdated session.
+    user events. ``execution``: the id of the run's execution in the run log. ``holds_lease``: a function that returns
+    True if the run still holds the chat's lease. It is called after the session was read. If another worker stores
+    events after this read, the store refuses to append to the outdated session.
     """
 
     def __init__(
@@ -208,8 +208,8 @@ async def restore_session(
 ) -> tuple[Runner, Session, NewUserTurn | AnsweredCalls]:
     """Creates a session in memory from the client's history, for this request only.
 
-    Returns a copy of ``runner`` for this session, the session, and the plan of the request. Raises ``ChatRequestError``
-    for an invalid request.
+    Returns a copy of ``runner`` for this session, the session, and the ``RequestPlan``. Raises ``ChatRequestError`` for
+    an invalid request.
     """
     agents = agent_names(runner.agent)
     restored = await run_off_loop(

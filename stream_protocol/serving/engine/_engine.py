@@ -25,8 +25,9 @@ LiveState: TypeAlias = Literal["running", "alone", "left"]
 workers, and has not crashed."""
 
 ExecutionState: TypeAlias = LiveState | Ending
-"""The state of an execution. An ``Ending`` is the end of the response that the page has received. The session may not
-have it yet."""
+"""The state of an execution. An ``Ending``: the client has received this end of the response, but the session may not
+have it yet.
+"""
 
 
 _KEYS: Final = {"idempotency_key": "digest"}
@@ -35,7 +36,7 @@ _KEYS: Final = {"idempotency_key": "digest"}
 
 @dataclass(frozen=True)
 class ToldEnd:
-    """The end of a run's response that the client has received."""
+    """The end of a run's response, which the client has received."""
 
     outcome: Ending
     error_text: str = ""

@@ -26,7 +26,7 @@ class Isolation:
         self.holds_back = False
         """True while new runs wait."""
         self._changed = asyncio.Event()
-        """Set, and replaced, when a value of this object changes."""
+        """Set when a value of this object changes. A new event then replaces it."""
 
     @property
     def is_empty(self) -> bool:

@@ -59,7 +59,7 @@ class OrphanedRuns:
         self._postponed = set[str]()
         """The record ids of runs whose recovery failed because of an unreachable store."""
         self._suspects: dict[str, float] = {}
-        """Record id -> time at which this worker first found the suspect."""
+        """Record id of a suspect (``OrphanedRun.is_suspect``) -> time at which this worker first found the run."""
         self._watching: asyncio.Task[None] | None = None
         self._draining = False
 

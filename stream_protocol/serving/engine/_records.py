@@ -1,4 +1,7 @@
-"""The record of a run: created at its start, and used by another worker to plan the request again."""
+"""The record of a run: created at its start, and used by another worker that recovers the run.
+
+That worker decides again what to run for the request: see ``planned_again``.
+"""
 
 from __future__ import annotations
 
@@ -39,13 +42,13 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 OVERRIDDEN_TEXT: Final = "The server broke down, and this answer cannot be gone on with. Ask again."
-"""Error text for the client of a run with secrets, an agent or a run config from ``prepare``.
+"""Error text for the client if ``prepare`` has set secrets, an agent or a run config for the run.
 
-None of these is stored.
+These values are not stored, so the run cannot be recovered.
 """
 
 UNPLANNABLE_TEXT: Final = OVERRIDDEN_TEXT
-"""Error text for the client of a run whose record is unreadable, or whose request cannot be planned again."""
+"""Error text for the client if a run's record is unreadable, or the request of the run cannot be planned again."""
 
 
 def record_of(run: Run, job: Job, deployment: Deployment) -> RunRecord:
@@ -89,10 +92,11 @@ def _body_of(request: ChatRequest) -> dict[str, Any]:
 async def planned_again(
     runner: Runner, record: RunRecord, sessions: ResumedSessions, *, loads_files: bool
 ) -> tuple[ChatRequest, RequestPlan, str | None]:
-    """Return the request of a run, its plan, and an error text. The text is ``None`` if the run can be executed.
+    """Return the request of a run, the result of planning it again, and an error text. The text is ``None`` if the run
+    can be executed.
 
-    Stores nothing. ``loads_files``: True to load saved files, which can raise errors of the artifact service. A run
-    that cannot be planned gets a plan that only ends its assistant message.
+    Stores nothing. ``loads_files``: True to load saved files, which can raise errors of the artifact service. If the
+    request cannot be planned, the result is a ``RequestPlan`` that only ends the run's assistant message.
     """
     planning = partial(_planned, runner, record, sessions)
     try:
@@ -121,7 +125,10 @@ def _planned(runner: Runner, record: RunRecord, sessions: ResumedSessions) -> tu
 
 
 def _unplanned(record: RunRecord, sessions: ResumedSessions) -> tuple[ChatRequest, NewUserTurn | AnsweredCalls]:
-    """Return a request and a plan that only end the assistant message of the run. The record may be unreadable."""
+    """Return a request, and a ``RequestPlan`` that only ends the run's assistant message.
+
+    The record may be unreadable.
+    """
     try:
         request = parse_chat_request(record.request)
     except ChatRequestError:

@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 OTHER_VERSION_TEXT: Final = "The server was updated, and this answer cannot be gone on with. Ask again."
-"""Error text for the client of a run that a different version of the agents began."""
+"""Error text for the client if a different version of the agents began the run."""
 
 CRASHES_TEXT: Final = "The server broke down several times during this answer, and has given it up. Ask in another way."
-"""Error text for the client of a run that has crashed several workers."""
+"""Error text for the client if the run has crashed several workers."""
 
 
 @dataclass(frozen=True, kw_only=True)

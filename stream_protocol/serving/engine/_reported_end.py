@@ -1,7 +1,7 @@
-"""The end of a run's response that the client has received, from a worker that is alive or dead.
+"""Stores how a response ended, once its client has received the end.
 
-A run with such an end is never executed again. ``ReportedEnds`` stores the ends in the engine, including ends by a
-stop. ``_recovery`` only stores the end of such a run in the session.
+The worker that sent the response may be dead. A run with such an end is never executed again. ``ReportedEnds`` stores
+the ends in the engine, including ends by a stop. ``_recovery`` only stores the end of such a run in the session.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ReportedEnds:
-    """Stores the ends of responses that clients have received in the engine."""
+    """Stores the end of a response in the engine, once the client has received this end."""
 
     def __init__(self, engine: Engine, runs: ActiveRuns) -> None:
         self._engine = engine
@@ -53,7 +53,8 @@ class ReportedEnds:
 def end_of_orphan(orphan: OrphanedRun, log: Sequence[bytes]) -> ToldEnd | None:
     """Return the end of an orphaned run, from the engine or else from the run's log; ``None`` without an end.
 
-    A run with an end is not executed again. A stop counts before an error of another execution.
+    A run with an end is not executed again. If one execution was stopped and another ended with an error, the stop
+    counts.
     """
     ends = (end for end in reversed(get_args(Ending)) if end in orphan.executions.values())
     recorded = (ToldEnd(end, orphan.error_text, orphan.shown, orphan.unfinished_text) for end in ends)

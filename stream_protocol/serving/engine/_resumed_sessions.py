@@ -47,7 +47,7 @@ class ResumedSessions(DelegatingSessions):
         self._earlier = list(stored.events[record.found_events :])
         """The stored events of earlier executions that the current execution has not repeated yet."""
         self._partial_texts: list[Event] = []
-        """The partial texts before the current position that were not taken yet."""
+        """The stored partial texts before the current position. ``take_partial_texts`` has not returned them yet."""
         self.earlier = (*self._earlier,)
         """All stored events of earlier executions."""
         self._has_diverged = False
@@ -99,8 +99,8 @@ class ResumedSessions(DelegatingSessions):
     async def fence(self, execution: str) -> None:
         """Stores an event without content in the session.
 
-        After that, a paused worker has an outdated session. So the store refuses the events of this worker. If that
-        worker reads the session again, it finds the empty event: see ``is_overtaken``.
+        After that, a paused worker has an outdated session. So the store refuses the events of the paused worker. If
+        the paused worker reads the session again, it finds the empty event: see ``is_overtaken``.
 
         ``execution``: the id of the new execution in the run log.
         """

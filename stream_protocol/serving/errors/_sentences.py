@@ -1,6 +1,6 @@
 """Builds one plain sentence for each error that ends a run: the cause, and what to do about it.
 
-Three facts determine the kind of an error: the tool, model or agent that raised it, its class, and the provider's
+Three properties determine the kind of an error: the tool, model or agent that raised it, its class, and the provider's
 response that it contains. The text of the error is searched only if the library gives no other information. No
 provider's library is imported: classes are compared by name.
 """

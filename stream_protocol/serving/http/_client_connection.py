@@ -81,7 +81,8 @@ class ClientConnection:
         """Send keep-alive comments, and check for a client that does not read.
 
         A comment is sent after ``keep_alive`` seconds in which nothing was sent. A send that waits for a slow client
-        counts as a send. ``look``: called at least every ``STALLED_SECONDS``.
+        counts as a send. ``look``: a function that is called at least every ``STALLED_SECONDS``.
+
         Raises ``TimeoutError`` if the client reads nothing for ``STALLED_SECONDS``. Also raises the exceptions of
         ``look``.
         """

@@ -167,7 +167,7 @@ class ChatEndpoints:
 
         The response is ``{"type": "delivered", "id"}``. If no run accepts messages, the response is ``{"type":
         "not-delivered", "id", "reason"}``. ``overrides``: as for ``respond``. They determine the agent for which the
-        message is planned.
+        message is meant.
         """
         await self._admit(request, user_id, chat_id)
         async with dropping_body_if_refused(request):

@@ -100,7 +100,7 @@ logger = logging.getLogger(__name__)
 
 
 class SharedUserWarning:
-    """Logs a warning at the first request of the local user that comes from another machine."""
+    """Logs one warning when a request from another machine gets the local user's chats."""
 
     def __init__(self) -> None:
         self._is_logged = False
@@ -134,7 +134,8 @@ def is_developer(request: Request, user_id: str) -> bool:
     """Return True for a request from this machine to an app without ``identify``.
 
     The client's address, each address that a proxy has forwarded, each host name and the page's origin must be
-    loopback. If a proxy changes ``Host`` and forwards no address, only browsers are recognized, by ``Origin``.
+    loopback. A proxy may change ``Host`` and forward no address. Then the result is False for a request from another
+    machine only if a browser sends it, with its ``Origin``.
     """
     if user_id != LOCAL_USER or request.client is None or "forwarded" in request.headers:
         return False

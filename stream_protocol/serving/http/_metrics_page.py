@@ -25,7 +25,7 @@ constantly.
 
 
 class MetricsPage:
-    """ASGI middleware that serves ``/metrics``. ``read``: returns the text, and is called in a thread.
+    """ASGI middleware that serves ``/metrics``. ``read``: a function that returns the text. It is called in a thread.
 
     Put this middleware around the whole app, but inside the middleware that checks host names. Then the app's CORS
     rules do not apply to ``/metrics``, so no page of another site can read the metrics.

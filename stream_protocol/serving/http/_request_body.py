@@ -34,19 +34,19 @@ MAX_BODY_BYTES: Final = 32 * 1024 * 1024
 """The maximum number of bytes in a request body. The client sends its whole history again, including attached files."""
 
 MAX_BYTES_IN_FLIGHT: Final = 256 * 1024 * 1024
-"""The maximum number of bytes of memory for all bodies that are read and planned at one time: eight of the largest."""
+"""The maximum number of bytes of memory for all bodies that are being read and processed: eight of the largest."""
 
 BUSY_SECONDS: Final = 5
-"""The ``Retry-After`` in seconds: a large body is read and planned in less time."""
+"""The ``Retry-After`` in seconds: a large body is read and processed in less time."""
 
 
 class RequestBodies:
     """Reads the JSON bodies of an app's requests, within a memory limit for all of them.
 
-    ``max_body_bytes``: a larger body is refused (413). ``max_bytes_in_flight``: the memory for bodies while they arrive
-    and are parsed, and while their requests are planned. A body that does not fit is refused. The status is 503, or 429
-    if one user takes more than half of the memory. The received bytes are counted, not the ``Content-Length``. The
-    parsed values of a body also count.
+    ``max_body_bytes``: a larger body is refused (413). ``max_bytes_in_flight``: the memory for bodies while they
+    arrive, are parsed and are processed. A body that does not fit is refused. The status is 503, or 429 if one user
+    takes more than half of the memory. The received bytes are counted, not the ``Content-Length``. The parsed values of
+    a body also count.
     """
 
     def __init__(self, max_body_bytes: int = MAX_BODY_BYTES, max_bytes_in_flight: int = MAX_BYTES_IN_FLIGHT) -> None:

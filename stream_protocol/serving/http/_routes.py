@@ -131,7 +131,8 @@ def _route(
 ) -> Route:
     """Return the route at ``path`` + ``suffix``. The endpoint gets the user's id and the parameters in ``suffix``.
 
-    ``sends_artifacts``: the endpoint also gets ``artifact_path``, the URL path of the request without ``suffix``.
+    ``sends_artifacts``: True if the endpoint also gets ``artifact_path``, the URL path of the request without
+    ``suffix``.
     """
     parameters = re.findall(r"{(\w+)", suffix)
 

@@ -49,11 +49,11 @@ HINT: Final = "`stream_sse(events)` makes them of the events of a run"
 class UIMessageStreamResponse(Response):
     """Sends a UI message stream: ``UIMessageStreamResponse(stream_sse(runner.run_async(...)))``.
 
-    ``content``: yields bytes, which are sent unchanged (``stream_sse``); or chunks, which are encoded here and ended
-    with ``[DONE]`` (``stream_chunks``). ``content`` is iterated in the task of the request, and closed there if the
-    client disconnects. If it raises, the client gets one masked ``error`` chunk, and the exception is logged. If a
-    ``RunReader`` is cut off, the connection is closed in the middle of the response, so that the client notices. The
-    connection is also closed if the client reads nothing for ``STALLED_SECONDS``.
+    ``content``: an asynchronous iterable. It yields bytes, which are sent unchanged (``stream_sse``); or chunks, which
+    are encoded here and ended with ``[DONE]`` (``stream_chunks``). ``content`` is iterated in the task of the request,
+    and closed there if the client disconnects. If it raises, the client gets one masked ``error`` chunk, and the
+    exception is logged. If a ``RunReader`` is cut off, the connection is closed in the middle of the response, so that
+    the client notices. The connection is also closed if the client reads nothing for ``STALLED_SECONDS``.
     ``keep_alive``: number of silent seconds after which a comment is sent. With ``None``, no comment is sent.
     ``headers``: additional headers, which override the defaults.
 

@@ -96,7 +96,9 @@ def _header_bytes(text: str) -> bytes:
 def _admit(
     method: str, headers: Headers, permissions: Callable[[str], set[Permission | None]], *, also_reads: bool
 ) -> bool:
-    """Apply the rule of ``admit``. ``permissions``: returns the permissions of the page with this origin."""
+    """Apply the rule of ``admit``. ``permissions``: a function that returns the permissions of the page with this
+    origin.
+    """
     needed = {"with cookies"} if "cookie" in headers else {"with cookies", "without cookies"}
     origin = headers.get("origin")
     is_foreign = page_site(headers) == "cross-site" and (origin is None or not permissions(origin) & needed)

@@ -43,7 +43,7 @@ class RequestState(Enum):
     CLAIMING = auto()
     """The request tries to claim its chat."""
     BUSY = auto()
-    """Another run holds the chat. The request is planned meanwhile, and refused if it is invalid."""
+    """Another run holds the chat. The service already checks what the request needs, and refuses an invalid request."""
     INTERRUPTING = auto()
     """The request is a new message, and stops the other run."""
     STEERING = auto()
@@ -57,7 +57,7 @@ class RequestState(Enum):
     CLAIMED = auto()
     """The request holds the chat. The service looks for orphaned runs of the chat."""
     PLANNING = auto()
-    """The request is planned in the stored chat."""
+    """The service decides what to run for the request in the stored chat: see ``RequestPlan``."""
     RECOVERING = auto()
     """The request is not a new message, or it steers. So the orphaned runs of the chat are recovered first."""
     PREPARING = auto()
@@ -117,7 +117,7 @@ class RequestLifecycle:
     _other: RunInfo
     """The run that holds the chat, in the states ``BUSY``, ``INTERRUPTING``, ``STEERING`` and ``WAITING``."""
     _planned: Planned
-    """The plan of the request; set by ``BUSY`` and ``PLANNING``."""
+    """The run that the request needs, as ``Planner.plan`` returns it. Set in the states ``BUSY`` and ``PLANNING``."""
     _response: AsyncIterator[bytes]
     """The response; set before the run starts, or before the state ``ANSWERED``."""
 
@@ -232,7 +232,7 @@ class RequestLifecycle:
             raise busy_refusal()
         planned = await self._plan(chat_was_busy=True)
         if self._other.phase == "claimed" and _repeats_newest_answers(planned.request_plan):
-            # The other run may belong to a later message, which is not stored yet. Then plan again after it is stored.
+            # The other run may belong to a later message that is not stored yet. Then decide again once it is stored.
             await self._service.runs.wait_until_accepted(self._chat, self._other.run_id)
             planned = await self._plan(chat_was_busy=True)
         if _repeats_newest_answers(planned.request_plan):

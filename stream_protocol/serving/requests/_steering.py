@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from stream_protocol.wire import ChatRequest
 
 NotDelivered: TypeAlias = Literal["finished", "waiting-for-tool-results", "aborted"]
-"""Reasons of the AI SDK. ``finished``: no run of the chat accepts messages. ``waiting-for-tool-results``: no run is
-active, because the agent waits for the user's answer to a call. ``aborted``: the run is being stopped."""
+"""The AI SDK's reasons why a steering message was not delivered. ``finished``: no run of the chat accepts messages.
+``waiting-for-tool-results``: no run is active, because the agent waits for the user's answer to a call. ``aborted``:
+the run is being stopped.
+"""
 
 
 class SteeringOutcome(TypedDict):
@@ -42,7 +44,7 @@ def can_steer(request_plan: RequestPlan) -> bool:
     """Return True for a new message.
 
     An edit is not sent to the active run, because it would rewind this run. The user's answer to a call is not sent to
-    it, because the answer may end the call.
+    the active run, because the answer may end the call.
     """
     return isinstance(request_plan, NewUserTurn) and request_plan.rewind_before is None and not request_plan.answers
 

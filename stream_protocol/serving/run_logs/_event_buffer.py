@@ -38,7 +38,7 @@ class EventBuffer:
         self._events = EventList(self._bounds)
         self._readers = Readers(self._events, self._bounds, on_readers)
         self._copied: int | None = None
-        """The number of copied events, set by ``ack``."""
+        """The number of events that the store of the run log has: see ``ack``."""
         self._waiting: list[asyncio.Future[None]] = []
         self._closed = False
         self._holds_end = False
@@ -117,7 +117,7 @@ class EventBuffer:
         return None if position < self._events.begin else self._events.since(position)
 
     def ack(self, count: int | None) -> None:
-        """Sets the number of events that have been copied to Redis or another store.
+        """Sets the number of events that the writer has copied to Redis or another store.
 
         Later events are not joined before they are copied, so that ``since`` returns them. ``None`` means that no copy
         is made, or that the copy may lag behind. In both cases, all events that every reader has read may be joined.
@@ -231,7 +231,7 @@ class EventBuffer:
             cursor.go_on(0, weight(events))
 
     def _known(self) -> int:
-        """Return the number of events that every reader has read and that have been copied."""
+        """Return how many events may be joined: all readers have read them, and the store has them. See ``ack``."""
         copied = self.count if self._copied is None else max(self._copied, self._events.begin)
         return self._readers.position(copied)
 

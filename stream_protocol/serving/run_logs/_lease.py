@@ -110,12 +110,12 @@ class SharedLease:
     def renew_now(self) -> None:
         """Requests a renewal at once.
 
-        The store's reply contains a request to stop, readers at other workers, and posts.
+        The store's reply contains a request to stop, readers at other workers, and messages to the run.
         """
         self._renewal_wanted.set()
 
     async def keep_until_released(self, bounds: LogBounds) -> None:
-        """Renews the lease and copies the log until the run is released and everything is copied.
+        """Renews the lease and copies the log until the run is released and the store has the whole log.
 
         Then frees the chat.
         """

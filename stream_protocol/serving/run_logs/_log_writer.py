@@ -46,8 +46,8 @@ JOIN_SECONDS: Final = 2.0
 class LogWriter:
     """Copies ``log`` to the store.
 
-    A batch has all events that were appended while the last batch was sent, so a slow store gets fewer and larger
-    batches. The last batch waits until readers of this worker may get the end: see ``EventBuffer.hold_end``.
+    A batch has all events that were appended while the batch before it was sent, so a slow store gets fewer and larger
+    batches. The end of the log is not sent until readers of this worker may get it: see ``EventBuffer.hold_end``.
 
     ``renew_lease`` is called when the store has no lease of the run. ``read_elsewhere``: set while other workers read
     the run. ``patience``: the seconds for which the log keeps its original events while the store is unreachable.
@@ -113,7 +113,7 @@ class LogWriter:
                 await cancel_and_wait(urgent)
 
     async def _send(self) -> bool:
-        """Send the next batch. Returns True if this batch was the last."""
+        """Send the next batch. Returns True if this batch has the end of the log."""
         log = self._log
         events = log.since(self._position)
         if events is None:

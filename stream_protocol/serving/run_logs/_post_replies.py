@@ -1,6 +1,7 @@
-"""Sends posts to runs through the store. A post is a message of one request to a run at any worker.
+"""Sends messages from requests to runs through the store, and stores the replies of the runs.
 
-``PostReplies`` works at the run's worker, ``post_through`` at the worker that posts.
+The request and the run may be at different workers. ``PostReplies`` works at the run's worker, and ``post_through`` at
+the worker of the request.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MIN_PAUSE, MAX_PAUSE = 0.01, 0.25
-"""The shortest and the longest pause, in seconds, between two looks for a reply. In between, the pause is a tenth of
-the time for which the post has waited."""
+"""The shortest and the longest pause, in seconds, between two reads of the store while a reply is missing. Between
+these limits, the pause is a tenth of the time since the message was sent.
+"""
 
 CLOSING_SECONDS: Final = 1.0
 """The maximum number of seconds that the end of a run waits for its last replies, which only report that the run is
@@ -33,9 +35,9 @@ over.
 
 
 class PostReplies:
-    """Gives the posts of other workers to a run, and stores the replies.
+    """Gives the messages from other workers to a run, and stores its replies.
 
-    A repeated post is ignored while the first one is being handled.
+    A message that is sent again is ignored while the run handles the first one.
     """
 
     def __init__(self, store: RunStore, run: RunIdentity, owner: RunHandle) -> None:
@@ -46,14 +48,14 @@ class PostReplies:
         self._tasks = Tasks()
 
     def take(self, posts: Iterable[Post]) -> None:
-        """Starts handling the posts that are not being handled already."""
+        """Starts to handle the messages that are not being handled already."""
         for post in posts:
             if post.id not in self._handled:
                 self._handled.add(post.id)
                 _ = self._tasks.start(self._handle(post))
 
     async def wait(self) -> None:
-        """Waits up to ``CLOSING_SECONDS`` for the replies to all posts."""
+        """Waits up to ``CLOSING_SECONDS`` for the replies to all messages."""
         await self._tasks.wait(CLOSING_SECONDS)
 
     async def _handle(self, post: Post) -> None:
@@ -65,15 +67,17 @@ class PostReplies:
         except Exception:
             logger.exception("A post to run %s could not be handled.", self._run.run_id)
         finally:
-            self._handled.discard(post.id)  # a post without a stored reply is sent again
+            self._handled.discard(post.id)  # a message without a stored reply is sent again
 
 
 async def post_through(
     store: RunStore, chat: str, run_id: str, content: bytes, renewal_interval: float
 ) -> bytes | None:
-    """Post to a run of another worker, and return its reply; ``None`` if the run does not hold the chat's lease.
+    """Send a message to a run of another worker, and return the run's reply.
 
-    The post is repeated once per renewal interval, because a fail-over may lose it.
+    Returns ``None`` if the run does not hold the chat's lease.
+
+    The message is sent again once per renewal interval, because a fail-over may lose it.
     """
     post, loop = Post.of(content), asyncio.get_running_loop()
     begun = loop.time()
@@ -81,7 +85,7 @@ async def post_through(
         worker = await store.post(chat, run_id, post)
         if worker is None:
             return await store.reply_to(chat, run_id, post.id)
-        with suppress(RunLogError):  # the worker sees the post at its next regular renewal
+        with suppress(RunLogError):  # the worker gets the message at its next regular renewal
             await store.request_renewal(worker, run_id)
         repeat_at = loop.time() + renewal_interval
         while loop.time() < repeat_at:

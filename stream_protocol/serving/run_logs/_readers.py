@@ -25,7 +25,9 @@ class RunReader(AsyncGenerator[bytes, None]):
         """Set when the reader is cut off and gets no more events. Close its connection without ending the response, so
         that the client notices that the response is incomplete."""
         self.kept_bytes = kept_bytes
-        """Returns the size of an ended response that is in memory only for its readers; 0 before its end."""
+        """Function that returns the size of an ended response, which is in memory only for its readers; 0 before the
+        end.
+        """
         self._memory: ByteShare | None = None
 
     @property
@@ -111,7 +113,10 @@ class Readers:
         self._on_readers = None
 
     def position(self, copied: int) -> int:
-        """Returns the number of events that all readers have read, but at most ``copied``."""
+        """Returns the number of events that all readers have read, but at most ``copied``.
+
+        ``copied``: the number of events that the store has.
+        """
         return min([copied, *(each.position for each in self._cursors if not each.reads_joined)])
 
     def enter(self, cursor: Cursor) -> None:

@@ -110,8 +110,9 @@ class RunHandle(Protocol):
         """Called when a client asks the run to stop. It may be called more than once."""
 
     async def receive(self, post: bytes) -> bytes:
-        """Called with a post of another request to the run. Returns the reply. It may be called twice with the same
-        post.
+        """Called with a message that another request sends to the run (``RunLog.post``). Returns the run's reply.
+
+        The method may be called twice with the same message.
         """
 
     def lease_lost(self) -> None:
@@ -209,10 +210,10 @@ class RunLog(Protocol):
         """
 
     async def post(self, chat: str, run_id: str, post: bytes) -> bytes | None:
-        """Sends a post to this run, at any worker, and returns the run's reply, which may take long.
+        """Sends a message to this run, at any worker, and returns the run's reply, which may take long.
 
-        Returns ``None`` if the run no longer holds the chat. If the store may have lost the post, the post is sent
-        again. So the run may get the same post twice.
+        Returns ``None`` if the run no longer holds the chat. If the store may have lost the message, it is sent again.
+        So the run may get the same message twice.
         """
 
     async def ping(self) -> None:

@@ -136,7 +136,7 @@ class Post:
 
     @classmethod
     def of(cls, content: bytes) -> Post:
-        """Returns a post with this content."""
+        """Returns a message with this content."""
         return cls(sha256(content).hexdigest()[:32], content)
 
 
@@ -149,7 +149,7 @@ class Renewal:
     readers: int
     """The number of other workers that read the run."""
     posts: tuple[Post, ...] = ()
-    """Posts of other workers to the run that have no reply yet."""
+    """Messages from requests at other workers to which the run has not replied yet."""
 
 
 @dataclass(frozen=True)
@@ -229,7 +229,7 @@ class RunStore(Protocol):
         """
 
     async def peek(self, chats: Sequence[str]) -> list[RunInfo | None]:
-        """Returns the run that holds each chat's lease, made by ``run_info``."""
+        """Returns for each chat the run that holds the chat's lease, as ``run_info`` creates it."""
 
     async def renew(self, run: RunIdentity, token: int, phase: Phase) -> Renewal | None:
         """Renews a lease; ``None`` if a newer run has taken the chat.
@@ -281,17 +281,17 @@ class RunStore(Protocol):
         """Returns the id of the chat's newest stop; empty if there is none."""
 
     async def post(self, chat: str, run_id: str, post: Post) -> str | None:
-        """Keeps a post for a run that holds the chat's lease, until the run replies.
+        """Keeps a message (``Post``) for a run that holds the chat's lease, until the run replies.
 
-        The run sees the post when it renews its lease. Returns the run's worker; ``None`` if the run does not hold the
-        lease.
+        The run gets the message with the renewal of its lease. Returns the run's worker; ``None`` if the run does not
+        hold the lease.
         """
 
     async def reply(self, chat: str, run_id: str, post_id: str, reply: bytes) -> None:
-        """Replaces a post with its reply. The reply is kept for the lifetime of a lease."""
+        """Replaces a message to the run with the run's reply. The reply is kept for the lifetime of a lease."""
 
     async def reply_to(self, chat: str, run_id: str, post_id: str) -> bytes | None:
-        """Returns the reply to a post; ``None`` if there is none."""
+        """Returns the run's reply to a message; ``None`` if there is none."""
 
     async def request_renewal(self, worker: str, run_id: str) -> None:
         """Sends a message to a worker: renew the lease of this run now. The message may get lost."""
@@ -299,8 +299,8 @@ class RunStore(Protocol):
     def renewal_requests(self) -> AsyncGenerator[str | None]:
         """Yields the id of a run of this worker when another worker asks to renew the run's lease now.
 
-        The reply to the renewal contains the reason: a stop, a reader, or a post. Yields ``None`` if messages may have
-        got lost.
+        The reply to the renewal contains the reason: a stop, a reader, or a message to the run. Yields ``None`` if
+        messages may have got lost.
         """
 
 

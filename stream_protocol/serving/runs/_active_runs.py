@@ -63,8 +63,8 @@ async def _refuse_if_unreachable() -> AsyncIterator[None]:
 class ActiveRuns:
     """The active runs of this worker, and access to the runs of other workers through the run log.
 
-    ``limits``: the limits of each run. ``chat_exists``: returns True if this deployment's session store has a chat.
-    ``runs_are_recovered``: True if orphaned runs are recovered, so that readers reconnect. Methods raise
+    ``limits``: the limits of each run. ``chat_exists``: a function that returns True if this deployment's session store
+    has a chat. ``runs_are_recovered``: True if orphaned runs are recovered, so that readers reconnect. Methods raise
     ``ChatRequestError`` (503) if the run log is unreachable.
     """
 

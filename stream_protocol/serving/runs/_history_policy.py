@@ -27,12 +27,13 @@ if TYPE_CHECKING:
 
 
 class Planned(NamedTuple):
-    """The plan of a request, with the runner and the session of its run."""
+    """A request that has been examined: what its run must do, and the runner and the session of this run."""
 
     runner: Runner
     session: Session | None
     """``None`` for a new chat."""
     request_plan: RequestPlan
+    """The run's input: a user message, answers to calls, or nothing to run."""
     transcript: Transcript | None = None
     """The stored conversation; ``None`` if the client sends the history."""
 
@@ -76,7 +77,7 @@ class ServerHistory:
         return Planned(runner, session, request_plan, transcript)
 
     async def with_files(self, planned: Planned) -> Planned:
-        """Returns the plan with the bytes of all files in its message.
+        """Returns ``planned`` with the bytes of all files of the user message.
 
         Saved files are loaded before a rewind removes their artifacts. Raises ``ChatRequestError`` for refused files.
         """
@@ -125,7 +126,7 @@ class ClientHistory:
         return Planned(*await restore_session(runner, incoming.request, user_id=incoming.user_id, mode=self._mode))
 
     async def with_files(self, planned: Planned) -> Planned:
-        """Returns the plan unchanged, because the request contains the files.
+        """Returns ``planned`` unchanged, because the request contains the files.
 
         Raises ``ChatRequestError`` for refused files.
         """

@@ -1,4 +1,4 @@
-"""``Job``: the work of one run, from the plan of its request. ``_run`` has the life of the run.
+"""``Job``: the work of one run, created from the ``RequestPlan``. ``_run`` has the life of the run.
 
 A job provides the ADK events, the beginning of the response, and the messages before the response.
 """
@@ -71,7 +71,7 @@ class StoppedBeforeStoredError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """The plan of a request, with the data that its run needs."""
+    """All data that the run of a request needs, with the ``RequestPlan``."""
 
     request: ChatRequest
     request_plan: NewUserTurn | AnsweredCalls
@@ -297,7 +297,7 @@ class Job:
         answers must be stored, too.
 
         A fail-over of the run log can give the chat to two runs. If another run has stored a message after the first
-        ``known`` events, the plan of this run is outdated, and the service raises ``LeaseLostError``.
+        ``known`` events, the input of this run is outdated, and the service raises ``LeaseLostError``.
         """
         refusing = False
         has_begun = bool(run_input.before)

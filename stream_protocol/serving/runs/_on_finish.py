@@ -58,8 +58,9 @@ async def notify(
 ) -> None:
     """Calls the hook. Logs an error of the hook, and a call that takes longer than ``timeout`` seconds.
 
-    ``sent``: the SSE events of the response. ``before``: returns the messages before the response, from the ``stored``
-    events. ``continues``: True if the response continued the last of these messages. ``ending``: the end of the run.
+    ``sent``: the SSE events of the response. ``stored``: the events of the chat's session. ``before``: a function that
+    builds the messages before the response from these events. ``continues``: True if the response continued the last of
+    these messages. ``ending``: the way in which the run ended.
     """
 
     def folded() -> tuple[list[UIMessage], UIMessage, Outcome]:

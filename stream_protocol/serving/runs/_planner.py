@@ -1,4 +1,4 @@
-"""``Planner``: plans requests and creates the jobs of their runs."""
+"""``Planner``: decides what to run for a request (the ``RequestPlan``), and creates the job of the run."""
 
 from __future__ import annotations
 
@@ -81,7 +81,9 @@ class Planner:
         return options
 
     async def plan(self, incoming: Incoming, *, chat_was_busy: bool) -> Planned:
-        """Plans the request. Stores nothing. ``chat_was_busy``: see ``stream_protocol.session.plan``."""
+        """Decides what the run of the request must do: see ``RequestPlan``. Stores nothing. ``chat_was_busy``: see
+        ``stream_protocol.session.plan``.
+        """
         runner = runner_for(incoming.overrides.agent, self._runner)
         planned = await self._history.plan(incoming, runner, chat_was_busy=chat_was_busy)
         incoming.scope.plan(planned.answers)
@@ -132,7 +134,9 @@ class Planner:
         runner: Runner,
         accept: Callable[[Sequence[CallAnswer]], None],
     ) -> Job:
-        """Creates the job of a plan, which ``runner`` executes in ``session``. ``accept``: see ``Job.on_stored``."""
+        """Creates the job of a run, which ``runner`` executes in ``session``. ``request_plan``: the input of the run,
+        from ``plan``. ``accept``: see ``Job.on_stored``.
+        """
         options = self.options_for(request.id, overrides.artifact_base)
         if overrides.names_missing_key:
             options.setdefault("on_error", _name_missing_key)

@@ -274,7 +274,7 @@ class Run:
             self._cancel()
 
     async def receive(self, post: bytes) -> bytes:
-        """Handles a post about a steering message. Returns the encoded ``Reply``."""
+        """Handles a message from a request about a steering message. Returns the encoded ``Reply``."""
         return (await reply_to(self.steering, post, lambda: self._lease.held)).encode()
 
     def lease_lost(self) -> None:

@@ -19,9 +19,9 @@ class RunPosts:
     The events of each thread keep their order. The events of a tool come before its result. After ``close``, events are
     dropped, so that a task or thread that outlives the run does not keep it in memory.
 
-    ``pause``: the minimum number of seconds between two events that ``post_newest`` writes for one key. ``room``:
-    waits on the event loop until ``write`` can take another event; ``None`` if it always can. ``has_ended``: returns
-    True once the response has ended, even before ``close``.
+    ``pause``: the minimum number of seconds between two events that ``post_newest`` writes for one key. ``room``: a
+    function that waits on the event loop until ``write`` can take another event; ``None`` if it always can.
+    ``has_ended``: a function that returns True once the response has ended, even before ``close``.
     """
 
     def __init__(

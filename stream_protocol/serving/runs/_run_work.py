@@ -1,4 +1,7 @@
-"""``RunWork``: runs the agent of a job and stores the end of the run. Both executors use it."""
+"""``RunWork``: runs the agent of a job and stores the end of the run.
+
+``Executor`` and ``DurableExecutor`` use it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Posts to a run about steering messages, and the run's replies, as bytes for the store of a run log."""
+"""Encodes what requests tell or ask a run about steering messages, as bytes for the store of a run log."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from stream_protocol.wire import UIMessage
 
 Reply: TypeAlias = Receipt | Literal["taken-in"]
-"""Reply of a run to a post. ``taken-in``: a model call has read the message."""
+"""Reply of a run to a message from a request. ``taken-in``: a model call has read the message."""
 
 
 STOPPED: Final = "stopped"
@@ -42,8 +42,8 @@ class NextTurn:
 
 
 def delivery(message: UIMessage, context: Any) -> bytes:
-    """Return a post with a steering message. Each post is unique, because the run may accept a message that it has
-    refused before.
+    """Return the bytes that bring a steering message to a run. They are unique, because the run may accept a steering
+    message that it has refused before.
 
     ``context``: the client's context that came with the message; ``None`` without context.
     """
@@ -51,14 +51,17 @@ def delivery(message: UIMessage, context: Any) -> bytes:
 
 
 def question(message_id: str) -> bytes:
-    """Return a post to which the run replies when a model call reads the message, or when the run ends."""
+    """Return the bytes that ask a run about a steering message.
+
+    The run replies when a model call reads the steering message, or when the run ends.
+    """
     return orjson.dumps({"await": message_id})
 
 
 async def post(
     run_log: RunLog, chat: str, run: RunInfo, content: bytes, patience: float | None, closing: asyncio.Event | None
 ) -> Reply | None:
-    """Send a post to this run on any worker, and return its reply: ``finished`` if the run has ended.
+    """Send these bytes to the run, at any worker, and return the run's reply: ``finished`` if the run has ended.
 
     Return ``None`` after ``patience`` seconds. Raises ``ChatRequestError`` (503) when ``closing`` is set.
     """
@@ -86,7 +89,9 @@ async def _post(run_log: RunLog, chat: str, run: RunInfo, content: bytes, patien
 
 
 async def reply_to(inbox: SteeringInbox, post: bytes, holds_lease: Callable[[], bool]) -> Reply:
-    """Handle a post to the run of this inbox, and return the reply. ``holds_lease``: see ``SteeringInbox.receive``."""
+    """Handle bytes that a request has sent to the run of this inbox, and return the reply. ``holds_lease``: see
+    ``SteeringInbox.receive``.
+    """
     fields: dict[str, Any] = orjson.loads(post)
     if (message_id := fields.get("await")) is not None:
         return "taken-in" if await inbox.wait_until_taken_in(message_id) else "finished"

@@ -32,14 +32,16 @@ class AppliedRewind(NamedTuple):
     removed: range
     """The numbers of the removed events. The event of the rewind itself comes next."""
     invocation_id: str | None
-    """The invocation that a later rewind names to undo this rewind; ``None`` if other events share it."""
+    """The invocation of the rewind. A later rewind that names this invocation undoes the rewind. ``None`` if other
+    events have the same invocation.
+    """
 
 
 class Rewinds:
     """The rewinds of a conversation, and the events that they remove. Event numbers start at 0.
 
-    A rewind removes the first event of the invocation that it names and all later events, including earlier rewinds.
-    ADK does the same for the model's prompt.
+    A rewind names an invocation. It removes the first event of this invocation, and all events between that event and
+    the rewind. Other rewinds among these events are also removed. ADK does the same for the model's prompt.
     """
 
     def __init__(self) -> None:
@@ -62,7 +64,7 @@ class Rewinds:
 
     @property
     def removed(self) -> tuple[range, ...]:
-        """The numbers of the events that are removed after all rewinds, in order and without overlap."""
+        """The numbers of the events that all rewinds together remove, in order and without overlap."""
         return tuple(reversed([*self._removed()]))
 
     def _removed(self) -> Iterator[range]:

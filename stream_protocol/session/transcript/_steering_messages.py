@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class SteeringMessages:
     """Steering messages that runs have accepted.
 
-    ``stored``: all events of the session. ``current``: the events that no rewind has removed. If the event before a
-    rewind names steering messages, the rewind keeps them, and they wait again.
+    ``stored``: all events of the session. ``current``: the events that no rewind has removed. The event before a rewind
+    may list steering messages. The rewind does not remove these messages: they wait for a model call again.
     """
 
     def __init__(self, stored: Sequence[EventFacts], current: Iterable[EventFacts]) -> None:
@@ -38,7 +38,7 @@ class SteeringMessages:
 
 
 def _kept_by_rewinds(stored: Sequence[EventFacts]) -> dict[str, list[AcceptedMessage]]:
-    """Id of a rewind -> the steering messages that it keeps."""
+    """Return the steering messages that rewinds do not remove: event id of the rewind -> messages."""
     ids = {
         facts.event.id: names
         for before, facts in pairwise(stored)

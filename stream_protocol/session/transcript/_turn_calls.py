@@ -45,7 +45,7 @@ class StoredResponse(NamedTuple):
     """A response to a call, except for ADK's placeholder for a call that waits for an approval or a credential."""
 
     facts: EventFacts
-    """The facts of the event with the response."""
+    """The event with the response."""
     event_index: int
     result: Result
 
@@ -126,7 +126,7 @@ def external_calls(calls: Iterable[StoredCall]) -> list[StoredCall]:
 
 
 def shown_facts(facts: EventFacts) -> EventFacts:
-    """Return the facts of an event with the content that the client was shown."""
+    """Return the event with the content that the client was shown."""
     shown = shown_event(facts.event)
     return facts if shown is facts.event else read(shown)
 
@@ -150,7 +150,10 @@ class CallReader:
         return any(call.is_awaited for call in self.calls)
 
     def shows_approval(self, facts: EventFacts) -> bool:
-        """Return True if this unread event is the first to show that a call was approved."""
+        """Return True if this event is the first that shows the approval of a call.
+
+        Call this before ``read`` for the same event.
+        """
         is_abort = facts.failure is not None and facts.failure.code == ABORTED  # ADK closes the calls of a stopped run
         if not self._approvals or facts.by_user or is_abort:
             return False

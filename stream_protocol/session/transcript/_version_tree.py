@@ -38,7 +38,7 @@ class VersionTree:
 
     def __init__(self, events: Iterable[EventFacts]) -> None:
         self._facts: dict[int, EventFacts] = {}
-        """Number -> the facts of the user message."""
+        """Number -> the event of the user message."""
         self._numbers: dict[str, int] = {}
         """Event id -> the number of the message."""
         self._before: dict[int, int] = {}
@@ -53,7 +53,7 @@ class VersionTree:
         return self._numbers.get(event_id)
 
     def message(self, number: int) -> EventFacts:
-        """Return the facts of a user message."""
+        """Return the event of a user message."""
         return self._facts[number]
 
     def versions(self, number: int) -> list[int]:
@@ -98,7 +98,7 @@ class VersionTree:
 
     @cached_property
     def _last_rewinds(self) -> dict[int, AppliedRewind]:
-        """Number of a rewound message -> the last rewind that removed it. Each message is visited once."""
+        """The last rewind that removed each message: number of the message -> rewind. Each message is visited once."""
         found: dict[int, AppliedRewind] = {}
         current_events: set[int] = set()
         number = self._newest

@@ -24,7 +24,7 @@ class CallState(IntEnum):
     AWAITING_CREDENTIAL = 5
     """The tool waits for a sign-in, or for an answer to a node inside the call."""
     AWAITING_CLIENT = 6
-    """The client, or a backend, must send the output."""
+    """The client or another system must send the output."""
     INTERIM = 7
     """The call has a preliminary output. The final output comes in a later response."""
     ANSWERED = 8

@@ -54,7 +54,7 @@ class ToolCall:
     more_to_come: bool = False
     """ADK's ``will_continue`` in the newest fragment."""
     long_running: bool = False
-    """True if the client, or a backend, sends the output."""
+    """True if the client or another system sends the output."""
     approved: bool | None = None
     """The user's answer to the newest approval request; ``None`` before the answer."""
     gated: bool = True
@@ -96,7 +96,7 @@ class ToolCall:
 
     @property
     def is_pending(self) -> bool:
-        """True if the user, the client or a backend can answer the call now.
+        """True if the user, the client or another system can answer the call now.
 
         A call with an announced approval cannot be answered before the request.
         """
@@ -189,7 +189,8 @@ class ToolCall:
         """Set the final input.
 
         ``arguments``: plain JSON. It is an object, or text if the call ended early or the arguments are too large to be
-        shown. ``by_client``: the client, or a backend, sends the output.
+        shown. ``by_client``: True if the run waits for the output, which the client or
+        another system sends.
         """
         self.state = self._next("complete input")
         if self._write is None:
@@ -250,24 +251,26 @@ class ToolCall:
         self.state, self.approved = state, None
 
     def answer_approval(self, *, approved: bool, write_response: bool) -> None:
-        """Process the answer to the newest request. ``write_response``: write the answer as a chunk, for v7 clients."""
+        """Process the answer to the newest request. ``write_response``: True to write the answer as a chunk, for v7
+        clients.
+        """
         self.state, self.approved = self._next("answer approval"), approved
         if write_response:
             self._sink.tool_approval_response(self.known.approval_id, approved=approved)
 
     def send_input_again(self) -> None:
-        """Write the input again, and wait for the output, which the client or a backend sends."""
+        """Write the input again, and wait for the output, which the client or another system sends."""
         self._send_input(self._input)
         self.await_client()
 
     def await_client(self) -> None:
-        """Wait for the output, which the client or a backend sends."""
+        """Wait for the output, which the client or another system sends."""
         self.state, self.long_running = self._next("await client"), True
 
     def await_credential(self, *, lacking: bool = False) -> None:
         """Wait for a sign-in, or for the user's answer to a question of a workflow node inside the call.
 
-        ``lacking``: the tool itself has reported that it needs a credential.
+        ``lacking``: True if the tool itself has reported that it needs a credential.
         """
         self.state = self._next("request credential")
         self.lacks_credential = self.lacks_credential or lacking

@@ -26,7 +26,7 @@ _DELTAS: Final = tuple(f'data: {{"type":"{kind}-delta"'.encode() for kind in ("t
 _FINISH: Final = b'data: {"type":"finish"'
 _CHANGES_NOTHING: Final = (b'data: {"type":"start-step"', b'data: {"type":"finish-step"', b'data: {"type":"abort"')
 _MARKS: Final = (b'"type":"tool-', b'"type":"start-step"', b'"type":"error"', b'"finishReason":"interrupted"')
-"""Byte strings of which every event that can change the decision contains one."""
+"""Every event that can change the decision contains one of these byte strings."""
 
 
 def may_resend(ending: str | None, finish_reason: str | None = None) -> bool:

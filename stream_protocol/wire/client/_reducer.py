@@ -115,8 +115,8 @@ class MessageReducer:
     """Reducer for the chunks of one response, which builds a message.
 
     ``message``: the assistant message that the response continues; it is copied. ``message_id``: the id of a new
-    message until a ``start`` chunk has one. ``replay``: the response repeats a stream from its beginning. So its first
-    ``start``, and any ``start`` with another id, begins the message anew.
+    message until a ``start`` chunk has one. ``replay``: True if the response repeats a stream from its beginning. So
+    its first ``start``, and any ``start`` with another id, begins the message anew.
     """
 
     def __init__(

@@ -25,10 +25,10 @@ MAX_BYTES: Final = 2**22
 class Batches(Generic[Item, Result]):
     """Collects items, and processes them together as one batch.
 
-    It collects for ``GATHER_SECONDS``, or longer while the last batch is being processed.
+    It collects for ``GATHER_SECONDS``, or longer while the previous batch is being processed.
 
     ``do`` returns the results in the order of the items. If it raises, each item of the batch gets the exception.
-    ``size``: returns the bytes of an item.
+    ``size``: a function that returns the number of bytes of an item.
     """
 
     def __init__(

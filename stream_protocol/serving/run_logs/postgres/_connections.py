@@ -150,8 +150,8 @@ class Connections:
     async def rows(self, statement: str, *arguments: Any, urgent: bool = False) -> list[Any]:
         """Runs a statement. Raises ``RunLogError``. If the connection has died, the statement is tried once more.
 
-        ``urgent``: the statement goes before all others that wait for a connection. The time limit starts when the
-        statement has a connection.
+        ``urgent``: True if the statement goes before all others that wait for a connection. The time limit starts when
+        the statement has a connection.
         """
         text = statements.named(statement, self._prefix)
 

@@ -10,7 +10,7 @@ when it expires.
 ``logs``: a row for each run, with the data before its entries: the first events, joined, and ``past``.
 ``entries``: the events of a run, several per row. ``after`` is the number of events before the row.
 ``readers``: the other workers that read a run.
-``posts``: posts of other workers to a run, each with its reply once there is one.
+``posts``: messages from requests at other workers to a run (``Post``), each with the reply once there is one.
 
 All tables but the leases are UNLOGGED: a crash of the server empties them. The worker that writes them has the same
 data in memory, and writes it again after a crash. So the text of a response adds nothing to the write-ahead log, and no
@@ -138,9 +138,10 @@ SELECT stop OR EXISTS (
 FROM renewed
 """
 """Renews a lease; no row if a newer run has taken the chat. Returns the request to stop, the number of other workers
-that read the run, and their posts without a reply. A lease that was lost in a fail-over is written again, even over the
-lease of an older run. If the chat was stopped meanwhile, the run gets this stop. Posts from before the loss are
-dropped, because the workers that posted them have learned that the run is over."""
+that read the run, and the messages to the run (``Post``) without a reply. A lease that was lost in a fail-over is
+written again, even over the lease of an older run. If the chat was stopped meanwhile, the run gets this stop. Messages
+from before the loss are dropped, because the workers that sent them have learned that the run is over.
+"""
 
 APPEND: Final = """
 -- arrays: chat, run, token, after, count, events, ending, past; channel, log ms
@@ -261,7 +262,8 @@ FROM unnest($1::text[], $2::integer[]) WITH ORDINALITY AS wanted (run, position,
 ) AS entry
 ORDER BY wanted.item, entry.after
 """
-"""Returns the next entries of several logs. The first entry of each contains the position. ``item`` counts from 1."""
+"""Returns the next entries of several logs. The first entry of each log contains the position. ``item`` counts from 1.
+"""
 
 STOP: Final = """
 -- chat, run, id of the stop, seconds
@@ -297,21 +299,22 @@ WITH lease AS (
 )
 SELECT worker FROM lease
 """
-"""Keeps a post for the run. Returns the worker of the run; no row if the run does not hold the lease. The worker sees
-the post when it renews the lease."""
+"""Keeps a message for the run (``Post``). Returns the worker of the run; no row if the run does not hold the lease. The
+worker gets the message when it renews the lease.
+"""
 
 REPLY: Final = """
 -- run, id, reply, ms
 UPDATE adk_ui_stream_posts SET content = '', reply = $3::bytea, kept_until = clock_timestamp() + $4 * interval '1 ms'
 WHERE run = $1 AND id = $2
 """
-"""Keeps the reply to a post."""
+"""Keeps the run's reply to a message."""
 
 REPLY_TO: Final = """
 -- run, id
 SELECT reply FROM adk_ui_stream_posts WHERE run = $1 AND id = $2 AND reply IS NOT NULL
 """
-"""Returns the reply to a post; no row if there is none."""
+"""Returns the run's reply to a message; no row if there is none."""
 
 SWEEP: Final = """
 -- limit

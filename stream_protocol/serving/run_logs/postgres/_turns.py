@@ -15,11 +15,14 @@ if TYPE_CHECKING:
 
 
 class NoTurnError(Exception):
-    """The statement got no turn in time."""
+    """The SQL statement waited too long for a connection."""
 
 
 class Turns:
-    """Lets ``count`` statements run at a time. Urgent statements go first, others in the order in which they came."""
+    """Lets ``count`` statements use a connection at a time.
+
+    Urgent statements go first, others in the order in which they came.
+    """
 
     def __init__(self, count: int) -> None:
         self._free = count
@@ -28,9 +31,9 @@ class Turns:
 
     @asynccontextmanager
     async def turn(self, *, urgent: bool, seconds: float) -> AsyncGenerator[None]:
-        """Waits for a turn, and keeps the turn for the ``with`` block.
+        """Waits until the statement may use a connection. It may use the connection in the ``with`` block.
 
-        Raises ``NoTurnError`` if ``seconds`` pass without a turn.
+        Raises ``NoTurnError`` after ``seconds``.
         """
         await self._take(self._urgent if urgent else self._others, seconds)
         try:
@@ -57,7 +60,7 @@ class Turns:
                 await future
         except BaseException as error:
             if future.done() and not future.cancelled() and future.exception() is None:
-                self._give_back()  # the turn came at the same time as the cancellation
+                self._give_back()  # the connection became free at the same time as the cancellation
             if isinstance(error, TimeoutError):
                 raise NoTurnError from None
             raise

@@ -9,8 +9,8 @@ worker whose lease has expired that a newer run has taken the chat.
 ``head``: a hash with the number of events, and with the joined events that were trimmed from the stream.
 ``readers``: a sorted set of the other workers that read the run, each with the end of its validity.
 ``stopped``: the id of the chat's newest stop. Its remaining time shows when the chat was stopped.
-``posts``: a hash of posts by other workers to the run: id of the post -> content.
-``reply``: the reply to one post. Only the scripts ``POST`` and ``REPLY`` use it.
+``posts``: a hash of the messages from requests at other workers to the run (``Post``): id of the message -> content.
+``reply``: the run's reply to one of these messages. Only the scripts ``POST`` and ``REPLY`` use it.
 
 When Redis is full (``maxmemory``), it refuses a script at the first command that needs memory. But after the first
 write of a script, it refuses no command. So a script that must work in a full Redis begins with a write that needs no
@@ -53,11 +53,11 @@ class ChatKeys:
         return f"{self._tag}:readers:{run_id}"
 
     def posts(self, run_id: str) -> str:
-        """Return the hash of posts by other workers to the run: id of the post -> content."""
+        """Return the hash of the messages from requests at other workers to the run (``Post``): id -> content."""
         return f"{self._tag}:posts:{run_id}"
 
     def reply(self, run_id: str, post_id: str) -> str:
-        """Return the key of the reply to a post."""
+        """Return the key of the run's reply to a message from a request (``Post``)."""
         return f"{self._tag}:reply:{run_id}:{post_id}"
 
 
@@ -116,10 +116,11 @@ end
 return {1, stop and 1 or 0, redis.call('ZCARD', KEYS[5]), unpack(redis.call('HGETALL', KEYS[6]))}
 """
 """Renews a lease. Returns 0 if a newer run has taken the chat. Else returns 1, the request to stop, the number of other
-workers that read the run, and their posts: id, content, id, content, and so on. A lease that was lost in a fail-over is
-written again, even over the lease of an older run. If the chat was stopped meanwhile, the run gets this stop. Posts
-from before the loss are dropped, because the workers that posted them have learned that the run is over. A delayed
-renewal leaves a closed run closed."""
+workers that read the run, and the messages to the run (``Post``): id, content, id, content, and so on. A lease that was
+lost in a fail-over is written again, even over the lease of an older run. If the chat was stopped meanwhile, the run
+gets this stop. Messages from before the loss are dropped, because the workers that sent them have learned that the run
+is over. A delayed renewal leaves a closed run closed.
+"""
 
 APPEND: Final = """
 -- KEYS lease log head; ARGV run token expected count events past end log-ms
@@ -221,8 +222,9 @@ if redis.call('EXISTS', KEYS[3]) == 0 then
 end
 return {lease[2]}
 """
-"""Keeps a post for the run, unless it has a reply. Returns the worker of the run; empty if the run does not hold the
-lease. The worker sees the post when it renews the lease."""
+"""Keeps a message for the run (``Post``), unless the message has a reply. Returns the worker of the run; empty if the
+run does not hold the lease. The worker gets the message when it renews the lease.
+"""
 
 REPLY: Final = """
 -- KEYS posts reply; ARGV id reply ms
@@ -230,4 +232,4 @@ redis.call('HDEL', KEYS[1], ARGV[1])
 redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
 return 1
 """
-"""Replaces a post with its reply."""
+"""Replaces a message to the run with the reply."""
