@@ -2,8 +2,7 @@
 
 Where to change what:
 
-- ``_active_runs``: one run for each chat: resume, retry, stop; requests during a shutdown. Its docstring lists all
-  places through which a stop passes.
+- ``_active_runs``: one run for each chat: resume, retry, stop; requests during a shutdown.
 - ``_claim``: a request holds its chat.
 - ``_planner``, ``_history_policy``: the plan of a request; the history of the server, or of the client.
 - ``_executor``: executes runs; ``engine`` has the durable executor.
@@ -17,6 +16,19 @@ Where to change what:
 - ``_auto_resend``: a response to answers that nobody can use ends with an error, so that the client does not send them
   again. ``stream/_steps`` prevents endless requests after all other responses.
 - ``_on_finish``: the app's hook at the end of a response.
+
+A stop passes through these places, in this order:
+
+1. ``requests/_chat_reads`` takes the request, and ``Executor.stop`` passes it on. With an engine, ``_reported_end``
+   stores the stop, so that no worker executes the run again.
+2. ``ActiveRuns.stop`` stops a run of this worker, or asks the run log.
+3. ``SharedRunLog.stop`` stores the stop in one step: for the run, and for requests that wait for the chat. It repeats
+   the stop of the run for one lease time.
+4. ``SharedLease`` of the run's worker gets the stop with a renewal.
+5. ``Run.stop`` ends the response and cancels the agent. If the run has not begun, ``Job`` prevents its start.
+
+A request that arrived before the stop and begins later asks for newer stops: ``requests/_lifecycle``. ``_local_runs``
+and ``_recovery`` of the engine keep a stopped run from being executed again.
 """
 
 from stream_protocol.serving.base import warn_of_other_workers

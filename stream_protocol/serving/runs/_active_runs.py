@@ -1,18 +1,4 @@
-"""``ActiveRuns``: claims, resumes and stops runs on all workers. Each chat has at most one run at a time.
-
-A stop passes through these places, in this order:
-
-1. ``requests/_chat_reads`` takes the request, and ``Executor.stop`` passes it on. With an engine, ``_reported_end``
-   stores the stop, so that no worker executes the run again.
-2. ``ActiveRuns.stop`` stops a run of this worker, or asks the run log.
-3. ``SharedRunLog.stop`` stores the stop in one step: for the run, and for requests that wait for the chat. It repeats
-   the stop of the run for one lease time.
-4. ``SharedLease`` of the run's worker gets the stop with a renewal.
-5. ``Run.stop`` ends the response and cancels the agent. If the run has not begun, ``Job`` prevents its start.
-
-A request that arrived before the stop and begins later asks for newer stops: ``requests/_lifecycle``. ``_local_runs``
-and ``_recovery`` of the engine keep a stopped run from being executed again.
-"""
+"""``ActiveRuns``: claims, resumes and stops runs on all workers. Each chat has at most one run at a time."""
 
 from __future__ import annotations
 
