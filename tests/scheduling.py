@@ -8,6 +8,8 @@ from xdist.scheduler import LoadFileScheduling
 FIRST: Final = (
     "conformance/test_chat_against_server.py",
     "fleet/test_durable.py",
+    "serving/run_logs/test_redis_run_log.py",
+    "fleet/test_durable_steering.py",
     "durable/test_every_event.py",
     "fleet/test_promises_by_store.py",
     "fleet/test_durable_database.py",

@@ -25,7 +25,7 @@ LOOKS = 50
 PAUSE_SECONDS = 0.1
 """Seconds between two comparisons."""
 
-CLIENT_VERSIONS: Final = pytest.mark.parametrize("deployment", VERSIONS, ids=["ai@6", "ai@7"], indirect=True)
+CLIENT_VERSIONS: Final = pytest.mark.parametrize("deployment", VERSIONS, ids=["v6", "v7"], indirect=True)
 """Runs a test with two workers for each version of the client."""
 
 Json = dict[str, Any]

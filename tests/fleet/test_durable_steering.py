@@ -17,7 +17,7 @@ pytestmark = [
     pytest.mark.node,
     pytest.mark.timeout(240),
     pytest.mark.parametrize("durable_house", ["agent:root_agent"], indirect=True),
-    pytest.mark.parametrize("ai_sdk", VERSIONS, ids=["ai@6", "ai@7"]),
+    pytest.mark.parametrize("ai_sdk", VERSIONS, ids=["v6", "v7"]),
 ]
 
 

@@ -24,7 +24,7 @@ from tests.serving.support import HANG, begin, chat, said
 class Tools(BaseToolset):
     """A toolset with a connection, such as an MCP server."""
 
-    def __init__(self, *, fails: bool = False, hangs: bool = False) -> None:
+    def __init__(self, *, fails: BaseException | None = None, hangs: bool = False) -> None:
         super().__init__()
         self.fails, self.hangs = fails, hangs
         self.closed: list[bool] = []
@@ -38,8 +38,8 @@ class Tools(BaseToolset):
         self.closed.append(self.run_ended.is_set())
         if self.hangs:
             await asyncio.Event().wait()
-        if self.fails:
-            raise OSError("gone")
+        if self.fails is not None:
+            raise self.fails
 
 
 class Plugin(BasePlugin):
@@ -126,10 +126,12 @@ async def test_a_request_with_its_own_agent_closes_nothing() -> None:
     assert (len(mine.closed), tenants.closed) == (1, [])
 
 
-@pytest.mark.parametrize("kind", ["hangs", "fails"])
+@pytest.mark.parametrize("kind", ["hangs", "fails", "is cancelled"])
 async def test_a_failure_is_one_line_in_the_log(kind: str, caplog: pytest.LogCaptureFixture) -> None:
     if kind == "hangs":
         service = ChatService(agent(Tools(hangs=True)), times=ServiceTimes(closing=0.01))
+    elif kind == "is cancelled":  # as a connection of `anyio` can be
+        service = ChatService(agent(Tools(fails=asyncio.CancelledError())))
     else:
         service = ChatService(App(name="app", root_agent=agent(), plugins=[Plugin(fails=True)]))
     with caplog.at_level(logging.WARNING, "stream_protocol"):

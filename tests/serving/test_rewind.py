@@ -1,5 +1,6 @@
 """Regenerate and edit: each request that a page can send, and the messages that the chat has then."""
 
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from google.adk.errors import StaleSessionError
 from google.adk.events import Event
 from google.adk.runners import Runner
 from google.adk.sessions import DatabaseSessionService
+from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai.types import UserContent
@@ -251,3 +253,23 @@ async def test_a_rewind_removes_no_message_that_another_worker_has_accepted_sinc
     with pytest.raises(StaleSessionError):
         await store.append_event(others, Event(author="user", invocation_id="i1"))
     await store.close()
+
+
+@pytest.mark.parametrize("kind", ["SqliteSessionService", "DatabaseSessionService"])
+async def test_a_rewind_stands_after_an_answer_from_a_worker_whose_clock_is_ahead(kind: str, tmp_path: Path) -> None:
+    """These stores return events in order of time."""
+    path = str(tmp_path / "chats.db")
+    is_sqlite = kind == "SqliteSessionService"
+    store = SqliteSessionService(path) if is_sqlite else DatabaseSessionService(f"sqlite+aiosqlite:///{path}")
+    runner = Runner(app_name="root", agent=LlmAgent(name="root"), session_service=store)
+    session = await create_session(runner, "ann", "c1")
+    for author in ("user", "root"):
+        event = Event(author=author, invocation_id="i1", content=UserContent("hi"), timestamp=time.time() + 2)
+        await store.append_event(session, event)
+    found = await find_session(runner, "ann", "c1")
+    assert found is not None
+    rewound = await rewind_session(runner, found, "i1")
+    assert rewound is not None
+    assert not Transcript(rewound.events).turns
+    if isinstance(store, DatabaseSessionService):
+        await store.close()

@@ -22,6 +22,7 @@ from stream_protocol.serving.adk_runner._agent_details import ToolInfo, model_na
 from stream_protocol.serving.adk_runner._delegating_sessions import (
     DelegatingSessions,
     ObservedSessions,
+    OrderedSessions,
     append_in_order,
 )
 from stream_protocol.serving.adk_runner._load_errors import load_problem

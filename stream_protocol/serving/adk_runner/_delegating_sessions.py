@@ -99,6 +99,14 @@ class ObservedSessions(DelegatingSessions):
         return appended
 
 
+class OrderedSessions(DelegatingSessions):
+    """Wraps ``sessions``. Stores each event after the events of its session: see ``append_in_order``."""
+
+    async def append_event(self, session: Session, event: Event) -> Event:
+        """Stores the event."""
+        return await append_in_order(self._sessions, session, event)
+
+
 async def append_in_order(sessions: BaseSessionService, session: Session, event: Event) -> Event:
     """Stores the event with a time that is not before the last event of ``session``.
 

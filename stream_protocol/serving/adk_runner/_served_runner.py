@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import TYPE_CHECKING
 from weakref import WeakSet
@@ -40,7 +41,10 @@ class ServedRunner:
             return
         try:
             await with_timeout(seconds, self.runner.close())
-        except Exception as error:  # noqa: BLE001 - any error of a toolset, a plugin or the session service
+        except (Exception, asyncio.CancelledError) as error:
+            # ADK passes on a cancellation of a toolset. Nobody has cancelled this task then.
+            if (task := asyncio.current_task()) is not None and task.cancelling():
+                raise
             logger.error("The toolsets and plugins of the agent were not all closed. %s", error)  # noqa: TRY400 - ADK logs the traceback
 
 

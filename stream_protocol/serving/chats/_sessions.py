@@ -6,12 +6,13 @@ import time
 from copy import copy
 from typing import TYPE_CHECKING, Any, Literal
 
+from google.adk.agents.invocation_context import new_invocation_context_id
 from google.adk.errors import StaleSessionError
 from google.adk.events import Event, EventActions
 from google.adk.plugins.save_files_as_artifacts_plugin import SaveFilesAsArtifactsPlugin
 
 from stream_protocol.adk import USER, is_user_event
-from stream_protocol.serving.adk_runner import MemorySessionService, agent_names, append_in_order
+from stream_protocol.serving.adk_runner import MemorySessionService, OrderedSessions, agent_names, append_in_order
 from stream_protocol.serving.base import SESSION_STORE, run_off_loop, unreachable_refusal
 from stream_protocol.serving.chats._chat_details import delete_details, is_details_id
 from stream_protocol.session import Transcript, completing_events, restore_client_history
@@ -79,14 +80,16 @@ async def rewind_session(
     another worker may have accepted a message, which the rewind would remove. This worker stores an event first. So
     the session of the other worker is outdated, and accepts no message between this event and the rewind.
     """
-    event = Event(author=USER)
+    event = Event(author=USER, invocation_id=session.events[-1].invocation_id)
     update_metadata(event, kept_steering=kept_steering)
+    rewinding = copy(runner)
+    rewinding.session_service = OrderedSessions(runner.session_service)
     try:
-        await append_in_order(runner.session_service, session, event)
+        await rewinding.session_service.append_event(session, event)
     except StaleSessionError as error:
         raise unreachable_refusal(SESSION_STORE) from error
     user_id, session_id = session.user_id, session.id
-    await runner.rewind_async(user_id=user_id, session_id=session_id, rewind_before_invocation_id=invocation_id)
+    await rewinding.rewind_async(user_id=user_id, session_id=session_id, rewind_before_invocation_id=invocation_id)
     return await find_session(runner, user_id, session_id)
 
 
@@ -96,7 +99,8 @@ async def repair_session(runner: Runner, session: Session) -> None:
     This function is called before each run, because a worker may have died between a rewind and this repair.
     """
     if repair := _upload_plugin_state(runner, session.state):
-        event = Event(author="user", actions=EventActions(state_delta=repair))
+        invocation_id = session.events[-1].invocation_id if session.events else new_invocation_context_id()
+        event = Event(author=USER, invocation_id=invocation_id, actions=EventActions(state_delta=repair))
         await append_in_order(runner.session_service, session, event)
 
 

@@ -6,11 +6,10 @@ the ends in the engine, including ends by a stop. ``_recovery`` only stores the 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Final
 
 from stream_protocol.serving.engine._engine import ToldEnd
 from stream_protocol.serving.runs import TEXTS_OF_TIMEOUTS
-from stream_protocol.stream import Ending
 from stream_protocol.wire.client import parse_sse
 
 if TYPE_CHECKING:
@@ -20,6 +19,10 @@ if TYPE_CHECKING:
     from stream_protocol.serving.engine._engine import Engine, OrphanedRun
     from stream_protocol.serving.engine._local_runs import LocalRun
     from stream_protocol.serving.runs import ActiveRuns, Run
+    from stream_protocol.stream import Ending
+
+_ENDS: Final[tuple[Ending, ...]] = ("abort", "error", "timeout", "finish")
+"""The ends of responses. If the executions of a run ended differently, the first of these ends counts."""
 
 
 class ReportedEnds:
@@ -56,7 +59,7 @@ def end_of_orphan(orphan: OrphanedRun, log: Sequence[bytes]) -> ToldEnd | None:
     A run with an end is not executed again. If one execution was stopped and another ended with an error, the stop
     counts.
     """
-    ends = (end for end in reversed(get_args(Ending)) if end in orphan.executions.values())
+    ends = (end for end in _ENDS if end in orphan.executions.values())
     recorded = (ToldEnd(end, orphan.error_text, orphan.shown, orphan.unfinished_text) for end in ends)
     return next(recorded, None) or end_in_log(log)
 
