@@ -175,9 +175,9 @@ class CallsUnderId:
                 self._index.add(each, number)
 
     def first(self, key: RankKey, speaker: SpeakerKey | None = None) -> KnownCall | None:
-        """Return the call with the smallest key.
+        """Return the call for which ``key`` gives the smallest sort key.
 
-        If several calls have this key, return the oldest of them. ``speaker``: search only this speaker's calls.
+        If several calls have this sort key, return the oldest of them. ``speaker``: search only this speaker's calls.
         """
         if self._index is None:
             return next((known for known in self.numbers if speaker in (None, known.speaker)), None)

@@ -153,7 +153,8 @@ def _failed(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
 
 
 def _restored(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
-    """Return the event as the ADK peer made it, with its thoughts, texts, placeholders and sources."""
+    """Return the event as the ADK peer created it, with the thoughts, texts, placeholders and sources of the peer's
+    event."""
     thoughts = task.thoughts
     shown = [_as_text(part) if part.thought and part.text not in thoughts else part for part in parts]
     metadata = {**task.metadata, **_mapping(task.newest_artifact, "metadata")}

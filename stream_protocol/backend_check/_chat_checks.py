@@ -155,7 +155,7 @@ CHAT_CHECKS: Final = (
     Check("several turns", "chat", "Each turn adds a new assistant message.", CHAT, ("text",), _several_turns),
     Check("regenerate", "chat", "`regenerate()` gets a new response.", CHAT, ("text",), _regenerate),
     Check("edit", "chat", "An edit does not overwrite the user message.", CHAT, ("text",), _edit),
-    Check("file", "chat", "The file of a message is kept or read.", CHAT, ("file",), _file),
+    Check("file", "chat", "The history keeps a message's file, or the reply uses it.", CHAT, ("file",), _file),
     Check("error", "chat", "An error has no traceback, and the chat continues.", ERRORS, ("text", "error"), _error),
     Check("repeated POST", "chat", "A repeated POST gets a 4xx or a stream.", TRANSPORT, ("text",), _repeated_post),
     Check("cut connection", "chat", "The chat continues after a disconnect.", CHAT, ("text", "long"), _cut_connection),

@@ -8,7 +8,9 @@ from stream_protocol.wire import AiSdkVersion, json_value
 
 
 def failures(results: Sequence[Result], claimed: Collection[str]) -> list[Result]:
-    """Return the broken checks, and the checks of ``claimed`` profiles that the server does not offer.
+    """Return the checks that the server fails.
+
+    These are the broken rules, and the features of ``claimed`` profiles that the server does not offer.
 
     An excused feature is not a failure. For example, the settings can exclude a feature.
     """

@@ -45,8 +45,8 @@ async def run_checks(
     """Return a result for each check of the profiles. Raises ``NoBackendError`` if there is no chat endpoint at the
     URL.
 
-    ``on_result``: called with each result as soon as it is known. At the end the chats are deleted, even if the task is
-    cancelled.
+    ``on_result``: called with each result as soon as it is known. At the end the checks' chats are deleted, even if the
+    task is cancelled.
     """
     settings = settings or Settings()
     slow = httpx.AsyncHTTPTransport(socket_options=[(socket.SOL_SOCKET, socket.SO_RCVBUF, SMALL_BUFFER)])

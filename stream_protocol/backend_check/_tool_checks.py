@@ -135,7 +135,14 @@ async def _unanswered_client_tool(backend: Backend) -> None:
 TOOL_CHECKS: Final = (
     Check("tool result", "tools", "A tool call gets its output.", REDUCER, ("tool",), _tool_result),
     Check("turn after tools", "tools", "The chat continues after a tool.", CHAT, ("tool", "text"), _turn_after_tools),
-    Check("approval", "tools", "An approved call ends, in the same message.", TOOLS, ("approval",), _approval),
+    Check(
+        "approval",
+        "tools",
+        "The message with an approved call gets the call's result.",
+        TOOLS,
+        ("approval",),
+        _approval,
+    ),
     Check("denial", "tools", "A denied call ends without the tool's output.", TOOLS, ("approval",), _denial),
     Check(
         "unanswered approval",
@@ -153,11 +160,18 @@ TOOL_CHECKS: Final = (
         ("approval",),
         _repeated_approval,
     ),
-    Check("client tool", "tools", "The page's output continues the message.", TOOLS, ("client_tool",), _client_tool),
+    Check(
+        "client tool",
+        "tools",
+        "After the browser tool's output, the same message continues.",
+        TOOLS,
+        ("client_tool",),
+        _client_tool,
+    ),
     Check(
         "client tool error",
         "tools",
-        "The page's error continues the message.",
+        "After the browser tool's error, the same message continues.",
         TOOLS,
         ("client_tool",),
         _client_tool_error,

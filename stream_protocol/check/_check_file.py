@@ -90,7 +90,7 @@ def check_stream(stream: IO[bytes], *, versions: Sequence[AiSdkVersion] = ALL_VE
 def _check(
     stream: IO[bytes], path: Path | None, session: str | None, versions: Sequence[AiSdkVersion]
 ) -> Iterator[Finding]:
-    """Check the stream. ``path``: its path, if the stream can be opened again."""
+    """Check the stream. ``path``: the stream's path, or ``None`` if the stream cannot be opened a second time."""
     head = stream.read(PIECE)
     text = text_of(head)
     pieces = chain([head], iter(lambda: stream.read(PIECE), b""))

@@ -64,8 +64,8 @@ def answer_until_changed(
 ) -> None:
     """Refuse every request with 503 and ``text``, until the process is stopped or ``is_changed()`` returns True.
 
-    Each new connection calls ``is_changed()``. The connection at which ``is_changed()`` returns True stays in the
-    socket's queue, so the next process accepts it.
+    ``is_changed()`` is called before each connection is accepted. If ``is_changed()`` returns True, the connection
+    stays in the socket's queue, and the next process accepts the connection.
     """
 
     async def refuse(request: Request) -> Response:

@@ -42,7 +42,7 @@ def check_backend(
 ) -> bool:
     """Check the server and print the report.
 
-    Returns True if no check is broken, and the server offers all checks of the profiles in ``claimed``.
+    Returns True if the server breaks no rule, and offers all features of the profiles in ``claimed``.
     """
     _check_url(url)
     checks = checks_of(claimed or PROFILES)

@@ -133,7 +133,7 @@ class DbosEngine:
     def prepare(self) -> None:
         """Create missing tables in the store. Raises ``StreamProtocolError`` if the store cannot be used.
 
-        ``start`` also creates missing tables, but its errors have more than one line.
+        ``start`` also creates missing tables. An error of ``prepare`` has one line, an error of ``start`` has several.
         """
         if self._url is not None:
             self._take_file()

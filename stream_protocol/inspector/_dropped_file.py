@@ -159,8 +159,8 @@ def _without_secrets(path: Path, session: str | None) -> bytes:
 def _numbered(entries: Sequence[Entry]) -> Iterator[bytes]:
     """Yield the entries for the page.
 
-    Each chunk gets its number in ``check``. ``check`` also counts data that is not a chunk, so such data also gets a
-    number.
+    Each chunk gets the number that the command ``check`` prints for it. ``check`` also counts data that is not a chunk,
+    so such data also gets a number.
     """
     chunk = 0
     for entry in entries:

@@ -46,5 +46,5 @@ def as_recording(header: bytes, entries: Iterable[Entry]) -> bytes:
 
 
 def json_array(items: Sequence[bytes]) -> bytes:
-    """Return a JSON array of JSON texts."""
+    """Return the text of a JSON array. ``items``: the elements, each as JSON text."""
     return b"[" + b",".join(items) + b"]"

@@ -43,8 +43,8 @@ class RestoredHistory:
 def restore_client_history(
     request: ChatRequest, *, agent: str, agents: Collection[str] = (), mode: Literal["client", "text"] = "client"
 ) -> RestoredHistory:
-    """Convert the request's earlier messages to events, and plan its last message: a user message or client tool
-    outputs.
+    """Convert the request's earlier messages to events, and decide what to run for its last message. The last message
+    is a user message, or has client tool outputs.
 
     ``agent`` and ``agents``: as for ``messages_to_events``. Raises ``ChatRequestError`` for a refused request.
     """

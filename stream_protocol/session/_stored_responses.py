@@ -64,7 +64,7 @@ def idempotency_key(request: ChatRequest) -> str:
 
 
 def _add(digest: _Hash, value: Any) -> None:
-    """Hash a JSON value. Different values give different bytes; the order of keys does not matter."""
+    """Hash a JSON value. Different values add different bytes to the hash. The order of keys does not matter."""
     match value:
         case str():
             digest.update(b'"%d:' % len(value))

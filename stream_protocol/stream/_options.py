@@ -62,8 +62,8 @@ class ConverterOptions(TypedDict, total=False):
     ADK's control tools (``transfer_to_agent``, ``set_model_response``, ``exit_loop``, ``finish_task``) are always
     hidden. If a hidden tool requests an approval, the request and its call are sent.
 
-    With ``nested_agents="flat"``, ``ChatService`` also hides calls of task-mode agents. Without a ``ChatService``,
-    pass the names that ``stream_protocol.serving.task_agent_tools(agent)`` returns.
+    With ``nested_agents="flat"``, ``ChatService`` also hides the calls that start task-mode agents. Without a
+    ``ChatService``, pass the names that ``stream_protocol.serving.task_agent_tools(agent)`` returns.
     """
     nested_agents: NestedAgents | Mapping[str, NestedAgents]
     """Display of an agent that is called as a tool: in its call (``"nested"``, the default), as parts of the message
@@ -91,8 +91,8 @@ class ConverterOptions(TypedDict, total=False):
     """Function that takes the name and the version of an artifact, and returns its URL for browsers.
 
     The chat routes set this option. A file that is saved as an artifact is then sent as a URL instead of Base64, and
-    ``data-adk-artifact`` has a ``url``. The converter sends a streamed file, and all chunks after it, when the
-    complete event has arrived, because only this event names the artifact.
+    ``data-adk-artifact`` has a ``url``. The name of a streamed file's artifact comes only with the event that ends the
+    streaming. Until then, the converter holds the file and all later chunks.
     """
     transform: Transform | None
     """Function that gets each chunk before it is sent.

@@ -19,7 +19,8 @@ _OUTPUT_TOOL: Final = "set_model_response"
 
 @dataclass(frozen=True, slots=True)
 class RecordedAnswer:
-    """One response of a model. If the run was stopped, it has only fragments. Other responses may have no fragments."""
+    """One response of a model. A response that was stopped has only fragments (partial events). Other responses may
+    have no fragments."""
 
     fragments: tuple[LlmResponse, ...]
     whole: LlmResponse | None

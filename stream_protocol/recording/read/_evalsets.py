@@ -126,7 +126,7 @@ def _invocation_events(turn: Any) -> Iterator[dict[str, Any]]:
 
 
 def _unordered(intermediate: Any) -> Iterator[dict[str, Any]]:
-    """Yield the events of a turn with separate lists of calls, results, and pairs of an author and its texts."""
+    """Yield events for a turn whose file has three lists: calls, results, and texts with their authors."""
     if calls := list_field(intermediate, "tool_uses"):
         yield {"content": {"role": "model", "parts": [{"function_call": call} for call in calls]}}
     if results := list_field(intermediate, "tool_responses"):

@@ -142,7 +142,7 @@ def field(value: Any, name: str) -> Any:
 
 
 def list_field(value: Any, name: str) -> list[Any]:
-    """Return the list in a field of a JSON object, found as in ``field``; an empty list if there is none."""
+    """Return the list in a field of a JSON object, or an empty list. ``name``: as for ``field()``."""
     found = field(value, name)
     return found if isinstance(found, list) else []
 

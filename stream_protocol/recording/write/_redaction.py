@@ -135,8 +135,8 @@ def _clean_with_own_limit(value: Any) -> Any:
 
 
 def _without_own_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
-    """Return the metadata without our key. The id and the context of a steering message are kept, because the response
-    also has the id, and the models have read the context.
+    """Return the metadata without our key. A steering message keeps its id, which the response also has, and its
+    context, which the models have read.
     """
     kept = {key: value for key, value in metadata.items() if key != METADATA_KEY}
     mark = steering_mark(metadata)

@@ -299,7 +299,8 @@ class RunSlot:
 
 
 def response_budget(limit: int | None = MAX_RESPONSE_BYTES) -> ByteBudget:
-    """Return the budget for all responses with stored content: see ``ServiceLimits.max_response_bytes``."""
+    """Return the memory budget that all HTTP responses with stored content share: see
+    ``ServiceLimits.max_response_bytes``."""
     return ByteBudget(limit, of_user=_too_much_of_user, of_all=_too_much, single_fits=True)
 
 

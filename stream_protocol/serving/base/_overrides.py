@@ -36,8 +36,8 @@ class RunOverrides:
     """Replaces the root agent, for example with the agent of a tenant. The services and plugins stay."""
 
     artifact_base: str | None = None
-    """URL of the chat endpoint in the browser, for links to artifacts: see ``FilePolicy``. The routes set it from the
-    request. ``None`` sends files as bytes."""
+    """URL at which browsers reach the chat endpoint, for links to artifacts: see ``FilePolicy``. The routes set it from
+    the request. ``None`` sends files as bytes."""
     names_missing_key: bool = False
     """If a model has no API key, the error text names the variable to set, unless the service has ``on_error``. The
     routes set this option if the request comes from this machine and the app has no ``identify``."""

@@ -80,7 +80,8 @@ class ChatStore:
         return await self.with_timeout(self._in_turn(user_id, read))
 
     async def with_timeout(self, work: Coroutine[Any, Any, T], *, of: str = SESSION_STORE) -> T:
-        """Awaits ``work``, a call of a store before the run begins, within the time limit. Returns its result.
+        """Awaits ``work`` within the time limit, and returns its result. ``work``: a call to a store, before the run
+        begins.
 
         ``of``: the store's name, for the error. Raises ``ChatRequestError`` (503) after the time limit.
         """

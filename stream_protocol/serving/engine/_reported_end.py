@@ -39,7 +39,7 @@ class ReportedEnds:
             await self._engine.mark(local.record, local.log_id, end)
 
     async def stop(self, key: ChatKey, orphans: Sequence[OrphanedRun]) -> None:
-        """Stores that the orphaned runs of a chat are stopped.
+        """Marks the orphaned runs of a chat as stopped in the store.
 
         A finished run is not stopped, because its calls may wait for the user. Only its record needs to be deleted.
         """

@@ -51,7 +51,7 @@ class RunReader(AsyncGenerator[bytes, None]):
         return await self._events.asend(value)
 
     async def athrow(self, *error: Any) -> bytes:
-        """Raises this error in the reader, which ends it."""
+        """Raises the error in the reader. The reader then ends."""
         return await self._events.athrow(*error)
 
     async def aclose(self) -> None:

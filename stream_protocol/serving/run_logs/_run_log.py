@@ -210,7 +210,7 @@ class RunLog(Protocol):
         """
 
     async def post(self, chat: str, run_id: str, post: bytes) -> bytes | None:
-        """Sends a message to this run, at any worker, and returns the run's reply, which may take long.
+        """Sends a message to this run, whichever worker runs it. Returns the run's reply, which may take long.
 
         Returns ``None`` if the run no longer holds the chat. If the store may have lost the message, it is sent again.
         So the run may get the same message twice.

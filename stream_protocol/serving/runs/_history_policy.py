@@ -39,7 +39,7 @@ class Planned(NamedTuple):
 
     @property
     def answers(self) -> tuple[CallAnswer, ...]:
-        """The user's answers to calls in the request."""
+        """The answers in the request. Each is the user's answer to a call."""
         return () if isinstance(self.request_plan, NothingToRun) else self.request_plan.answers
 
 

@@ -124,7 +124,7 @@ class Run:
         return self._response.outcome
 
     async def holds_lease(self) -> bool:
-        """Return True if the run holds the chat's lease. Asks the run log if the lease was not renewed in time."""
+        """Return True if the run holds the chat's lease. If the lease was not renewed in time, asks the run log."""
         return self._lease.held or await self._lease.confirm()
 
     async def claim(self, run_log: RunLog, chat: str, idempotency_key: str) -> None:

@@ -112,7 +112,7 @@ class RunResponse:
         log_error(logger, error)
 
     def _ended(self, write_end: Callable[[Conversion[bytes]], None]) -> Conversion[bytes]:
-        """Return the ended conversion.
+        """End the conversion of events to chunks, and return the conversion.
 
         If one of the app's hooks raises an exception, the response ends with an error.
         """

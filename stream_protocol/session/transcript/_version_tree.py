@@ -2,9 +2,9 @@
 store.
 
 A rewind restores the chat to the point before the first event of the invocation that it names. The rewind event itself
-has a new invocation. A rewind to a point before an earlier rewind therefore restores the messages that the earlier
-rewind removed. The user's messages form a tree: the parent of a message is the message before it. Messages with the
-same parent are versions of one turn.
+has a new invocation. A later rewind that names this invocation undoes the earlier rewind: the messages that the earlier
+rewind removed come back. The user's messages form a tree: the parent of a message is the message before it. Messages
+with the same parent are versions of one turn.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ def _check_chunks(chunks: object) -> None:
 
 
 def _check_json(chunk: object) -> None:
-    """Raise ``TypeError`` for a value that is not JSON, and for a whole SSE event."""
+    """Raise ``TypeError`` if the value is not JSON, or is an SSE event instead of the chunk in the event."""
     if not isinstance(chunk, _JSON_TYPES) or (isinstance(chunk, str) and chunk.startswith("data:")):
         raise _takes_chunks(chunk)
 

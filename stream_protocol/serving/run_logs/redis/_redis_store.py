@@ -233,8 +233,8 @@ class RedisRunLog(SharedRunLog):
     ``redis+cluster://`` or ``rediss+cluster://``. Clients: ``Redis`` or ``RedisCluster`` of ``redis.asyncio``, created
     without ``decode_responses``. Redis 6.2 or later is required.
     ``prefix``: beginning of all keys and channels. Each deployment in a shared Redis needs its own prefix: up to 64
-    ASCII letters, digits, and ``. _ : / @ -``. With the same prefix, equal ids of app, user and chat mean the same
-    chat.
+    ASCII letters, digits, and ``. _ : / @ -``. If two deployments have the same prefix, chats with equal ids of app,
+    user and chat are one chat for both.
     ``lease``: the lifetime of a lease in seconds, which must be equal in all workers. A worker that does not renew its
     leases within this time loses its chats. A run that cannot renew its lease for five sixths of this time ends in an
     error.
