@@ -9,7 +9,7 @@ Action: TypeAlias = Literal[
     "regenerate",
     "approve",
     "deny",
-    "type past an approval",
+    "send a message while an approval is pending",
     "client tool",
     "file",
     "reload in mid-answer",

@@ -197,7 +197,7 @@ class Scenarios:
         expect(chat.answer).to_contain_text("You said: hello")
         chat.expect_agreement()
 
-    @pytest.mark.action("type past an approval")
+    @pytest.mark.action("send a message while an approval is pending")
     def test_messages_past_an_approval_close_it(self, chat: ChatPage) -> None:
         chat.say("pay")
         expect(chat.tool("pay")).to_have_attribute("data-state", "approval-requested")

@@ -81,27 +81,22 @@ async def test_so_many_messages_wait_for_a_run() -> None:
         assert len(only(await rest(answer), "data-adk-steering")) == 16
 
 
-@pytest.mark.parametrize("is_confirmed", [False, True])
-async def test_a_worker_without_the_lease_stores_no_message(
-    monkeypatch: pytest.MonkeyPatch, *, is_confirmed: bool
-) -> None:
-    """The worker was frozen. If its lease has expired, the page may have been told that no run took the message."""
+async def test_a_worker_without_the_lease_stores_no_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The worker was frozen, and its lease has expired. The page may have been told that no run took the message.
 
-    async def confirm(_lease: _MemoryLease) -> bool:
-        return is_confirmed
-
+    So the refusal stays, even if the worker can restore its lease. The page can send the message again.
+    """
     app = SteeredApp(Call("dig", {}), "Dug.")
     async with begin(app.app, chat(said("Dig."))) as answer:
         await answer.status()
         await soon(app.digging)
         with monkeypatch.context() as woken:
             woken.setattr(_MemoryLease, "held", False)
-            woken.setattr(_MemoryLease, "confirm", confirm)
             async with client(app.app) as http:
                 response = await http.post("/api/chat/c1/steer", json=said("More.", "s1"))
-        assert response.status_code == (200 if is_confirmed else 503)
+        assert response.status_code == 503
         app.may_end.set()
-        assert len(only(await rest(answer), "data-adk-steering")) == is_confirmed
+        assert only(await rest(answer), "data-adk-steering") == []
 
 
 async def test_a_request_to_steer_counts_as_a_request() -> None:

@@ -20,7 +20,7 @@ from stream_protocol.session import replace_context, steering_content
 from stream_protocol.session.transcript import AcceptedMessage, TakenInMessage, update_metadata
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Callable, Iterable
 
     from google.adk.agents.callback_context import CallbackContext
     from google.adk.agents.invocation_context import InvocationContext
@@ -128,7 +128,7 @@ class SteeringInbox:
         async with self._storing:
             return self.waiting
 
-    async def receive(self, message: UIMessage, context: Any, holds_lease: Callable[[], Awaitable[bool]]) -> Receipt:
+    async def receive(self, message: UIMessage, context: Any, holds_lease: Callable[[], bool]) -> Receipt:
         """Stores a message as accepted, and keeps it for the next model call.
 
         ``context``: the client's context that came with the message; ``None`` without context. A repeated message is
@@ -144,18 +144,17 @@ class SteeringInbox:
         receiving.add_done_callback(ignore_failure)
         return await asyncio.shield(receiving)
 
-    async def _receive(self, message: UIMessage, context: Any, holds_lease: Callable[[], Awaitable[bool]]) -> Receipt:
+    async def _receive(self, message: UIMessage, context: Any, holds_lease: Callable[[], bool]) -> Receipt:
         async with self._changed:
             await self._changed.wait_for(lambda: self._closed or self._invocation is not None)
         async with self._storing:
             if message["id"] in self._delivered:
                 return "delivered"
-            is_lost = self._refusal is None and not await holds_lease()
             if self._refusal is not None or (invocation := self._invocation) is None:
                 return self._refusal or "finished"
             if len(self._waiting) >= MAX_WAITING:
                 return "full"
-            if is_lost:
+            if not holds_lease():
                 return "left"
             accepted = AcceptedMessage(message={**message}, model_calls=self._calls.total(), context=context)
             event = Event(author=USER, invocation_id=invocation.invocation_id)

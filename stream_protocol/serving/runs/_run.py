@@ -275,7 +275,7 @@ class Run:
 
     async def receive(self, post: bytes) -> bytes:
         """Handles a message from a request about a steering message. Returns the encoded ``Reply``."""
-        return (await reply_to(self.steering, post, self.holds_lease)).encode()
+        return (await reply_to(self.steering, post, lambda: self._lease.held)).encode()
 
     def lease_lost(self) -> None:
         """Ends the response and the run at once, because another run may hold the lost lease.

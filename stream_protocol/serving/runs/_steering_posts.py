@@ -13,7 +13,7 @@ from stream_protocol.serving.adk_runner import Receipt
 from stream_protocol.serving.base import abandon, closing_refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Callable, Mapping
 
     from stream_protocol.serving.adk_runner import SteeringInbox
     from stream_protocol.serving.base import RunOverrides
@@ -88,7 +88,7 @@ async def _post(run_log: RunLog, chat: str, run: RunInfo, content: bytes, patien
     return "finished" if reply is None else cast("Reply", reply.decode())
 
 
-async def reply_to(inbox: SteeringInbox, post: bytes, holds_lease: Callable[[], Awaitable[bool]]) -> Reply:
+async def reply_to(inbox: SteeringInbox, post: bytes, holds_lease: Callable[[], bool]) -> Reply:
     """Handle bytes that a request has sent to the run of this inbox, and return the reply. ``holds_lease``: see
     ``SteeringInbox.receive``.
     """

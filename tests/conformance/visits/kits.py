@@ -116,7 +116,7 @@ TEMPLATE = [
             Step(RELOAD, [*SUPERSEDED, "wait", "Never mind."], posts=0),
         ],
         sends="template",
-        action="type past an approval",
+        action="send a message while an approval is pending",
     ),
     Visit(
         "the template runs a tool of the page, with the line of the guide",
