@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from google.adk.agents import BaseAgent, LlmAgent
 from google.adk.sessions import BaseSessionService
@@ -16,7 +16,7 @@ from google.adk.tools.tool_context import ToolContext
 
 from stream_protocol.serving import ChatService, MemoryRunLog, PostgresRunLog, RunOverrides
 from stream_protocol.serving.base._overrides import NO_OVERRIDES
-from stream_protocol.serving.base._times import DEFAULT_TIMES, ServiceTimes
+from stream_protocol.serving.base._times import ServiceTimes
 from stream_protocol.testing import ScriptedLlm, Turn
 from stream_protocol.wire import parse_chat_request
 from stream_protocol.wire.client import parse_sse
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from stream_protocol.serving.run_logs import RunLog
 
 USER = "somebody"
+
+
+SHORT_STOP: Final = ServiceTimes(stop=0.2)
+"""A server that ends in mid-event has a store that never answers. Its runs need not wait for it."""
 
 
 class SharedState:
@@ -77,7 +81,7 @@ class SharedState:
         sessions: BaseSessionService | None = None,
         engine: Engine | None = None,
         run_config: RunConfig | None = None,
-        times: ServiceTimes = DEFAULT_TIMES,
+        times: ServiceTimes = SHORT_STOP,
         **options: Any,
     ) -> AsyncIterator[ChatService]:
         """Run a server from its start to its end. ``launched``: it looks for orphaned runs at its start. ``sessions``

@@ -66,7 +66,7 @@ class PictureServers:
             run_log=self._world.run_log(),
             engine=self._engine,
             files=FilePolicy(artifact_base="/api/chat"),
-            times=ServiceTimes(answering=0.2),
+            times=ServiceTimes(answering=0.2, stop=0.2),
         )
 
     async def page(self, shared: SharedState, kind: str, chat_id: str) -> Page:

@@ -277,7 +277,7 @@ async def endings(deployment: Deployment) -> dict[str, str]:
 
 
 async def pauses(deployment: Deployment) -> dict[str, str]:
-    row = "A paused worker writes after its pause"
+    row = "After a pause, a worker writes nothing in a chat that another worker has taken"
     if not deployment.is_shared:
         return {row: NOTHING}
     async with AsyncExitStack() as stack:
@@ -291,4 +291,4 @@ async def pauses(deployment: Deployment) -> dict[str, str]:
     deployment.tool_log.open("paused")
     deployment.workers[0].thaw()
     await asyncio.sleep(2 * LEASE)
-    return {row: "nothing more" if await deployment.stored("paused") == before else "on"}
+    return {row: "yes" if await deployment.stored("paused") == before else "no"}

@@ -52,7 +52,6 @@ class ResumedSessions(DelegatingSessions):
         """All stored events of earlier executions."""
         self._has_diverged = False
         """True after this execution has stored an event of the agent that no earlier execution has stored."""
-        self._invocation_id = record.invocation_id
         self._mark: RunMark = {"idempotency_key": record.idempotency_key, "record": record.id}
 
     @property
@@ -105,7 +104,7 @@ class ResumedSessions(DelegatingSessions):
 
         ``execution``: the id of the new execution in the run log.
         """
-        event = Event(author=USER, invocation_id=self._invocation_id)
+        event = Event(author=USER)
         update_metadata(event, execution=execution)
         await append_in_order(self._sessions, self._stored, event)
 
