@@ -78,6 +78,22 @@ async def test_a_run_that_ends_with_its_last_reader_keeps_what_its_sub_agent_has
     assert card["output"]["metadata"]["stopped"] is True
 
 
+async def stopped(
+    service: InstrumentedService, page: Page, reached: asyncio.Event, may_go_on: asyncio.Event | None = None
+) -> None:
+    """Stop the run at this moment. The history then has what the page has."""
+    async with begin(page.app, page.body()) as answer:
+        assert await answer.status() == 200
+        await soon(reached)
+        async with client(page.app) as http:
+            assert (await http.post("/api/chat/c1/stop")).status_code == 202
+        if may_go_on is not None:
+            may_go_on.set()
+        page.take(await rest(answer))
+    await service.runs.free()
+    assert await page.stored() == page.messages
+
+
 @pytest.mark.parametrize(
     ("kind", "moment"),
     [
@@ -123,15 +139,7 @@ async def test_after_a_stop_a_card_has_in_a_history_what_the_page_had(kind: str,
     service = InstrumentedService(root, session_service=Store())
     page = Page(create_app(service))
     page.messages = [said("hi")]
-    async with begin(page.app, page.body()) as answer:
-        assert await answer.status() == 200
-        await soon(reached)
-        async with client(page.app) as http:
-            assert (await http.post("/api/chat/c1/stop")).status_code == 202
-        may_go_on.set()
-        page.take(await rest(answer))
-    await service.runs.free()
-    assert await page.stored() == page.messages
+    await stopped(service, page, reached, may_go_on)
 
 
 async def test_after_a_stop_a_card_inside_a_card_has_in_a_history_what_the_page_had() -> None:
@@ -158,14 +166,7 @@ async def test_after_a_stop_a_card_inside_a_card_has_in_a_history_what_the_page_
     service = InstrumentedService(root)
     page = Page(create_app(service))
     page.messages = [said("hi")]
-    async with begin(page.app, page.body()) as answer:
-        assert await answer.status() == 200
-        await soon(reached)
-        async with client(page.app) as http:
-            assert (await http.post("/api/chat/c1/stop")).status_code == 202
-        page.take(await rest(answer))
-    await service.runs.free()
-    assert await page.stored() == page.messages
+    await stopped(service, page, reached)
     inside = card_of(page.messages[-1])["output"]
     assert shown(inside) == ["I ask.", "tool-deep"]
     assert shown(inside["parts"][-1]["output"]) == ["I wait.", "tool-hold"]

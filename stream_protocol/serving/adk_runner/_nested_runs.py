@@ -129,8 +129,9 @@ class NestedCall:
             self.post(event.model_copy())
             self._add_fragment(read(event))
             return
-        if event.content is not None and (stream := self._streams.pop(read(event).speaker, None)) is not None:
-            self._streamed_size -= stream.length
+        if self._streams and event.content is not None:
+            stream = self._streams.pop(read(event).speaker, None)
+            self._streamed_size -= 0 if stream is None else stream.length
         plain = _to_json(event)
         if plain is not None:
             self.outer.post(self._inside(plain))

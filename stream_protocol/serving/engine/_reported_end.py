@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from stream_protocol.serving.runs import ActiveRuns, Run
     from stream_protocol.stream import Ending
 
-_ENDS: Final[tuple[Ending, ...]] = ("abort", "error", "timeout", "finish")
+_ENDS: Final[tuple[Ending, ...]] = ("abort", "error", "timeout")
 """The ends of responses. If the executions of a run ended differently, the first of these ends counts."""
 
 

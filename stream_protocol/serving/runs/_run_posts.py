@@ -45,7 +45,7 @@ class RunPosts:
     @property
     def is_open(self) -> bool:
         """False once the response has ended. Later events are dropped."""
-        return not self._has_ended()
+        return self._write is not None and not self._has_ended()
 
     def post(self, event: Event) -> None:
         """Writes the event.
@@ -89,7 +89,6 @@ class RunPosts:
     def close(self) -> None:
         """Drops all later events."""
         self._write = None
-        self._has_ended = lambda: True
         self._newest.clear()
 
     def _call(self, action: Callable[[], object]) -> None:
