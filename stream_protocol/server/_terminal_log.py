@@ -3,6 +3,7 @@
 import logging
 import sys
 import threading
+import warnings
 from collections.abc import Collection
 from types import TracebackType
 from typing import Final, Literal
@@ -23,12 +24,14 @@ def log_to_terminal(
 ) -> None:
     """Prints the process's log on stderr. Call it in the main function of a server.
 
-    ``"text"`` prints warnings and errors, each on one line. With ``verbose``, tracebacks are added, and their lines are
-    indented. The lines may quote chats. Control characters in them are escaped. ``"json"`` prints each record as a line
-    of JSON with the ids of its chat, run, user and trace. One more such line is printed at the end of each run. No
-    record quotes a chat. For records of other code, only text that is a literal in the source code is printed, unless
-    their logger is in ``whole``. Uncaught exceptions and Python's warnings are also printed as lines of JSON. With
-    ``verbose``, this library's records at debug level are also printed.
+    ``"text"`` prints warnings and errors, each on one line. ADK's warnings that one of its own features is experimental
+    are not printed. With ``verbose``, all warnings are printed, and tracebacks, whose lines are indented. The lines may
+    quote chats. Control characters in them are escaped.
+
+    ``"json"`` prints each record as a line of JSON with the ids of its chat, run, user and trace. One more such line is
+    printed at the end of each run. No record quotes a chat. For records of other code, only text that is a literal in
+    the source code is printed, unless their logger is in ``whole``. Uncaught exceptions and Python's warnings are also
+    printed as lines of JSON. With ``verbose``, this library's records at debug level are also printed.
 
     With ``"text"``, this function does nothing if the root logger already has a handler. So the app's own setup is
     kept. With ``"json"``, this function replaces the root logger's handlers that print on a stream.
@@ -56,6 +59,7 @@ def log_to_terminal(
     else:
         handler.setFormatter(_OneLine())
         handler.addFilter(is_new)
+        warnings.filterwarnings("ignore", r"\[EXPERIMENTAL\]", UserWarning)  # ADK about its own features
     root.addHandler(handler)
 
 

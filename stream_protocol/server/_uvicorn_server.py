@@ -11,6 +11,7 @@ import threading
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from ipaddress import ip_address
 from types import FrameType
 from typing import Any, Final, Protocol
@@ -91,10 +92,12 @@ class ChatServer(uvicorn.Server):
         service: StreamingService,
         before_accepting: Callable[[], Awaitable[None]] | None = None,
         *,
+        on_start: Callable[[], object] | None = None,
         drain: float = 0.0,
     ) -> None:
         super().__init__(config)
         self._service = service
+        self._on_start = on_start
         self._before_accepting = before_accepting
         self._drain = drain
         self._out_of_files = RareWarning(logger)
@@ -115,6 +118,8 @@ class ChatServer(uvicorn.Server):
         await super().startup(sockets)
         for listener in sockets or ():  # asyncio has just reduced the backlog to `ACCEPTED_AT_ONCE`
             listener.listen(WAITING_CONNECTIONS)
+        if self.started and self._on_start is not None:
+            self._on_start()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Lets the runs end, and then stops the server.
@@ -207,8 +212,9 @@ def run_server(
     before_accepting: Callable[[], Awaitable[None]] | None = None,
     drain: float = DRAIN_SECONDS,
 ) -> None:
-    """Serves until the process gets SIGINT or SIGTERM. ``announce`` is called first, with the server's URL.
+    """Serves until the process gets SIGINT or SIGTERM.
 
+    ``announce``: called once with the server's URL, when the server accepts connections.
     ``limits``: the limits for clients; by default ``ServerLimits()``.
     ``before_accepting``: this function is awaited before connections are accepted. New connections wait until it
     returns. Pass ``tune_gc`` here.
@@ -234,10 +240,10 @@ def run_server(
         log_level="warning",
         timeout_graceful_shutdown=GRACEFUL_SECONDS,
     )
-    announce(server_address(listener))
     # uvicorn raises KeyboardInterrupt again at its end.
     with suppress(KeyboardInterrupt), ending_with_terminal(), rare_records():
-        ChatServer(config, service, before_accepting, drain=drain).run(sockets=[listener])
+        on_start = partial(announce, server_address(listener))
+        ChatServer(config, service, before_accepting, on_start=on_start, drain=drain).run(sockets=[listener])
 
 
 @contextmanager

@@ -90,7 +90,7 @@ def test_a_server_tells_of_its_chats_in_its_log_at_metrics_and_to_a_collector(tm
         process.wait()
         lines = [json.loads(line) for line in process.log.read_text().splitlines()]
     assert "\nadk_ui_stream_run_duration_seconds_count{" in numbers
-    assert lines[0]["message"] == f"Serving agent:root_agent at {url}"
+    assert [line["message"] for line in lines].count(f"Serving agent:root_agent at {url}") == 1
     (ended,) = [line for line in lines if line.get("outcome") and line["chat_id"] == "c1"]
     assert (ended["outcome"], ended["user_id"]) == ("finish", "local")
     assert [line["message"] for line in lines if line["logger"] == "my_app"] == ["asked for Rome"]

@@ -1,6 +1,7 @@
 """The log of a failure: one sentence, and the traceback at debug level."""
 
 import logging
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -58,6 +59,16 @@ def terminal(*handlers: logging.Handler) -> Iterator[None]:
     finally:
         root.handlers[:] = before
         package.setLevel(level)
+
+
+@pytest.mark.parametrize("verbose", [False, True])
+def test_a_warning_of_adk_about_its_own_features_is_printed_only_for_developers(verbose: bool) -> None:
+    with terminal(), warnings.catch_warnings(record=True) as shown:
+        warnings.simplefilter("always")
+        log_to_terminal(verbose=verbose)
+        warnings.warn("[EXPERIMENTAL] feature FeatureName.PLUGINS is enabled.", UserWarning, stacklevel=1)
+        warnings.warn("The tool has no description.", UserWarning, stacklevel=1)
+    assert len(shown) == (2 if verbose else 1)
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from stream_protocol.server._uvicorn_server import (
     connections_within_files,
     ending_with_terminal,
     run_server,
+    server_address,
 )
 
 SERVER = "stream_protocol.server._uvicorn_server"
@@ -137,6 +138,22 @@ def test_the_event_loop_is_asyncios_whatever_is_installed() -> None:
     with bind_socket("127.0.0.1", 0) as listener:
         run_server(_app, _Service(), listener, lambda _url: None, before_accepting=look)
     assert loops == ["asyncio.unix_events"]
+
+
+def test_the_address_is_announced_once_the_server_accepts_connections() -> None:
+    happened: list[str] = []
+
+    async def prepare() -> None:
+        happened.append("prepared")
+
+    def announce(url: str) -> None:
+        happened.append(url)
+        signal.raise_signal(signal.SIGINT)
+
+    with bind_socket("127.0.0.1", 0) as listener:
+        address = server_address(listener)
+        run_server(_app, _Service(), listener, announce, before_accepting=prepare)
+    assert happened == ["prepared", address]
 
 
 @pytest.mark.usefixtures("_in_a_terminal")
