@@ -20,7 +20,6 @@ from stream_protocol.serving import (
     RunOverrides,
     ServiceLimits,
     ServiceOptions,
-    UIMessageStreamResponse,
     create_app,
 )
 from stream_protocol.serving.http._routes import DEFAULTS as ROUTE_DEFAULTS
@@ -48,7 +47,6 @@ SECTIONS: Final[Mapping[str, tuple[type | Callable[..., Any], str]]] = {
     "Of `chat_router`": (RouteOptions, ""),
     "Of `create_app`": (create_app, ""),
     "Of `ChatEndpoints`": (ChatEndpoints, ""),
-    "Of `UIMessageStreamResponse`": (UIMessageStreamResponse, ""),
     "`RunOverrides`": (RunOverrides, "`prepare` returns these settings of one run."),
     "`FilePolicy`": (FilePolicy, "`ChatService(files=…)` restricts attached files."),
     "`ServiceLimits`": (
@@ -97,8 +95,7 @@ PAGES: Final[Mapping[str, str]] = {
 HEAD: Final = """\
 # Options
 
-All options of the Python API. Sizes are in bytes, times in seconds. Linked options have a page with details. The
-command line has [its own options](cli.md).
+The options of the Python API. Sizes are in bytes, times in seconds. The command line has [its own options](cli.md).
 
 | You configure | Section |
 |---|---|

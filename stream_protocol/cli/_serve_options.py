@@ -89,7 +89,7 @@ class ServeOptions:
         beside_replay=True,
         metavar="NAME",
         multiple=True,
-        help="Accepted Host header besides localhost, such as chat.example or .chat.example; repeatable.  "
+        help="Accepted Host header besides localhost, such as chat.example; repeatable.  "
         "[default: none on loopback, any on another --host]",
     )
     origins: tuple[str, ...] = _option(
@@ -133,7 +133,7 @@ class ServeOptions:
     )
     session_service_uri: str | None = _option(
         common=True,
-        section="Chats",
+        section="Chats and workers",
         metavar="URI",
         help="Store of the chats: sqlite:///chat.db, postgresql://user@host/db, …  [default: memory]",
     )
@@ -144,7 +144,6 @@ class ServeOptions:
         help="Seconds that runs may continue after SIGTERM: see 'Operations' in the docs.",
     )
     workers: int = _option(
-        section="Several workers",
         metavar="N",
         default=1,
         help="Number of processes. More than one needs --run-log and --session-service-uri.",

@@ -46,7 +46,7 @@ def serve(context: click.Context, /, target: str | None, **command_line: Any) ->
 
     Or serve recordings with --replay: each request gets the recorded response. Other requests are refused.
 
-    Further options are read from pyproject.toml: see 'The command line' in the docs.
+    Further options are read from pyproject.toml in the current folder: see 'The command line' in the docs.
     """
     began = monotonic()
     options = read_options(context, command_line)

@@ -66,9 +66,9 @@ class ConverterOptions(TypedDict, total=False):
     ``ChatService``, pass the names that ``stream_protocol.serving.task_agent_tools(agent)`` returns.
     """
     nested_agents: NestedAgents | Mapping[str, NestedAgents]
-    """Display of the work of an agent that is called as a tool.
+    """Display of agents that are called as tools.
 
-    ``"nested"`` (default): in its call. ``"flat"``: as parts of the message. ``"hidden"``: not at all. A mapping from
+    ``"nested"`` (default): in the call. ``"flat"``: as parts of the message. ``"hidden"``: not at all. A mapping from
     a tool's name to a value sets the option for some tools.
 
     The output of a nested call is a message: ``{"id", "role": "assistant", "parts", "metadata"}``. Preliminary outputs
@@ -93,8 +93,7 @@ class ConverterOptions(TypedDict, total=False):
     only if exactly one tool has these parameters.
     """
     artifact_url: ArtifactUrl | None
-    """Function that takes the name and the version of an artifact, and returns its URL. The chat routes set this
-    option.
+    """Function that takes an artifact's name and version, and returns its URL. The chat routes set this option.
 
     A file that is saved as an artifact is then sent as a URL instead of Base64, and ``data-adk-artifact`` has a
     ``url``. The name of a streamed file's artifact comes only with the event that ends the
@@ -113,8 +112,9 @@ class ConverterOptions(TypedDict, total=False):
     of a tool that raises always has the text "The tool failed.".
     """
     message_metadata: Callable[[dict[str, Any]], dict[str, Any] | None]
-    """Function that takes the metadata of the message (``usage``, ``modelId``), and returns the metadata for
-    ``finish``.
+    """Function that takes the metadata of the message (``usage``, ``modelId``), and returns changed metadata.
+
+    The ``finish`` chunk has the returned metadata.
     """
 
 

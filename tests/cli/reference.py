@@ -16,8 +16,7 @@ from tests.processes import ROOT
 BEGINNING: Final = """\
 # The command line
 
-`adk-ui-stream COMMAND`, or `python -m stream_protocol COMMAND`. `--help` after a command prints its options with
-examples.
+`adk-ui-stream COMMAND`, or `python -m stream_protocol COMMAND`.
 
 | Exit code | |
 |---|---|
@@ -26,7 +25,7 @@ examples.
 | 2 | bad usage, or a target or a file that cannot be used; stderr has the reason |
 | 130 | another command ended by Ctrl-C |
 
-`NO_COLOR=1` turns colours off. `FORCE_COLOR=1` turns them on, also in a pipe.
+`NO_COLOR=1` turns colours off. `FORCE_COLOR=1` turns them on.
 
 To complete commands in bash, add this line to `~/.bashrc`:
 
@@ -40,7 +39,7 @@ In zsh, use `zsh_source`. In fish, add `_ADK_UI_STREAM_COMPLETE=fish_source adk-
 
 
 IN_FILE: Final = """\
-Further options are read from the `pyproject.toml` of the current folder. `init` writes a file with all of them.
+`init` writes a `pyproject.toml` with all further options.
 
 ```toml
 [tool.adk-ui-stream.serve]
@@ -60,6 +59,9 @@ EXAMPLES: Final = {
     "types": "[types](types.md)",
 }
 """Command -> pages with examples."""
+
+_RANGE: Final = re.compile(r"; (?:\d+<=)?x[<>]=?\d+(?=\])| ?\[x[<>]=?\d+\]")
+"""Range of a number in click's help."""
 
 _HELP: Final = ("-h", "--help")
 """Beginnings of options that every command has. The page begins with them."""
@@ -132,12 +134,13 @@ def _cell(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Escape click's brackets, such as ``[default: 1]``, which are not links."""
-    return text.replace("[", "\\[")
+    """Escape click's brackets, such as ``[default: 1]``, which are not links. Leave out ranges, such as ``x>=1``."""
+    return _RANGE.sub("", text).replace("[", "\\[")
 
 
 def _linked(text: str) -> str:
-    """The text with a link for each page that it names."""
+    """The text with a link for each page that it names. This page has the further options of ``serve`` below."""
+    text = text.replace("'The command line' in the docs", "below")
     return re.sub(r"'([^']+)' in the docs", lambda found: f"[{found[1]}]({_pages()[found[1]]})", text)
 
 

@@ -37,7 +37,10 @@ class RouteOptions(TypedDict, total=False):
     """Keyword options of ``chat_router``."""
 
     path: str
-    """Path of the chat endpoint, to which ``useChat`` posts."""
+    """Path of the chat endpoint.
+
+    ``useChat`` posts to this path.
+    """
     identify: Identify
     """Function that takes a request, and returns the user's id.
 
@@ -60,9 +63,9 @@ class RouteOptions(TypedDict, total=False):
     never refused.
     """
     keep_alive: float | None
-    """Seconds without data after which a stream sends a comment, because proxies close idle connections.
+    """Seconds without data after which a stream sends a comment.
 
-    ``None``: no comments.
+    Proxies close idle connections. ``None``: no comments.
     """
     allow_origins: Sequence[str]
     """Origins of your frontends, such as ``https://app.example``, or ``*`` for all.

@@ -78,14 +78,15 @@ def create_app(
     ``Starlette(routes=[…, *chat.routes], lifespan=chat.router.lifespan_context)``.
 
     ``identify``, ``prepare``, ``allow_origins``: as in ``chat_router``.
-    ``page``: serve the built-in page, which loads nothing from other servers.
+    ``page``: serve the built-in page.
     ``suggestions``: first messages that the page offers, as texts or as ``{"title": …, "group": …, "prompt": …}``.
-    With ``"attach": True``, the page first asks for a file. Without suggestions, the page lists the agent's tools.
+    With ``"attach": True``, the page first asks for a file.
     ``while_busy``: effect of a message that the user sends during a response: ``"queue"``, ``"steer"`` or
     ``"interrupt"``.
 
-    ``"queue"`` sends the message after the response. ``"steer"`` gives it to the running agent. ``"interrupt"`` stops
-    the run, and the agent answers the message.
+    The page loads nothing from other servers. Without suggestions, it lists the agent's tools. ``"queue"`` sends a
+    message after the response. ``"steer"`` gives it to the running agent. ``"interrupt"`` stops the run, and the agent
+    answers the message.
 
     Raises ``StreamProtocolError`` for a wrong value.
 

@@ -90,23 +90,23 @@ class ServiceOptions(ConverterOptions, total=False):
     bytes of a response.
     """
     on_busy: OnBusy
-    """Effect of a new message while a run of its chat is active.
+    """Effect of a new message during a run of its chat.
 
     ``"interrupt"`` (default): the run stops, and the agent answers the message. ``"steer"``: the run reads the message
     before its next model call, but an edit interrupts it. ``"steer"`` needs ``history="server"``. ``"reject"``: every
     request for a response is refused (409), except a retry of the run's own request.
     """
     truncated_history: TruncatedHistory
-    """Effect of a new message from a client that sends fewer messages than are stored.
+    """Effect of a new message if the client sends fewer messages than are stored.
 
     ``"append"`` (default): the server appends the message. ``"rewind"``: the server first removes the later messages
     that the client did not send. assistant-ui needs ``"rewind"``. A request with one ``message`` in place of
     ``messages`` removes nothing.
     """
     files: FilePolicy | None
-    """Limits of attached files, and the form of the agent's files, as a ``FilePolicy``.
+    """Limits of attached files, as a ``FilePolicy``.
 
-    By default, all files are accepted.
+    It also has the form of the agent's files. By default, all files are accepted.
     """
     context: PageContext | None
     """Type of the ``context`` in a request.
