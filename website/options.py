@@ -43,7 +43,7 @@ SECTIONS: Final[Mapping[str, tuple[type | Callable[..., Any], str]]] = {
         ConverterOptions,
         "The converter turns ADK events into chunks. Pass its options to `stream_sse`, `ChatService` or `replay`.",
     ),
-    "Of `ChatService`": (ServiceOptions, "`ChatService` also accepts the options of the converter."),
+    "Of `ChatService`": (ServiceOptions, ""),
     "Of `chat_router`": (RouteOptions, ""),
     "Of `create_app`": (create_app, ""),
     "Of `ChatEndpoints`": (ChatEndpoints, ""),
@@ -95,7 +95,8 @@ PAGES: Final[Mapping[str, str]] = {
 HEAD: Final = """\
 # Options
 
-The options of the Python API. Sizes are in bytes, times in seconds. The command line has [its own options](cli.md).
+The options of the Python API, with sizes in bytes and times in seconds. The [reference](reference/serving.md) has all
+details. The command line has [its own options](cli.md).
 
 | You configure | Section |
 |---|---|
