@@ -90,7 +90,7 @@ class ServeOptions:
         metavar="NAME",
         multiple=True,
         help="Accepted Host header besides localhost, such as chat.example; repeatable.  "
-        "[default: none on loopback, any on another --host]",
+        "[default: none on loopback without --user-header, else any]",
     )
     origins: tuple[str, ...] = _option(
         "--cors-origin",
