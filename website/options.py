@@ -9,7 +9,6 @@ from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, Final, is_typeddict
 
 from stream_protocol import ConverterOptions
-from stream_protocol.recording import ChatRecorder
 from stream_protocol.server import ServerLimits
 from stream_protocol.serving import (
     ChatEndpoints,
@@ -21,7 +20,6 @@ from stream_protocol.serving import (
     RunOverrides,
     ServiceLimits,
     ServiceOptions,
-    UIMessageStreamResponse,
     create_app,
 )
 from stream_protocol.serving.http._routes import DEFAULTS as ROUTE_DEFAULTS
@@ -45,21 +43,19 @@ SECTIONS: Final[Mapping[str, tuple[type | Callable[..., Any], str]]] = {
         ConverterOptions,
         "The converter turns ADK events into chunks. Pass its options to `stream_sse`, `ChatService` or `replay`.",
     ),
-    "Of `ChatService`": (ServiceOptions, "`ChatService` also accepts the options of the converter."),
+    "Of `ChatService`": (ServiceOptions, ""),
     "Of `chat_router`": (RouteOptions, ""),
     "Of `create_app`": (create_app, ""),
     "Of `ChatEndpoints`": (ChatEndpoints, ""),
-    "Of `UIMessageStreamResponse`": (UIMessageStreamResponse, ""),
     "`RunOverrides`": (RunOverrides, "`prepare` returns these settings of one run."),
     "`FilePolicy`": (FilePolicy, "`ChatService(files=…)` restricts attached files."),
     "`ServiceLimits`": (
         ServiceLimits,
-        "`ChatService(limits=…)`. Each worker counts separately. See [all limits](trust/operators.md#limits).",
+        "`ChatService(limits=…)`. Each worker counts separately. See [the responses](trust/operators.md#limits).",
     ),
     "`LogBounds`": (LogBounds, "Limits of the log of one response."),
     "`PostgresRunLog`": (PostgresRunLog, "Needs the extra `postgres`: see [PostgreSQL](postgresql.md)."),
     "`RedisRunLog`": (RedisRunLog, "Needs the extra `redis`: see [Redis](redis.md)."),
-    "`ChatRecorder`": (ChatRecorder, "`ChatService(recorder=…)`: see [recording](recording.md#record)."),
     "`ServerLimits`": (
         ServerLimits,
         "Limits of the clients of `run_server` and `serve`: see [slow clients](trust/operators.md#slow-clients).",
@@ -67,57 +63,49 @@ SECTIONS: Final[Mapping[str, tuple[type | Callable[..., Any], str]]] = {
 }
 """Heading -> class or function with the options, and the text above their table."""
 
-READ_MORE: Final[Mapping[str, str]] = {
-    "hidden_tools": "[task agents](sub-agents.md#task-agents)",
-    "allow_origins": "[CORS](routes.md#cors)",
-    "artifact_links": "[files](trust/developers.md#files)",
-    "context": "[context](page-values.md#context)",
-    "history": "[what a client's history may do](decisions/client-history.md)",
-    "truncated_history": "[a shorter history](durable.md#a-shorter-history)",
-    "identify": "[users](trust/developers.md#users)",
-    "limits": "[limits](trust/operators.md#limits)",
-    "max_body_bytes": "[large requests](trust/operators.md#large-requests)",
-    "max_bytes_in_flight": "[large requests](trust/operators.md#large-requests)",
-    "nested_agents": "[sub-agents](sub-agents.md#the-option)",
-    "on_audit": "[the audit trail](trust/auditors.md#the-audit-trail)",
-    "on_busy": "[a busy chat](durable.md#a-busy-chat)",
-    "on_error": "[when it fails](errors.md)",
-    "recorder": "[record](recording.md#record)",
-    "run_log": "[several workers](durable.md#several-workers)",
-    "session_service": "[persistence](persistence.md)",
-    "shared_state": "[shared state](page-values.md#shared-state)",
-    "tool_titles": "[titles](tool-progress.md#titles)",
+PAGES: Final[Mapping[str, str]] = {
+    "ai_sdk": "compatibility.md#the-ai-sdk",
+    "hidden_tools": "sub-agents.md#task-agents",
+    "allow_origins": "routes.md#cors",
+    "artifact_links": "trust/developers.md#files",
+    "context": "page-values.md#context",
+    "disconnect_grace": "durable.md#closing-a-tab-is-not-stopping",
+    "engine": "durable.md#runs-that-outlive-their-worker",
+    "history": "decisions/client-history.md",
+    "truncated_history": "durable.md#a-shorter-history",
+    "identify": "trust/developers.md#users",
+    "limits": "trust/operators.md#limits",
+    "max_body_bytes": "trust/operators.md#large-requests",
+    "max_bytes_in_flight": "trust/operators.md#large-requests",
+    "nested_agents": "sub-agents.md#the-option",
+    "on_audit": "trust/auditors.md#the-audit-trail",
+    "on_busy": "durable.md#a-busy-chat",
+    "on_error": "errors.md",
+    "prepare": "data.md#from-the-frontend-to-the-agent",
+    "recorder": "recording.md#record",
+    "run_log": "durable.md#several-workers",
+    "send_sources": "citations.md",
+    "session_service": "persistence.md",
+    "shared_state": "page-values.md#shared-state",
+    "tool_titles": "tool-progress.md#titles",
+    "while_busy": "steering.md",
 }
 """Option -> page about it."""
-
-ON_ITS_PAGE: Final = frozenset(
-    {
-        *("truncated_history", "identify", "limits", "max_body_bytes", "on_audit", "on_busy", "run_log"),
-        *("nested_agents", "context", "shared_state", "max_bytes_in_flight"),
-        *("allow_origins", "artifact_links", "session_service"),
-        *ServiceLimits.__annotations__.keys() - {"disconnect_grace", "stop_timeout", "hook_timeout"},
-        *("connections", "head_seconds", "body_seconds", "write_seconds", "max_backlog"),
-    }
-)
-"""Options whose page has all details. This page then has only the first paragraph of their text."""
 
 HEAD: Final = """\
 # Options
 
-All options of the Python API. Sizes are in bytes and times in seconds, unless another unit is given. The command line
-has [its own options](cli.md).
+The options of the Python API, with sizes in bytes and times in seconds. The [reference](reference/serving.md) has all
+details. The command line has [its own options](cli.md).
 
 | You configure | Section |
 |---|---|
-| the stream: versions, reasoning, sources, hidden tools | [the converter](#of-the-converter) |
-| chats and runs: storage, history, limits, hooks | [`ChatService`](#of-chatservice) |
-| routes: users, CORS, body sizes | [`chat_router`](#of-chat_router) |
-| a whole app; your own routes | [`create_app`](#of-create_app), [`ChatEndpoints`](#of-chatendpoints) |
-| one request | [`RunOverrides`](#runoverrides) |
+| the stream | [the converter](#of-the-converter) |
+| chats, and single runs | [`ChatService`](#of-chatservice), [`RunOverrides`](#runoverrides) |
+| routes | [`chat_router`](#of-chat_router), [`create_app`](#of-create_app), [`ChatEndpoints`](#of-chatendpoints) |
 | limits of users and files | [`ServiceLimits`](#servicelimits), [`FilePolicy`](#filepolicy) |
 | limits of responses and connections | [`LogBounds`](#logbounds), [`ServerLimits`](#serverlimits) |
 | several workers | [`RedisRunLog`](#redisrunlog), [`PostgresRunLog`](#postgresrunlog) |
-| recordings | [`ChatRecorder`](#chatrecorder) |
 """
 
 
@@ -150,9 +138,8 @@ def _section(owner: type | Callable[..., Any], above: str) -> str:
         if elsewhere := _AS_IN.fullmatch(text):
             shared.setdefault(elsewhere[1], []).append(f"`{name}`")
         else:
-            more = f" See {READ_MORE[name]}." if name in READ_MORE else ""
-            shown = text.partition("<br><br>")[0] if name in ON_ITS_PAGE else text
-            rows.append(f"| `{name}` | {default} | {shown}{more} |")
+            shown = f"[`{name}`]({PAGES[name]})" if name in PAGES else f"`{name}`"
+            rows.append(f"| {shown} | {default} | {text} |")
     if rows:
         lines += ["| Option | Default | |", "|---|---|---|", *rows, ""]
     for other, names in shared.items():
@@ -176,14 +163,14 @@ def _documented_keywords(owner: Any) -> Iterator[tuple[str, str]]:
     entries = re.split(r"^(?:- )?((?:``\w+``(?:, | and )?)+): ", text, flags=re.MULTILINE)[1:]
     for names, told in zip(entries[::2], entries[1::2], strict=True):
         for name in re.findall(r"\w+", names.replace(" and ", ", ")):
-            yield name, _markdown(told.partition("\n\n")[0])
+            yield name, _markdown(told)
 
 
 def _markdown(text: str) -> str:
-    """Return the text as one line for a cell of a table."""
-    paragraphs = [" ".join(paragraph.split()) for paragraph in text.strip().split("\n\n")]
-    line = "<br><br>".join(paragraphs).replace("``", "`").replace("|", "\\|").replace(" -> ", " → ")
-    line = _DEFAULT_IN_TEXT.sub(r"\1", line).strip().removesuffix("<br><br>")
+    """Return the first paragraph of the text as one line for a cell of a table. The reference has the others."""
+    paragraph = " ".join(text.strip().partition("\n\n")[0].split())
+    line = paragraph.replace("``", "`").replace("|", "\\|").replace(" -> ", " → ")
+    line = _DEFAULT_IN_TEXT.sub(r"\1", line).strip()
     return line[0].upper() + line[1:]
 
 

@@ -82,16 +82,15 @@ class ServeOptions:
     user_header: str | None = _option(
         type=HeaderName(),
         metavar="NAME",
-        help="Header in which your proxy sends the user's name; requests without it get 401. Any Host header is then "
-        "accepted, unless --allowed-host is set.",
+        help="Header in which your proxy sends the user's name; requests without it get 401.",
     )
     allowed_hosts: tuple[str, ...] = _option(
         "--allowed-host",
         beside_replay=True,
         metavar="NAME",
         multiple=True,
-        help="Accepted Host header besides localhost, such as chat.example or .chat.example; repeatable.  "
-        "[default: only localhost on a loopback --host, any name on other hosts]",
+        help="Accepted Host header besides localhost, such as chat.example; repeatable.  "
+        "[default: none on loopback without --user-header, else any]",
     )
     origins: tuple[str, ...] = _option(
         "--cors-origin",
@@ -100,11 +99,11 @@ class ServeOptions:
         type=Origin(),
         metavar="ORIGIN",
         multiple=True,
-        help="Origin of a page that may use the API from another host: https://app.example; repeatable.",
+        help="Origin of a page that may use the API, such as https://app.example; repeatable.",
     )
     page: bool = _option(
         "--page/--no-page",
-        section="Page",
+        section="Page and development",
         beside_replay=True,
         default=True,
         show_default=True,
@@ -125,17 +124,16 @@ class ServeOptions:
         common=True,
         beside_replay=True,
         is_flag=True,
-        help="Show each ADK event and its chunks on the page (the Inspector). For developers.",
+        help="Show each ADK event and its chunks on the page, for developers.",
     )
     reload: bool = _option(
         common=True,
-        section="While you work on the agent",
         is_flag=True,
-        help="Reload the agent when one of its files changes. Chats in memory are lost.",
+        help="Reload the agent when its files change. Chats in memory are lost.",
     )
     session_service_uri: str | None = _option(
         common=True,
-        section="Chats",
+        section="Chats and workers",
         metavar="URI",
         help="Store of the chats: sqlite:///chat.db, postgresql://user@host/db, …  [default: memory]",
     )
@@ -143,20 +141,18 @@ class ServeOptions:
         type=Seconds(),
         default=30.0,
         show_default=True,
-        help="Seconds that runs may continue after SIGTERM, while new runs are refused; a second signal stops them.",
+        help="Seconds that runs may continue after SIGTERM: see 'Operations' in the docs.",
     )
     workers: int = _option(
-        section="Several workers",
         metavar="N",
         default=1,
-        help="Number of processes; a dead process is replaced. More than one needs --run-log and "
-        "--session-service-uri.",
+        help="Number of processes. More than one needs --run-log and --session-service-uri.",
         **_COUNT,
     )
     run_log_url: str | None = _option(
         "--run-log",
         metavar="URL",
-        help="Store of running responses, shared by all workers: redis://host:6379/0, postgresql://user@host/db, …",
+        help="Store of running responses of all workers: redis://host:6379/0, postgresql://user@host/db, …",
     )
     durable_url: str | None = _option(
         "--durable",
@@ -166,13 +162,12 @@ class ServeOptions:
     record_folder: str | None = _option(
         "--record",
         common=True,
-        section="Logs and recordings",
+        section="Recordings and monitoring",
         metavar="DIR",
         type=FOLDER,
-        help="Record each chat in a file in DIR: see 'Recordings' in the docs. The files contain users' messages.",
+        help="Record each chat in a file in DIR, with the user's messages: see 'Recordings' in the docs.",
     )
     metrics: bool = _option(
-        section="Monitoring",
         is_flag=True,
         help="Serve Prometheus metrics at /metrics, without authentication: see 'Monitoring' in the docs.",
     )
@@ -180,8 +175,7 @@ class ServeOptions:
         type=click.Choice(["text", "json"]),
         default="text",
         show_default=True,
-        help="json: one JSON object for each record, with the ids of chat, run, user and trace, "
-        "and without texts of messages.",
+        help="json: one JSON object for each record, without texts of chats.",
     )
     verbosity: Literal["quiet", "normal", "verbose"] = _option(
         "--verbose/--quiet",
@@ -200,9 +194,7 @@ class ServeOptions:
         type=FILE,
         help="Replay recordings instead of running an agent.",
     )
-    session: str | None = _option(
-        beside_replay=True, metavar="ID", help="Session to use, if the file (a store or an evalset) has several."
-    )
+    session: str | None = _option(beside_replay=True, metavar="ID", help="Session to use, if the file has several.")
     pace: float = _option(
         beside_replay=True,
         type=Pace(held=0.0),
@@ -213,45 +205,41 @@ class ServeOptions:
     audit_file: str | None = _in_file(
         name="audit",
         type=FILE,
-        help="File that gets a line for each decision of a user, such as an approval: see 'Security' in the docs.",
+        help="File that gets a line for each decision of a user: see 'Security' in the docs.",
     )
     disconnect_grace: float | None = _in_file(
         type=Seconds(),
-        help="Seconds that a run continues after its last reader disconnects; 0 stops it at once.  "
-        "[default: to its end]",
+        help="Seconds that a run continues without a reader.  [default: to its end]",
     )
     truncated_history: Literal["append", "rewind"] = _in_file(
         type=click.Choice(["append", "rewind"]),
         default="append",
         show_default=True,
-        help="If a client sends fewer messages than are stored: append the new message, or rewind first.",
+        help="Effect of a new message after a shorter history: append or rewind. See 'Durable runs' in the docs.",
     )
     on_busy: Literal["interrupt", "steer", "reject"] = _in_file(
         type=click.Choice(["interrupt", "steer", "reject"]),
         default="interrupt",
         show_default=True,
-        help="A new message while a run of its chat is active: interrupt ends the run, steer gives the message to the "
-        "running agent, and reject refuses the message.",
+        help="Effect of a new message during a run: interrupt, steer or reject. See 'Durable runs' in the docs.",
     )
     while_busy: Literal["queue", "steer", "interrupt"] = _in_file(
         type=click.Choice(["queue", "steer", "interrupt"]),
         default="queue",
         show_default=True,
-        help="A message that the user sends in the built-in chat during a response: queue sends it after the response, "
-        "steer gives it to the running agent, and interrupt ends the response.",
+        help="Effect of a message in the built-in chat during a response: queue, steer or interrupt. See 'Talk to a "
+        "running agent' in the docs.",
     )
     context: str | None = _in_file(
         type=AttributeName(),
-        help="PageContext, as module:attr. It declares which data of the page the agent gets: see 'Context and shared "
-        "state' in the docs.",
+        help="PageContext, as module:attr: see 'Context and shared state' in the docs.",
     )
     shared_state: str | None = _in_file(
         type=AttributeName(),
-        help="SharedState, as module:attr. It declares which state keys pages read and write: see 'Context and shared "
-        "state' in the docs.",
+        help="SharedState, as module:attr: see 'Context and shared state' in the docs.",
     )
     idempotent_tools: tuple[str, ...] = _in_file(
-        multiple=True, help="With --durable: tools that may run again if the worker died while they ran."
+        multiple=True, help="With --durable: tools that may run again after a crash."
     )
     lease: float = _in_file(
         type=Seconds(min_open=True),
@@ -262,20 +250,14 @@ class ServeOptions:
     log_whole: tuple[str, ...] = _in_file(
         multiple=True, help="With --log-format json: loggers whose messages are written in full."
     )
-    max_connections: int = _in_file(
-        default=1000, help="Maximum connections at once; fewer if the process may open fewer files.", **_COUNT
-    )
-    max_runs: int = _in_file(
-        default=300, help="Maximum runs at once, of all users; further requests get 503.", **_COUNT
-    )
-    max_runs_per_user: int = _in_file(
-        default=50, help="Maximum runs at once, of one user; further requests get 429.", **_COUNT
-    )
+    max_connections: int = _in_file(default=1000, help="Maximum connections at once.", **_COUNT)
+    max_runs: int = _in_file(default=300, help="Maximum runs at once, of all users.", **_COUNT)
+    max_runs_per_user: int = _in_file(default=50, help="Maximum runs at once, of one user.", **_COUNT)
     requests_per_minute: int = _in_file(
-        default=1200, help="Maximum requests per minute of one user, except stops; further requests get 429.", **_COUNT
+        default=1200, help="Maximum requests per minute of one user, except stops.", **_COUNT
     )
     run_log_prefix: str | None = _in_file(
-        help="With --run-log: prefix of all names in that store, for deployments that share it.  "
+        help="With --run-log: prefix of all names, for deployments that share a store.  "
         "[default: adk-ui-stream, in PostgreSQL adk_ui_stream]"
     )
     show_errors: bool = _in_file(

@@ -43,15 +43,15 @@ _EXAMPLES: Final = {
     sections={"--session": "A file", "--url": "A server", "--ai-sdk": "Both"},
 )
 @click.argument("files", metavar="[FILE]...", type=FILE, nargs=-1)
-@click.option("--session", metavar="ID", help="Session to use, if the file (a store or an evalset) has several.")
-@click.option("--url", metavar="URL", help="Chat endpoint to check: the URL that `useChat` posts to.")
+@click.option("--session", metavar="ID", help="Session to use, if the file has several.")
+@click.option("--url", metavar="URL", help="Chat endpoint, to which `useChat` posts.")
 @click.option("--prompts", type=FILE, help="TOML file with prompts, routes and headers of the server.")
 @click.option(
     "--profile",
     "profiles",
     type=click.Choice(["stream", "chat", "tools", "durable"]),
     multiple=True,
-    help="Run only the checks of this profile; a feature that the server does not offer is then a failure. Repeatable.",
+    help="Run only the checks of this profile, and require its features; repeatable.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option("--ai-sdk", type=AI_SDK_MAJORS, help="Check for this major version of `ai` only.")
@@ -65,11 +65,10 @@ def check(
     as_json: bool,
     ai_sdk: str | None,
 ) -> None:
-    """Check whether each FILE is a valid stream for v6 and v7 clients. FILE is an SSE capture, a file with
-    one JSON chunk per line, or ADK events in any form that `replay` reads.
+    """Check whether each FILE is a valid stream for v6 and v7 clients. FILE is an SSE capture, has one JSON chunk per
+    line, or has ADK events in any form that `replay` reads.
 
-    Or check a running server with --url: see 'Check a backend' in the docs. The command sends about a hundred requests,
-    and model calls cost money.
+    Or check a running server with --url. The command sends about a hundred requests, and model calls cost money.
     """
     if url is None and not files:
         raise click.UsageError("Nothing to check: pass FILE or --url.")

@@ -25,11 +25,9 @@ _EXAMPLES: Final = {
     params=command_line_options({"host", "port", "allowed_hosts", "opens_page", "verbosity"}),
 )
 def demo(**command_line: Any) -> None:
-    """Serve a demo agent (a travel guide) with a page that suggests one prompt per feature, and the Inspector.
+    """Serve a demo agent with a page that suggests one prompt per feature, and the Inspector.
 
     With GOOGLE_API_KEY, Gemini replies. Without this key, a script replies. Chats are stored in memory.
-
-    `uvx adk-ui-stream demo` runs it without installing anything.
     """
     began = monotonic()
     options = default_options(inspect=True, show_errors=True, **command_line)

@@ -66,13 +66,13 @@ _EXAMPLES: Final = {
     metavar="VERSION",
     help="Version of the client's `ai`: 6, 7 or a full one.",
 )
-@click.option("--verbose", is_flag=True, help="Print the tracebacks of errors, not only their causes.")
+@click.option("--verbose", is_flag=True, help="Print the tracebacks of errors.")
 def record(
     target: str, *, texts: tuple[str, ...], file: Path, approve: bool | None, ai_sdk: AiSdkOption, verbose: bool
 ) -> None:
     """Talk with TARGET (as in `serve`), print the conversation and record it, for `replay` and tests.
 
-    The agent really runs, so model calls cost money. Failed turns are recorded, too, unless all turns fail.
+    The agent really runs, so model calls cost money.
     """
     colored = color_choice() or (color_choice() is None and sys.stdout.isatty())
     with data_on_stdout() as print_data:

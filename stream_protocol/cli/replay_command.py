@@ -45,7 +45,7 @@ _EXAMPLES: Final = {
     cls=DocumentedCommand, short_help="Print recorded events as a conversation or a stream.", examples=_EXAMPLES
 )
 @click.argument("file", type=FILE)
-@click.option("--session", metavar="ID", help="Session to use, if the file (a store or an evalset) has several.")
+@click.option("--session", metavar="ID", help="Session to use, if the file has several.")
 @click.option("--turn", type=click.IntRange(min=1), metavar="N", help="Print this turn only, counted from 1.")
 @click.option(
     "--ai-sdk",
@@ -56,7 +56,7 @@ _EXAMPLES: Final = {
 @click.option(
     "--to",
     type=click.Choice(get_args(OutputFormat)),
-    help="Output: a readable transcript, the SSE stream, its chunks as JSON lines, or the client's messages.  "
+    help="Output: a transcript, the SSE stream, chunks as JSON lines, or the client's messages.  "
     "[default: text on a terminal, else sse]",
 )
 @click.option(
@@ -65,7 +65,7 @@ _EXAMPLES: Final = {
     default="instant",
     show_default=True,
     metavar="PACE",
-    help="instant; recorded; or a factor: 4 is four times as fast as recorded, 0.5 is half as fast.",
+    help="instant; recorded; or a factor such as 4 (faster) or 0.5 (slower).",
 )
 def replay(
     file: str,
@@ -78,7 +78,7 @@ def replay(
 ) -> None:
     """Convert recorded ADK events in FILE, and print the conversation or the stream, turn by turn.
 
-    FILE is a recording of adk-ui-stream, or another file with events or sessions: see 'Recordings' in the docs.
+    FILE is a recording, or another file with events or sessions: see 'Recordings' in the docs.
     """
     from stream_protocol.recording import INSTANT, RecordingError
     from stream_protocol.recording.read import rereadable

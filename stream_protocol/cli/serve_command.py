@@ -44,11 +44,9 @@ _EXAMPLES: Final = {
 def serve(context: click.Context, /, target: str | None, **command_line: Any) -> None:
     """Serve TARGET: an agent folder of ADK, or module:attr (an agent, App or Runner, or a function that returns one).
 
-    Or serve recordings with --replay: each request gets the recorded response, turn by turn. Requests that were not
-    recorded are refused.
+    Or serve recordings with --replay: each request gets the recorded response. Other requests are refused.
 
-    Further options, such as limits, are read from [tool.adk-ui-stream.serve] of pyproject.toml in the current folder:
-    see 'The command line' in the docs.
+    Further options are read from pyproject.toml in the current folder: see 'The command line' in the docs.
     """
     began = monotonic()
     options = read_options(context, command_line)

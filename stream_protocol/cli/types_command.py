@@ -29,21 +29,16 @@ _EXAMPLES: Final = {
 
 @click.command(cls=DocumentedCommand, short_help="Print TypeScript types of an agent's chats.", examples=_EXAMPLES)
 @click.argument("target", type=FOLDER)
-@click.option(
-    "--schemas", is_flag=True, help="Also print zod schemas, for the options of useChat and validateUIMessages."
-)
+@click.option("--schemas", is_flag=True, help="Also print zod schemas, for useChat and validateUIMessages.")
 @click.option(
     "--check",
     "file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Compare FILE with the types instead of printing them; exit with 1 if it is outdated. For CI.",
+    help="Compare FILE with the types, and exit with 1 if it is outdated.",
 )
 def types(target: str, *, schemas: bool, file: Path | None) -> None:
-    """Print TypeScript types of the chats of TARGET (as in `serve`): its tools, data parts and metadata.
-
-    stdout has only the types. Output of the agent's code goes to stderr.
-    """
+    """Print TypeScript types of the chats of TARGET (as in `serve`): its tools, data parts and metadata."""
     with data_on_stdout() as print_data:
         text = _types(target, schemas=schemas)
         if file is None:

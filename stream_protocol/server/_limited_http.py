@@ -65,21 +65,22 @@ class ServerLimits:
     been idle for the longest time. If no connection is idle, it gets 503.
     """
     head_seconds: float = 20.0
-    """Time in which a client must send all headers of a request.
+    """Time for all headers of a request.
 
     It starts when the client connects, or after the previous response. A slower client gets 408. uvicorn closes an idle
     connection 5 s after a response.
     """
     body_seconds: float = 20.0
-    """After this time, a client that sends a body more slowly than ``body_bytes_per_second`` gets 408.
+    """Time after which a body that is slower than ``body_bytes_per_second`` gets 408.
 
     A faster client has no time limit.
     """
     body_bytes_per_second: int = 500
-    """Lowest speed at which a client may send a body."""
+    """Lowest speed of a body."""
     write_seconds: float = 60.0
-    """A client that reads none of the waiting data for this time is disconnected. A client that reads has no time
-    limit.
+    """A client that reads none of the waiting data for this time is disconnected.
+
+    A client that reads has no time limit.
     """
 
     def __post_init__(self) -> None:

@@ -123,20 +123,20 @@ class FilePolicy:
     """
 
     schemes: frozenset[str] = SCHEMES
-    """Accepted forms of a file: ``data`` (the message contains its bytes), ``http`` and ``https`` (links)."""
+    """Accepted forms of a file: ``data`` (bytes in the message), ``http`` and ``https`` (links)."""
     media_types: tuple[str, ...] = ("*/*",)
-    """Accepted media types, such as ``image/*``. The client states the type, and the server does not verify it."""
+    """Accepted media types, such as ``image/*``. The server does not verify the type that the client states."""
     max_bytes: int = MAX_FILE_BYTES
     """Size limit of a file in a message, in decoded bytes. At most 20 MiB."""
     artifact_links: bool = True
-    """Send links to the agent's files that are saved as artifacts. If False, send their bytes.
+    """Send artifacts as links. If False, send their bytes.
 
     A request with an ``Authorization`` header always gets bytes, because browsers do not send this header for a link.
     With ``history="client"`` or ``"text"`` there are no links."""
     artifact_base: str | None = None
-    """URL of the chat endpoint in the browser, such as ``/chat``, with or without its origin.
+    """URL of the chat endpoint in the browser, such as ``/chat``. Set this option behind a proxy that rewrites paths.
 
-    Set this option if the server is behind a proxy that rewrites paths.
+    The URL may have its origin.
     """
 
     def __post_init__(self) -> None:

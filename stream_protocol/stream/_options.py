@@ -39,77 +39,83 @@ class ConverterOptions(TypedDict, total=False):
     """Keyword options of the converter and of all functions over it."""
 
     ai_sdk: AiSdkOption
-    """Version of the client's ``ai`` package:
+    """Version of the client's ``ai`` package: 6, 7, or a full version such as ``"7.0.120"``.
 
-    6 (default), 7, or a full version such as ``"7.0.120"``. A v7 client also accepts a stream for v6. A v6 client fails
-    on some chunks of v7. ``7`` means 7.0.32. With a full version, the stream may have all chunks and keys of
-    this version.
+    A v7 client also accepts a stream for v6. A v6 client fails on some chunks of v7. ``7`` means 7.0.32. With a full
+    version, the stream may have all chunks and keys of this version.
     """
     send_reasoning: bool
-    """Send the model's thoughts as ``reasoning-*``. True by default. Gemini sends thoughts only if the agent asks for
-    them."""
-    send_sources: bool
-    """Send the model's sources: ``source-*`` parts, citations, and Google's search suggestions. True by default.
-    Google's terms require the suggestions."""
-    send_state: bool | Collection[str]
-    """Send changes of the session state as ``data-adk-state``.
+    """Send the model's thoughts as ``reasoning-*``. True by default.
 
-    A list of keys sends only the changes of these keys. False by default.
+    Gemini sends thoughts only if the agent asks for them.
     """
-    hidden_tools: ToolSelection
-    """Tools whose calls are not sent.
+    send_sources: bool
+    """Send sources: ``source-*`` parts, citations, and Google's search suggestions. True by default.
 
-    ADK's control tools (``transfer_to_agent``, ``set_model_response``, ``exit_loop``, ``finish_task``) are always
-    hidden. If a hidden tool requests an approval, the request and its call are sent.
+    Google's terms require the suggestions.
+    """
+    send_state: bool | Collection[str]
+    """Send changes of the session state as ``data-adk-state``. A list names the keys to send. False by default."""
+    hidden_tools: ToolSelection
+    """Tools whose calls are not sent, unless a call requests an approval.
+
+    ADK's control tools are always hidden: ``transfer_to_agent``, ``set_model_response``, ``exit_loop`` and
+    ``finish_task``. If a hidden tool requests an approval, the request and its call are sent.
 
     With ``nested_agents="flat"``, ``ChatService`` also hides the calls that start task-mode agents. Without a
     ``ChatService``, pass the names that ``stream_protocol.serving.task_agent_tools(agent)`` returns.
     """
     nested_agents: NestedAgents | Mapping[str, NestedAgents]
-    """Display of an agent that is called as a tool: in its call (``"nested"``, the default), as parts of the message
-    (``"flat"``), or not at all (``"hidden"``). A mapping from a tool's name to a value sets the option for some tools.
+    """Display of agents that are called as tools.
+
+    ``"nested"`` (default): in the call. ``"flat"``: as parts of the message. ``"hidden"``: not at all. A mapping from
+    a tool's name to a value sets the option for some tools.
 
     The output of a nested call is a message: ``{"id", "role": "assistant", "parts", "metadata"}``. Preliminary outputs
     have the message so far. ``metadata.result`` of the final output is the tool's result.
     """
     dynamic_tools: ToolSelection
-    """Tools whose calls are sent as ``dynamic-tool`` parts.
+    """Tools that the frontend does not know, such as those of an MCP server. Their calls are sent as ``dynamic-tool``
+    parts.
 
-    Use this option for tools that the frontend does not know, such as those of an MCP server. Other calls are static
-    parts (``tool-NAME``).
+    Other calls are static parts (``tool-NAME``).
     """
     tool_titles: Mapping[str, str]
-    """Tool name -> its displayed title. Empty by default. With a ``ChatService``, a tool that is not in this mapping
-    has the title that ``@for_users`` declares, or the title from its MCP server."""
-    tool_schemas: Mapping[str, Any]
-    """Tool name -> JSON schema of its parameters.
+    """Tool name -> its displayed title. Empty by default.
 
-    Empty by default. If the first fragments of a streamed call have no name, the converter finds the tool by its
-    parameters. This works only if exactly one tool has these parameters.
+    With a ``ChatService``, a tool that is not in this mapping has the title that ``@for_users`` declares, or the title
+    from its MCP server.
+    """
+    tool_schemas: Mapping[str, Any]
+    """Tool name -> JSON schema of its parameters. Empty by default. Identifies streamed calls whose names
+    come late.
+
+    If the first fragments of a streamed call have no name, the converter finds the tool by its parameters. This works
+    only if exactly one tool has these parameters.
     """
     artifact_url: ArtifactUrl | None
-    """Function that takes the name and the version of an artifact, and returns its URL for browsers.
+    """Function that takes an artifact's name and version, and returns its URL. The chat routes set this option.
 
-    The chat routes set this option. A file that is saved as an artifact is then sent as a URL instead of Base64, and
-    ``data-adk-artifact`` has a ``url``. The name of a streamed file's artifact comes only with the event that ends the
+    A file that is saved as an artifact is then sent as a URL instead of Base64, and ``data-adk-artifact`` has a
+    ``url``. The name of a streamed file's artifact comes only with the event that ends the
     streaming. Until then, the converter holds the file and all later chunks.
     """
     transform: Transform | None
-    """Function that gets each chunk before it is sent.
+    """Function that takes a chunk, and returns the chunk, several chunks, or ``None`` to drop the chunk.
 
-    It returns the chunk, several chunks, or ``None`` to drop the chunk. The ``*_sse`` functions are slower with this
-    option.
+    The ``*_sse`` functions are slower with this option.
     """
     on_error: Callable[[BaseException], str]
-    """Function that takes an error, and returns the text that the client gets.
+    """Function that takes an error, and returns the text for the client.
 
     The default text is "An error occurred.", except for a ``RunLimitError``. For development, use ``explain_error`` of
     ``stream_protocol.serving``. A failure that an ADK event reports is an ``AgentRunError`` with a ``code``. The call
     of a tool that raises always has the text "The tool failed.".
     """
     message_metadata: Callable[[dict[str, Any]], dict[str, Any] | None]
-    """Function that takes the metadata of the message (``usage``, ``modelId``), and returns the metadata to send in
-    ``finish``.
+    """Function that takes the metadata of the message (``usage``, ``modelId``), and returns changed metadata.
+
+    The ``finish`` chunk has the returned metadata.
     """
 
 

@@ -16,19 +16,18 @@ from tests.processes import ROOT
 BEGINNING: Final = """\
 # The command line
 
-`adk-ui-stream COMMAND`, or `python -m stream_protocol COMMAND`. `--help` after a command prints its options with
-examples. `serve -h` prints only the common options.
+`adk-ui-stream COMMAND`, or `python -m stream_protocol COMMAND`.
 
 | Exit code | |
 |---|---|
-| 0 | no error |
+| 0 | no error, or a server ended by Ctrl-C |
 | 1 | `check` found an error, the file of `types --check` is outdated, or all turns of `record` failed |
 | 2 | bad usage, or a target or a file that cannot be used; stderr has the reason |
-| 130 | Ctrl-C, except for servers, which end their streams and exit with 0 |
+| 130 | another command ended by Ctrl-C |
 
-`NO_COLOR=1` turns colours off. `FORCE_COLOR=1` turns them on, also in a pipe.
+`NO_COLOR=1` turns colours off. `FORCE_COLOR=1` turns them on.
 
-To complete commands, options and paths in bash, add this line to `~/.bashrc`:
+To complete commands in bash, add this line to `~/.bashrc`:
 
 ```sh
 eval "$(_ADK_UI_STREAM_COMPLETE=bash_source adk-ui-stream)"
@@ -40,8 +39,7 @@ In zsh, use `zsh_source`. In fish, add `_ADK_UI_STREAM_COMPLETE=fish_source adk-
 
 
 IN_FILE: Final = """\
-`serve` reads further options from the `pyproject.toml` of the current folder, and refuses unknown keys. `init` writes
-a file with all of them.
+`init` writes a `pyproject.toml` with all further options.
 
 ```toml
 [tool.adk-ui-stream.serve]
@@ -62,6 +60,9 @@ EXAMPLES: Final = {
 }
 """Command -> pages with examples."""
 
+_RANGE: Final = re.compile(r"; (?:\d+<=)?x[<>]=?\d+(?=\])| ?\[x[<>]=?\d+\]")
+"""Range of a number in click's help."""
+
 _HELP: Final = ("-h", "--help")
 """Beginnings of options that every command has. The page begins with them."""
 
@@ -80,22 +81,40 @@ def documented(name: str) -> DocumentedCommand:
 
 def _section(name: str) -> str:
     command = documented(name)
-    context = click.Context(command, info_name=f"adk-ui-stream {name}", **command.context_settings)
+    context = _context(command)
     usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
     lines = [f"## {name}", "", f"`{usage}`", "", _linked(inspect.cleandoc(command.help or "")), ""]
     lines += [f"Examples: {EXAMPLES[name]}.", "", *_options(command, context), *_in_file(command, context)]
     return "\n".join(lines)
 
 
+def _context(command: DocumentedCommand) -> click.Context:
+    return click.Context(command, info_name=f"adk-ui-stream {command.name}", **command.context_settings)
+
+
 def _options(command: DocumentedCommand, context: click.Context) -> Iterator[str]:
+    """Yield a table for each section, and the names of the options that are explained at ``serve``."""
+    explained = _records_of_serve() if command.name != "serve" else frozenset()
+    repeated: list[str] = []
     for heading, records in command.options_by_section(context).items():
+        own = [record for record in records if not record[0].startswith(_HELP)]
+        repeated += [f"`{option.partition(' ')[0]}`" for option, meaning in own if (option, meaning) in explained]
         rows = [
             f"| `{_cell(option)}` | {_linked(_plain(_cell(meaning)))} |"
-            for option, meaning in records
-            if not option.startswith(_HELP)
+            for option, meaning in own
+            if (option, meaning) not in explained
         ]
         if rows:
             yield from (f"| {heading} | |", "|---|---|", *rows, "")
+    if repeated:
+        yield from (f"{', '.join(repeated)}: as in [`serve`](#serve).", "")
+
+
+@cache
+def _records_of_serve() -> frozenset[tuple[str, str]]:
+    """Return the options of ``serve`` with their texts."""
+    command = documented("serve")
+    return frozenset(record for records in command.options_by_section(_context(command)).values() for record in records)
 
 
 def _in_file(command: DocumentedCommand, context: click.Context) -> Iterator[str]:
@@ -115,12 +134,13 @@ def _cell(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Escape click's brackets, such as ``[default: 1]``, which are not links."""
-    return text.replace("[", "\\[")
+    """Escape click's brackets, such as ``[default: 1]``, which are not links. Leave out ranges, such as ``x>=1``."""
+    return _RANGE.sub("", text).replace("[", "\\[")
 
 
 def _linked(text: str) -> str:
-    """The text with a link for each page that it names."""
+    """The text with a link for each page that it names. This page has the further options of ``serve`` below."""
+    text = text.replace("'The command line' in the docs", "below")
     return re.sub(r"'([^']+)' in the docs", lambda found: f"[{found[1]}]({_pages()[found[1]]})", text)
 
 

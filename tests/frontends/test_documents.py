@@ -26,7 +26,6 @@ from tests.frontends.builds import BUILD_SECONDS, serving_by, serving_fresh_next
 from tests.frontends.chat_page import ChatPage
 from tests.frontends.gemini_server import serving_gemini
 from tests.frontends.scripted_chats import STORY, Backend, serving_scripted_chats
-from tests.postgres import Postgres
 from tests.processes import COMMAND, HANG, ROOT, cli, serving
 from tests.redis_server import RedisServer
 from tests.serving.support import chunks, text
@@ -336,15 +335,13 @@ class TestCommands:
             answered = httpx.post(f"{url}/api/chat", json=asking(listed["id"], listed["title"]), timeout=HANG)
         assert [chunk["type"] for chunk in chunks(answered.text)] == next(turns(Path(serve[-1]).stem))
 
-    def test_the_commands_at_a_glance(self, folder: Path, shared_redis: RedisServer, postgres: Postgres) -> None:
-        database = postgres.new_database()
+    def test_the_commands_at_a_glance(self, folder: Path, shared_redis: RedisServer) -> None:
         done(folder, "record", "agent", "--say", "Hi", "--to", "events.jsonl")
         (folder / "capture.sse").write_text(done(folder, "replay", "events.jsonl"))
         with serving("agent", "--session-service-uri", "sqlite:///sessions.db", cwd=folder) as (_, url):
             httpx.post(f"{url}/api/chat", json=asking("s1", "Hi"), timeout=HANG)
         for command in shown("docs/operations.md", "--user-header"):
-            there = [word.replace("host:6379", f"127.0.0.1:{shared_redis.port}") for word in command]
-            self.run([word.replace("postgresql://user@host/db", database) for word in there], folder)
+            self.run([word.replace("host:6379", f"127.0.0.1:{shared_redis.port}") for word in command], folder)
 
     def test_the_agents_server_of_the_template(self, folder: Path) -> None:
         ((_, *serve),) = shown("docs/chatbot-template.md", "--user-header")

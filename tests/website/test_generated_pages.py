@@ -60,4 +60,4 @@ def test_every_option_is_in_its_docstring_and_no_other(owner: type | Callable[..
 
 
 def test_each_link_of_an_option_is_to_an_option() -> None:
-    assert options.READ_MORE.keys() <= {name for owner in OWNERS for name in keywords(owner)}
+    assert options.PAGES.keys() <= {name for owner in OWNERS for name in keywords(owner)}

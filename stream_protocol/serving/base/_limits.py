@@ -94,11 +94,17 @@ class ServiceLimits:
     """
 
     max_runs: int | None = MAX_RUNS
-    """Maximum number of active runs of all users. Additional runs are refused (503)."""
+    """Maximum number of active runs of all users.
+
+    Additional runs are refused (503).
+    """
     max_runs_per_user: int | None = MAX_RUNS_PER_USER
-    """Maximum number of active runs of one user. Additional runs are refused (429)."""
+    """Maximum number of active runs of one user.
+
+    Additional runs are refused (429).
+    """
     max_waiting_per_user: int | None = MAX_WAITING_PER_USER
-    """Maximum number of requests of one user that wait for the end of a run.
+    """Maximum number of requests of one user that wait for a run to end.
 
     Additional requests are refused (429). All users together may have ``max_runs`` such requests. Beyond that, requests
     are refused (503).
@@ -110,7 +116,7 @@ class ServiceLimits:
     Requests from other sites have a separate allowance.
     """
     max_response_bytes: int | None = MAX_RESPONSE_BYTES
-    """Memory for stored content that is being sent: histories, artifacts, and stored responses that are sent again.
+    """Memory for histories, artifacts and repeated responses that are being sent.
 
     A response that does not fit is refused (503). One user may use half of this memory (429). A response of up to 64
     KiB is never refused. A response above the limit waits until no other response is open.
@@ -122,21 +128,25 @@ class ServiceLimits:
     """
 
     run_timeout: float | None = RUN_TIMEOUT
-    """Maximum duration of a run. The response of a longer run ends in an error."""
+    """Maximum duration of a run.
+
+    The response of a longer run ends in an error.
+    """
     disconnect_grace: float | None = None
-    """Time for which a run continues if no client reads its response.
+    """Time for which a run continues without a reader.
 
     0 stops the run when the client leaves. ``None``, the default: the run continues to its end.
     """
     stop_timeout: float = STOP_TIMEOUT
-    """Maximum time that a request waits for the earlier run of its chat to end and to be stored.
+    """Maximum time that a request waits for the earlier run of its chat to end.
 
     After this time, the request is refused (503, with ``Retry-After``).
     """
     hook_timeout: float | None = HOOK_TIMEOUT
-    """Time limit for ``on_finish``, and for each access to the session store outside a run.
+    """Time limit for ``on_finish``, and for each access to the session store outside a run. A longer call is cancelled
+    and logged.
 
-    After this time, the call is cancelled and logged, and the chat accepts the next run.
+    The chat then accepts the next run.
     """
 
     def __post_init__(self) -> None:

@@ -26,21 +26,29 @@ class RunOverrides:
     """
 
     state_delta: Mapping[str, Any] = field(default_factory=dict)
-    """Changes of the session state, stored with the user's message. ``app:`` and ``user:`` keys change the state of all
-    chats of the app or the user, so never take such keys from a client."""
+    """Changes of the session state. Never take ``app:`` or ``user:`` keys from a client: they change other chats.
+
+    The changes are stored with the user's message. ``app:`` keys change the state of all chats of the app, ``user:``
+    keys the state of all chats of the user.
+    """
     secrets: Mapping[str, Any] = field(default_factory=dict)
-    """Values for this run only. Tools read them in the state as ``temp:<name>``. They are never stored or sent."""
+    """Values for this run only, which tools read as ``temp:<name>``. The server never stores or sends them."""
     run_config: RunConfig | None = None
     """Replaces the service's ``run_config``."""
     agent: BaseNode | None = None
-    """Replaces the root agent, for example with the agent of a tenant. The services and plugins stay."""
+    """Replaces the root agent. The services and plugins stay."""
 
     artifact_base: str | None = None
-    """URL at which browsers reach the chat endpoint, for links to artifacts: see ``FilePolicy``. The routes set it from
-    the request. ``None`` sends files as bytes."""
+    """URL of the chat endpoint in the browser, for links to artifacts. The routes set this option.
+
+    ``None`` sends files as bytes.
+    """
     names_missing_key: bool = False
-    """If a model has no API key, the error text names the variable to set, unless the service has ``on_error``. The
-    routes set this option if the request comes from this machine and the app has no ``identify``."""
+    """Name a missing API key in the error text. The routes set this option.
+
+    The routes set it to True if the request comes from this machine and the app has no ``identify``. It has no effect
+    if the service has ``on_error``.
+    """
 
     def __post_init__(self) -> None:
         check_mapping("state_delta", self.state_delta)

@@ -86,10 +86,10 @@ class ChatEndpoints:
     Django views. The app passes the user's id: ``await endpoints.respond(request, user_id=user.id)``. ``chat_router``
     creates its routes from these methods. The app closes the service in its lifespan.
 
-    ``max_body_bytes``, ``max_bytes_in_flight`` and ``keep_alive``: as in ``chat_router``.
-    ``allow_origins``: origins of other sites that may change data, such as ``https://app.example``, or ``*`` for all.
-    Others get 403. In FastAPI and Starlette, name the origins in the app's ``CORSMiddleware`` instead, which also
-    handles preflights.
+    ``max_body_bytes``, ``max_bytes_in_flight``, ``keep_alive`` and ``allow_origins``: as in ``chat_router``.
+
+    ``allow_origins`` names other sites that may change data. Others get 403. In FastAPI and Starlette, name the origins
+    in the app's ``CORSMiddleware`` instead, which also handles preflights.
 
     No method raises for a refused request: the response has a 4xx and one short plain sentence, which the client shows.
     The sentence is plain text, or ``{"error": …}`` for methods that return JSON, such as ``history`` and ``chats``. Any

@@ -37,15 +37,19 @@ class RouteOptions(TypedDict, total=False):
     """Keyword options of ``chat_router``."""
 
     path: str
-    """Path of the chat endpoint, to which ``useChat`` posts."""
+    """Path of the chat endpoint.
+
+    ``useChat`` posts to this path.
+    """
     identify: Identify
-    """Function that takes a request, and returns the user's id, from your session or token.
+    """Function that takes a request, and returns the user's id.
 
     By default, all chats belong to one local user, and the first request from another machine logs a warning.
     """
     prepare: Prepare | None
-    """Function that returns the ``RunOverrides`` of a request: its agent, run config, state and secrets. Without this
-    function, only the user's message reaches the agent.
+    """Function that returns the ``RunOverrides`` of a request.
+
+    Without this function, only the user's message reaches the agent.
     """
     max_body_bytes: int
     """Largest body of a request.
@@ -53,17 +57,18 @@ class RouteOptions(TypedDict, total=False):
     A larger body is refused (413).
     """
     max_bytes_in_flight: int
-    """Memory for the bodies of all requests that are being processed.
+    """Memory for the bodies of all active requests.
 
     A body that does not fit is refused (503). One user may use half of this memory (429). A body of up to 64 KiB is
     never refused.
     """
     keep_alive: float | None
-    """Seconds without data after which a stream sends a comment, because proxies close idle connections. ``None``: no
-    comments.
+    """Seconds without data after which a stream sends a comment.
+
+    Proxies close idle connections. ``None``: no comments.
     """
     allow_origins: Sequence[str]
-    """Origins of your frontends (scheme, host and port, such as ``https://app.example``), or ``*`` for all.
+    """Origins of your frontends, such as ``https://app.example``, or ``*`` for all.
 
     The routes then handle CORS, and named origins may send cookies. Requests of other sites to change data are refused
     (403). If the app has a ``CORSMiddleware``, name the origins there instead.

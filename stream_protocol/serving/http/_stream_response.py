@@ -54,7 +54,7 @@ class UIMessageStreamResponse(Response):
     and closed there if the client disconnects. If it raises, the client gets one masked ``error`` chunk, and the
     exception is logged. If a ``RunReader`` is cut off, the connection is closed in the middle of the response, so that
     the client notices. The connection is also closed if the client reads nothing for ``STALLED_SECONDS``.
-    ``keep_alive``: number of silent seconds after which a comment is sent. With ``None``, no comment is sent.
+    ``keep_alive``: as in ``chat_router``.
     ``headers``: additional headers, which override the defaults.
 
     Raises ``TypeError`` for a content that is not asynchronous, and ``StreamProtocolError`` for other wrong values.

@@ -78,13 +78,15 @@ def create_app(
     ``Starlette(routes=[…, *chat.routes], lifespan=chat.router.lifespan_context)``.
 
     ``identify``, ``prepare``, ``allow_origins``: as in ``chat_router``.
-    ``page``: serve the built-in page, which loads nothing from other servers.
+    ``page``: serve the built-in page.
     ``suggestions``: first messages that the page offers, as texts or as ``{"title": …, "group": …, "prompt": …}``.
-    With ``"attach": True``, the page asks for a file before it sends the message.
-    Without suggestions, the page lists the agent's tools.
-    ``while_busy``: the effect of a message that the user sends while a response is running. ``"queue"``: the page sends
-    it after the response. ``"steer"``: the agent reads it during the run. ``"interrupt"``: the run stops, and the agent
-    replies.
+    With ``"attach": True``, the page first asks for a file.
+    ``while_busy``: effect of a message that the user sends during a response: ``"queue"``, ``"steer"`` or
+    ``"interrupt"``.
+
+    The page loads nothing from other servers. Without suggestions, it lists the agent's tools. ``"queue"`` sends a
+    message after the response. ``"steer"`` gives it to the running agent. ``"interrupt"`` stops the run, and the agent
+    answers the message.
 
     Raises ``StreamProtocolError`` for a wrong value.
 

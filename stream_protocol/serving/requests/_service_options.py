@@ -67,16 +67,15 @@ class ServiceOptions(ConverterOptions, total=False):
     ``postgres``). In memory by default. A ``Runner`` has its own session service.
     """
     history: HistoryMode
-    """The history that the model reads.
+    """History that the model reads. ``"server"``: the stored session. ``"client"``: the messages of the request. The
+    server then stores nothing, and refuses approvals. ``"text"``: only the texts of these messages.
 
-    ``"server"`` (default): the model reads the stored session, and only the last message of the request. ``"client"``:
-    the model reads the messages of the request. The server stores nothing, and refuses approvals. ``"text"``: as
-    ``"client"``, but the model reads only texts.
+    With ``"server"``, the model reads only the last message of the request.
     """
     run_config: RunConfig | None
-    """ADK's ``RunConfig``.
+    """ADK's ``RunConfig``. The default sets ``StreamingMode.SSE``, and runs plain ``def`` tools in threads.
 
-    The default, ``default_run_config()``, sets ``StreamingMode.SSE``, and runs plain ``def`` tools in threads.
+    ``default_run_config()`` returns the default.
     """
     run_log: RunLog | None
     """Store of running responses.
@@ -85,52 +84,59 @@ class ServiceOptions(ConverterOptions, total=False):
     service closes it.
     """
     limits: ServiceLimits | None
-    """Limits of runs and requests: see ``ServiceLimits``.
+    """Limits of runs and requests, as a ``ServiceLimits``.
 
     ``RunConfig.max_llm_calls`` limits the model calls of a run (500 by default). ``LogBounds.max_size`` limits the
     bytes of a response.
     """
     on_busy: OnBusy
-    """Effect of a new message while a run of its chat is active.
+    """Effect of a new message during a run of its chat.
 
     ``"interrupt"`` (default): the run stops, and the agent answers the message. ``"steer"``: the run reads the message
     before its next model call, but an edit interrupts it. ``"steer"`` needs ``history="server"``. ``"reject"``: every
     request for a response is refused (409), except a retry of the run's own request.
     """
     truncated_history: TruncatedHistory
-    """Effect of a new message from a client that sends fewer messages than are stored.
+    """Effect of a new message if the client sends fewer messages than are stored.
 
     ``"append"`` (default): the server appends the message. ``"rewind"``: the server first removes the later messages
     that the client did not send. assistant-ui needs ``"rewind"``. A request with one ``message`` in place of
     ``messages`` removes nothing.
     """
     files: FilePolicy | None
-    """Limits of attached files, and the form of the agent's files: see ``FilePolicy``. By default, all files are
-    accepted."""
+    """Limits of attached files, as a ``FilePolicy``.
+
+    It also has the form of the agent's files. By default, all files are accepted.
+    """
     context: PageContext | None
     """Type of the ``context`` in a request.
 
     The models of the turn read this context. ``None``, the default: no context.
     """
     shared_state: SharedState | None
-    """Keys of the session state that the client may read and write. ``None``, the default: no keys."""
+    """Keys of the session state that the client may read and write.
+
+    ``None``, the default: no keys.
+    """
     on_finish: OnFinish | None
     """Function called after each run, with the messages of the chat: see ``OnFinish``."""
     on_audit: OnAudit | None
-    """Function that gets a record of each user's decision, such as an approval or a stop.
+    """Function that gets a record of each user's decision, such as an approval.
 
     It also gets refused actions: see ``AuditRecord``. The logger ``stream_protocol.audit`` gets the same records.
     """
     recorder: Recorder | Sequence[Recorder] | None
-    """Recorder of the chats, such as a ``ChatRecorder``, or a list of recorders. A failing recorder does not affect the
-    other recorders.
+    """Recorder of the chats, such as a ``ChatRecorder``, or a list of recorders.
+
+    A failing recorder does not affect the other recorders.
     """
     engine: Engine | None
-    """A ``DbosEngine`` of ``stream_protocol.durable``: another worker then finishes the runs of a dead worker. The
-    engine needs ``history="server"``, and agents of ADK's own classes. The service closes the engine.
+    """A ``DbosEngine`` of ``stream_protocol.durable``: another worker then finishes the runs of a dead worker.
+
+    The engine needs ``history="server"``, and agents of ADK's own classes. The service closes the engine.
     """
     times: ServiceTimes
-    """Waiting times that no other option sets, for tests: see ``ServiceTimes``."""
+    """Waiting times for tests: see ``ServiceTimes``."""
 
 
 DEFAULTS: Final[ServiceOptions] = {

@@ -36,12 +36,12 @@ class LogBounds:
     """
 
     coalesce_above: int = 2**20
-    """If the log is larger than this, the server joins the text deltas that every reader has received.
-
-    No text is lost.
-    """
+    """Size above which the server joins the text deltas that every reader has received."""
     max_size: int = 64 * 2**20
-    """Size limit of the log, after text deltas are joined. If a response is larger, it ends in an error."""
+    """Size limit of the log. A larger response ends in an error.
+
+    The size is measured after text deltas are joined.
+    """
     max_backlog: int = 16 * 2**20
     """Limit of the unread data of a reader.
 

@@ -232,14 +232,15 @@ class RedisRunLog(SharedRunLog):
     ``server``: a URL, or a client that the app closes. URLs: ``redis://``, ``rediss://``, ``unix://``; for a cluster
     ``redis+cluster://`` or ``rediss+cluster://``. Clients: ``Redis`` or ``RedisCluster`` of ``redis.asyncio``, created
     without ``decode_responses``. Redis 6.2 or later is required.
-    ``prefix``: beginning of all keys and channels. Each deployment in a shared Redis needs its own prefix: up to 64
-    ASCII letters, digits, and ``. _ : / @ -``. If two deployments have the same prefix, chats with equal ids of app,
-    user and chat are one chat for both.
-    ``lease``: the lifetime of a lease in seconds, which must be equal in all workers. A worker that does not renew its
-    leases within this time loses its chats. A run that cannot renew its lease for five sixths of this time ends in an
-    error.
-    ``expiry``: seconds for which the log of an ended run is kept, for readers on other workers.
+    ``prefix``: beginning of all keys and channels, different for each deployment in a Redis: up to 64 ASCII letters,
+    digits, and ``. _ : / @ -``.
+    ``lease``: lifetime of a lease, equal in all workers.
+    ``expiry``: time for which the log of an ended run is kept.
     ``bounds``: limits of each log: see ``LogBounds``.
+
+    If two deployments have the same prefix, chats with equal ids of app, user and chat are one chat for both. A worker
+    that does not renew its leases within their lifetime loses its chats. A run that cannot renew its lease for five
+    sixths of the lifetime ends in an error. Times are seconds.
 
     No run starts while Redis cannot be reached. Runs that have started survive an outage of less than a third of a
     lease. Raises ``StreamProtocolError`` for times that are not positive, and for an unusable URL, client or prefix.
