@@ -117,12 +117,10 @@ async def test_a_session_cookie_says_who_the_user_is(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("code", "example"),
     [
-        (block("docs/authentication.md", "request.auser()"), "django_app.py"),
-        (block("docs/authentication.md", "abort(401)"), "flask_app.py"),
         (block("docs/versions.md", "function toRepository"), "assistant-ui/src/Versions.tsx"),
         (block("docs/versions.md", "importExternalState"), "assistant-ui/src/Versions.tsx"),
     ],
-    ids=["django", "flask", "a tree for assistant-ui", "a runtime of assistant-ui"],
+    ids=["a tree for assistant-ui", "a runtime of assistant-ui"],
 )
 def test_lines_of_a_page_are_in_the_example_that_is_run(code: str, example: str) -> None:
     lines = [line.strip() for line in code.splitlines()]
