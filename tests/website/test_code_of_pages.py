@@ -16,7 +16,6 @@ from stream_protocol.serving import ChatService, chat_router
 from stream_protocol.serving.http._routes import chat_routes
 from stream_protocol.testing import Call, ScriptedLlm
 from tests.documents import block
-from tests.processes import ROOT
 from tests.serving.support import answered, approval, chunks, only, text
 
 PAGE = "http://localhost:3000"
@@ -112,21 +111,6 @@ async def test_a_session_cookie_says_who_the_user_is(monkeypatch: pytest.MonkeyP
         assert [chat["id"] for chat in (await client.get("/api/chats")).json()["chats"]] == ["c1"]
         assert (await client.post("/logout")).status_code == 204
         assert (await client.get("/api/chats")).status_code == 401
-
-
-@pytest.mark.parametrize(
-    ("code", "example"),
-    [
-        (block("docs/versions.md", "function toRepository"), "assistant-ui/src/Versions.tsx"),
-        (block("docs/versions.md", "importExternalState"), "assistant-ui/src/Versions.tsx"),
-    ],
-    ids=["a tree for assistant-ui", "a runtime of assistant-ui"],
-)
-def test_lines_of_a_page_are_in_the_example_that_is_run(code: str, example: str) -> None:
-    lines = [line.strip() for line in code.splitlines()]
-    assert lines
-    known = [line.strip() for line in (ROOT / "examples" / example).read_text(encoding="utf-8").splitlines()]
-    assert [line for line in lines if line not in known] == []
 
 
 async def test_a_starlette_app_takes_over_routes_and_lifespan() -> None:
