@@ -37,8 +37,6 @@ NOT_RUN: Final[Mapping[Place, str]] = {
     ("docs/adk-integration.md", "adk-ui-stream init"): _PROJECT,
     ("docs/adk-integration.md", "pip install"): "tests/release installs the wheel",
     ("docs/approvals.md", "sendAutomaticallyWhen"): _FRAGMENT,
-    ("docs/authentication.md", "--user-header"): "tests/frontends/test_documents.py runs the one of docs/operations.md",
-    ("docs/authentication.md", "readToken()"): _FRAGMENT,
     ("docs/attachments.md", "useRef"): _FRAGMENT,
     ("docs/attachments.md", "video/mp4"): _FRAGMENT,
     ("docs/citations.md", "sandbox="): "a frame; tests/pages drives the one of the example",

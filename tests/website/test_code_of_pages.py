@@ -16,7 +16,6 @@ from stream_protocol.serving import ChatService, chat_router
 from stream_protocol.serving.http._routes import chat_routes
 from stream_protocol.testing import Call, ScriptedLlm
 from tests.documents import block
-from tests.processes import ROOT
 from tests.serving.support import answered, approval, chunks, only, text
 
 PAGE = "http://localhost:3000"
@@ -56,18 +55,6 @@ async def test_the_router_answers() -> None:
     stream = await ask(scope["app"])
     assert "Hello" in stream
     assert stream.endswith("data: [DONE]\n\n")
-
-
-async def test_a_user_is_whoever_the_app_says() -> None:
-    scope = run(block("docs/authentication.md", "TOKENS"))
-    scope["root_agent"].model = scripted_agent().model
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(scope["app"]), base_url="http://app") as client:
-        refused = await client.post("/api/chat", json=BODY)
-        headers = {"authorization": "Bearer ada's token"}
-        answered_ = await client.post("/api/chat", json=BODY, headers=headers)
-        listed = await client.get("/api/chats", headers=headers)
-    assert (refused.status_code, answered_.status_code) == (401, 200)
-    assert [chat["id"] for chat in listed.json()["chats"]] == ["c1"]
 
 
 async def test_a_bearer_token_says_who_the_user_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,23 +99,6 @@ async def test_a_session_cookie_says_who_the_user_is(monkeypatch: pytest.MonkeyP
         assert [chat["id"] for chat in (await client.get("/api/chats")).json()["chats"]] == ["c1"]
         assert (await client.post("/logout")).status_code == 204
         assert (await client.get("/api/chats")).status_code == 401
-
-
-@pytest.mark.parametrize(
-    ("code", "example"),
-    [
-        (block("docs/authentication.md", "request.auser()"), "django_app.py"),
-        (block("docs/authentication.md", "abort(401)"), "flask_app.py"),
-        (block("docs/versions.md", "function toRepository"), "assistant-ui/src/Versions.tsx"),
-        (block("docs/versions.md", "importExternalState"), "assistant-ui/src/Versions.tsx"),
-    ],
-    ids=["django", "flask", "a tree for assistant-ui", "a runtime of assistant-ui"],
-)
-def test_lines_of_a_page_are_in_the_example_that_is_run(code: str, example: str) -> None:
-    lines = [line.strip() for line in code.splitlines()]
-    assert lines
-    known = [line.strip() for line in (ROOT / "examples" / example).read_text(encoding="utf-8").splitlines()]
-    assert [line for line in lines if line not in known] == []
 
 
 async def test_a_starlette_app_takes_over_routes_and_lifespan() -> None:
