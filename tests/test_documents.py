@@ -42,7 +42,7 @@ NOT_RUN: Final[Mapping[Place, str]] = {
     ("docs/attachments.md", "useRef"): _FRAGMENT,
     ("docs/attachments.md", "video/mp4"): _FRAGMENT,
     ("docs/citations.md", "sandbox="): "a frame; tests/pages drives the one of the example",
-    ("docs/backends.md", "make setup"): "asks package indexes; what it has found is in the page",
+    ("bench/reports/backends.md", "make setup"): "asks package indexes; what it has found is in the page",
     ("docs/check-backend.md", "/api/chat\n"): _CHECK,
     ("docs/check-backend.md", "as clients of"): "an excerpt; tests/cli/test_check_backend.py reads such output",
     ("docs/check-backend.md", "--prompts prompts.toml\n"): _CHECK,

@@ -18,10 +18,10 @@ PROFILES: Final = ("stream", "chat", "tools", "durable")
 HEAD: Final = """\
 # Backends compared
 
-Results of [`adk-ui-stream check --url`](check-backend.md) for other backends of `useChat`. Each server runs the same
-small agent, follows the package's own documentation, and gets the same prompts.
+Results of [`adk-ui-stream check --url`](check-backend.md) for five backends of `useChat`. Each server runs the same
+small agent, follows its package's documentation, and gets the same prompts.
 {clients}
-[The report](../bench/reports/backends.md) has the versions, the servers and their setup.
+[The report](../bench/reports/backends.md) has the versions, the setup, and the command that repeats the check.
 """
 
 REPORT_HEAD: Final = """\
@@ -31,14 +31,10 @@ The details of [Backends compared](../../docs/backends.md). `python -m tests.bac
 """
 
 FAIRNESS: Final = """\
-## How to read it
-
-- **We wrote the checks.** Their [sources](check-backend.md#profiles) are the AI SDK's client and documentation, RFC
-  9110, and three promises of our own.
-- **A low count is not always a fault.** The other packages are libraries. Your app adds routes for resume, stop and
-  histories. The server of the last column has routes for resume and stop, as in the AI SDK's guide.
-- **A short test server may cause a broken check.** An app can catch more errors than these servers.
-- **The results are a snapshot.** Please report an unfair setup.
+- **We wrote the checks**, from [these sources](check-backend.md#profiles).
+- **A low count is not always a fault.** The other packages are libraries, and your app adds routes for resume, stop and
+  histories.
+- **Your app can catch more errors** than these short servers. Please report an unfair setup.
 """
 
 REPEAT: Final = """\
@@ -66,15 +62,15 @@ def load_results() -> Results:
 def page(results: Results) -> str:
     """Return the page."""
     head = HEAD.format(clients=_clients(results))
-    tables = "\n".join(_counts(results)), FAIRNESS, "\n".join(_broken(results)), "\n".join(_grid(results))
-    return _joined(head, *tables, REPEAT)
+    tables = "\n".join(_counts(results)), FAIRNESS, "\n".join(_broken(results)), "\n".join(_differences(results))
+    return _joined(head, *tables)
 
 
 def report(results: Results) -> str:
-    """Return the report: the servers, and the chunk and the source of each broken check."""
+    """Return the report: the servers, the chunk and the source of each broken check, and how to repeat it."""
     head = REPORT_HEAD.format(clients=_clients(results))
     broken = "\n".join(_broken(results, in_report=True))
-    return _joined(head, "\n".join(_setups(results)), broken)
+    return _joined(head, "\n".join(_setups(results)), broken, REPEAT)
 
 
 def date(results: Results) -> str:
@@ -126,39 +122,46 @@ def _setups(results: Results) -> Iterator[str]:
     yield ""
 
 
-def _grid(results: Results) -> Iterator[str]:
+def _differences(results: Results) -> Iterator[str]:
+    """Yield a table of the outcomes. Checks with the same outcomes share a row."""
+    columns = [checks_of(results, backend) for backend in BACKENDS]
+    rows: dict[tuple[str, ...], list[str]] = {}
+    for name in columns[0]:
+        rows.setdefault(tuple(SIGNS[column[name]["outcome"]] for column in columns), []).append(name)
+    same = rows.pop((SIGNS["holds"],) * len(BACKENDS), [])
+    yield from ("## All results", "")
     yield from (
-        "## The grid",
-        "",
         "✓ holds · ✗ is broken · - is not offered. [The list of checks](check-backend.md#checks) has each rule.",
         "",
     )
-    for profile in PROFILES:
-        yield from (f"### {profile}", "", *_head("Check"))
-        columns = [checks_of(results, backend) for backend in BACKENDS]
-        for name, check in columns[0].items():
-            if check["profile"] == profile:
-                yield _row(name, *(SIGNS[column[name]["outcome"]] for column in columns))
-        yield ""
+    yield from _head("Check")
+    for signs, names in rows.items():
+        yield _row(", ".join(names), *signs)
+    yield _row(f"the other {len(same)} checks", *[SIGNS["holds"]] * len(BACKENDS))
 
 
 def _broken(results: Results, *, in_report: bool = False) -> Iterator[str]:
     yield from ("## What is broken", "")
     for backend in BACKENDS:
-        broken = [each for each in checks_of(results, backend).values() if each["outcome"] == "broken"]
-        yield f"**{backend.title}**: {len(broken) or 'nothing'}."
-        yield ""
-        for check in broken:
-            yield f"- **{check['name']}**: {_plain(check['reason'])}"
+        for check in checks_of(results, backend).values():
+            if check["outcome"] != "broken":
+                continue
+            reason = _plain(check["reason"])
+            if not in_report:
+                reason = f"{reason.partition(': ')[0].rstrip('.')}."
+            yield " ".join((f"- **{backend.title}, {check['name']}**: {reason}", *_notes(backend, check["name"])))
             if in_report and check["chunk"] is not None:
                 yield f"  The chunk: `{json.dumps(check['chunk'])}`."
             if in_report:
                 yield f"  Source of the rule: {check['source']}."
-            for note in backend.notes:
-                name, _, text = note.partition(": ")
-                if name == f"`{check['name']}`":
-                    yield f"  Note: {text}"
-        yield from [""] if broken else []
+    yield ""
+
+
+def _notes(backend: Backend, check: str) -> Iterator[str]:
+    for note in backend.notes:
+        name, _, text = note.partition(": ")
+        if name == f"`{check}`":
+            yield f"{text[0].upper()}{text[1:]}"
 
 
 def _plain(text: str) -> str:
