@@ -45,7 +45,7 @@ class Rule(StrEnum):
     NOT_A_NUMBER = (
         "not-a-number",
         Severity.ERROR,
-        "NaN and Infinity, which Python writes, are fatal.",
+        "NaN and Infinity are fatal.",
     )
     FORBIDDEN_KEY = (
         "forbidden-key",
@@ -55,14 +55,14 @@ class Rule(StrEnum):
     MISSING_BLANK_LINE = (
         "missing-blank-line",
         Severity.ERROR,
-        "Lines of data without a blank line between them become one event, which is not JSON.",
+        "Data lines without a blank line between them become one event, which is not JSON.",
     )
     UNTERMINATED_EVENT = (
         "unterminated-event",
         Severity.ERROR,
-        "If no blank line follows the last event, the client drops this event without an error.",
+        "The client drops a last event without a blank line after it.",
     )
-    BARE_CR = "bare-cr", Severity.WARNING, "If a line ends in a CR alone, the client loses the last event."
+    BARE_CR = "bare-cr", Severity.WARNING, "If a line ends in CR alone, the client loses the last event."
 
     # schema
     NOT_A_CHUNK = "not-a-chunk", Severity.ERROR, "Data that is not an object with a `type` is fatal."
@@ -73,74 +73,74 @@ class Rule(StrEnum):
         Severity.ERROR,
         "A missing required key is fatal. Some required keys may be `null`.",
     )
-    NULL_KEY = "null-key", Severity.ERROR, "`null` is fatal for a key that must have a value or be absent."
-    WRONG_VALUE = "wrong-value", Severity.ERROR, "A value that its schema does not allow is fatal."
+    NULL_KEY = "null-key", Severity.ERROR, "`null` is fatal for a key that does not allow it."
+    WRONG_VALUE = "wrong-value", Severity.ERROR, "A value that the schema does not allow is fatal."
     FINISH_REASON = "finish-reason", Severity.ERROR, "An unknown finish reason is fatal."
     UNKNOWN_KEY = (
         "unknown-key",
         Severity.WARNING,
-        "An unknown key is fatal in v6 clients before 6.0.231 and v7 clients before 7.0.32. Later clients ignore it.",
+        "An unknown key is fatal before 6.0.231, and in v7 before 7.0.32.",
     )
 
     # order
     TEXT_NOT_STARTED = (
         "text-not-started",
         Severity.ERROR,
-        "A delta or an end is fatal if its text or reasoning is not open.",
+        "A delta or end of a text or reasoning that is not open is fatal.",
     )
     INPUT_NOT_STARTED = "input-not-started", Severity.ERROR, "An input delta without `tool-input-start` is fatal."
     UNKNOWN_CALL = (
         "unknown-call",
         Severity.ERROR,
-        "An output, denial or approval request is fatal if the message does not have its call.",
+        "An output, denial or approval request without its call is fatal.",
     )
     UNKNOWN_APPROVAL = (
         "unknown-approval",
         Severity.ERROR,
-        "An approval response is fatal if the message does not have its request.",
+        "An approval response without its request is fatal.",
     )
-    METADATA = "metadata", Severity.ERROR, "Metadata that cannot be merged into the message's metadata is fatal."
+    METADATA = "metadata", Severity.ERROR, "Metadata that cannot be merged into the message's is fatal."
     DYNAMIC_MISMATCH = (
         "dynamic-mismatch",
         Severity.ERROR,
-        "If the chunks of a call differ in `dynamic`, the client shows two calls. The first one gets the output.",
+        "If chunks of a call differ in `dynamic`, the client shows two calls.",
     )
 
     # accepted by clients, but shown wrongly
     ID_REUSED = (
         "id-reused",
         Severity.ERROR,
-        "If two open texts or reasonings have the same id, the first one never ends.",
+        "If two open texts or reasonings share an id, the first never ends.",
     )
     OPEN_AT_FINISH_STEP = (
         "open-at-finish-step",
         Severity.ERROR,
-        "A v6 client forgets open text and reasoning at `finish-step`. They never end, and a later delta is fatal.",
+        "A text or reasoning open at `finish-step` never ends in v6, and a later delta is fatal.",
     )
     TEXT_LEFT_OPEN = (
         "text-left-open",
         Severity.ERROR,
-        "A text or reasoning without an end is shown as streaming for ever.",
+        "A text or reasoning without an end looks as if it still streams.",
     )
     INPUT_INCOMPLETE = (
         "input-incomplete",
         Severity.ERROR,
-        "An input that never completes is shown as incomplete for ever.",
+        "An input that never completes stays incomplete on the page.",
     )
     CALL_WITHOUT_END = (
         "call-without-end",
         Severity.ERROR,
-        "A call without an end is shown as running for ever. It may wait while the last step asks the user.",
+        "A call without an end looks as if it still runs. It may wait for the user in the last step.",
     )
     OPEN_ON_FAILURE = (
         "open-on-failure",
         Severity.WARNING,
-        "A text or a call that is open at a failure stays open on the page.",
+        "A text or call that is open at a failure stays open on the page.",
     )
     PRELIMINARY_LEFT = (
         "preliminary-left",
         Severity.WARNING,
-        "A call with only a preliminary output looks unfinished. This is correct only if a later run ends the call.",
+        "A call with only a preliminary output looks unfinished until a later run ends it.",
     )
     OUTPUT_TWICE = (
         "output-twice",
@@ -150,22 +150,22 @@ class Rule(StrEnum):
     CALL_RESTARTED = (
         "call-restarted",
         Severity.ERROR,
-        "If a call starts again, the page loses its result or approval request, or shows the call twice.",
+        "If a call starts again, the page loses its result, or shows the call twice.",
     )
     CALL_ID_REUSED = (
         "call-id-reused",
         Severity.WARNING,
-        "If a call has the id of a call in an earlier message, the page may add an output to the wrong call.",
+        "If an earlier message has a call with this id, an output may get to the wrong call.",
     )
     STEP_WHILE_PENDING = (
         "step-while-pending",
         Severity.ERROR,
-        "If a step begins while an approval is pending, the client never sends the user's decision.",
+        "If a step begins while an approval is pending, the client never sends the decision.",
     )
     AUTO_SEND_LOOP = (
         "auto-send-loop",
         Severity.ERROR,
-        "If a finished response ends with a step of ended calls, `sendAutomaticallyWhen` sends requests for ever.",
+        "If a response ends with a step of ended calls, `sendAutomaticallyWhen` sends requests for ever.",
     )
     SECOND_MESSAGE_ID = (
         "second-message-id",
@@ -175,30 +175,30 @@ class Rule(StrEnum):
     CONTINUED_UNDER_NEW_ID = (
         "continued-under-new-id",
         Severity.ERROR,
-        "A response that continues a message must start with the message's id. If not, it fails or is shown twice.",
+        "A continued message without its id fails or is shown twice.",
     )
     MESSAGE_ID_REUSED = (
         "message-id-reused",
         Severity.WARNING,
-        "If a response has the id of a message in which no call waits, it may overwrite this message.",
+        "A response with the id of a complete message may overwrite this message.",
     )
 
     # ends
     TERMINAL_MISSING = (
         "terminal-missing",
         Severity.ERROR,
-        "A response without `finish`, `error` or `abort` looks as if it was cut off.",
+        "A response without `finish`, `error` or `abort` looks cut off.",
     )
     SECOND_TERMINAL = "second-terminal", Severity.ERROR, "Only one of `finish`, `error` and `abort` can end a response."
     CONTENT_AFTER_TERMINAL = (
         "content-after-terminal",
         Severity.ERROR,
-        "Content after `finish` or `abort` appears in a finished message. Content after `error` is lost.",
+        "Content after `finish` or `abort` changes a finished message. Content after `error` is lost.",
     )
     DONE_MISSING = (
         "done-missing",
         Severity.WARNING,
-        "`useChat` does not need `[DONE]` at the end, but other readers wait for it.",
+        "`useChat` does not need `[DONE]`, but other readers wait for it.",
     )
 
 
