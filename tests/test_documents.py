@@ -45,7 +45,6 @@ NOT_RUN: Final[Mapping[Place, str]] = {
     ("bench/reports/backends.md", "make setup"): "asks package indexes; what it has found is in the page",
     ("docs/check-backend.md", "/api/chat\n"): _CHECK,
     ("docs/check-backend.md", "as clients of"): "an excerpt; tests/cli/test_check_backend.py reads such output",
-    ("docs/check-backend.md", "--prompts prompts.toml\n"): _CHECK,
     ("docs/check-backend.md", "report.json"): _CHECK,
     ("docs/client-tools.md", "onToolCall"): _FRAGMENT,
     ("docs/steering.md", "/steer"): _FRAGMENT,

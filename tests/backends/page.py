@@ -70,7 +70,7 @@ def report(results: Results) -> str:
     """Return the report: the servers, the chunk and the source of each broken check, and how to repeat it."""
     head = REPORT_HEAD.format(clients=_clients(results))
     broken = "\n".join(_broken(results, in_report=True))
-    return _joined(head, "\n".join(_setups(results)), broken, REPEAT)
+    return _joined(head, "\n".join(_setups(results)), broken, "\n".join(_checks(results)), REPEAT)
 
 
 def date(results: Results) -> str:
@@ -131,7 +131,7 @@ def _differences(results: Results) -> Iterator[str]:
     same = rows.pop((SIGNS["holds"],) * len(BACKENDS), [])
     yield from ("## All results", "")
     yield from (
-        "✓ holds · ✗ is broken · - is not offered. [The list of checks](check-backend.md#checks) has each rule.",
+        "✓ holds · ✗ is broken · - is not offered. See [the rules](../bench/reports/backends.md#the-checks).",
         "",
     )
     yield from _head("Check")
@@ -155,6 +155,15 @@ def _broken(results: Results, *, in_report: bool = False) -> Iterator[str]:
             if in_report:
                 yield f"  Source of the rule: {check['source']}."
     yield ""
+
+
+def _checks(results: Results) -> Iterator[str]:
+    yield from ("## The checks", "")
+    checks = checks_of(results, BACKENDS[0])
+    for profile in PROFILES:
+        yield from (_row(f"`{profile}`", "Rule"), "|---|---|")
+        yield from (_row(name, check["rule"]) for name, check in checks.items() if check["profile"] == profile)
+        yield ""
 
 
 def _notes(backend: Backend, check: str) -> Iterator[str]:
