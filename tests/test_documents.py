@@ -69,7 +69,6 @@ NOT_RUN: Final[Mapping[Place, str]] = {
     ("docs/sub-agents.md", "<Message"): _FRAGMENT,
     ("docs/sub-agents.md", '"adk-4c1f"'): "an output; tests/serving/test_nested_agents.py has such ones",
     ("docs/testing.md", "mkdir -p tests/recordings"): "tests/cli/test_record_command.py runs such a command",
-    ("docs/testing.md", "tests/\n"): "a tree of files",
     ("docs/tool-progress.md", "message.parts.find"): _FRAGMENT,
     ("examples/assistant-ui/README.md", "npm ci"): _EXAMPLE,
     ("examples/frontend-tests/README.md", "npm ci"): "tests/test_frontend_example.py runs its scripts",
