@@ -21,7 +21,8 @@ HEAD: Final = """\
 Results of [`adk-ui-stream check --url`](check-backend.md) for five backends of `useChat`. Each server runs the same
 small agent, follows its package's documentation, and gets the same prompts.
 {clients}
-[The report](../bench/reports/backends.md) has the versions, the setup, and the command that repeats the check.
+[The report](../bench/reports/backends.md) has the versions, the setup, the reasons, and the command that repeats the
+check.
 """
 
 REPORT_HEAD: Final = """\
@@ -62,15 +63,14 @@ def load_results() -> Results:
 def page(results: Results) -> str:
     """Return the page."""
     head = HEAD.format(clients=_clients(results))
-    tables = "\n".join(_counts(results)), FAIRNESS, "\n".join(_broken(results)), "\n".join(_differences(results))
-    return _joined(head, *tables)
+    return _joined(head, "\n".join(_counts(results)), FAIRNESS, "\n".join(_differences(results)))
 
 
 def report(results: Results) -> str:
     """Return the report: the servers, the chunk and the source of each broken check, and how to repeat it."""
     head = REPORT_HEAD.format(clients=_clients(results))
-    broken = "\n".join(_broken(results, in_report=True))
-    return _joined(head, "\n".join(_setups(results)), broken, "\n".join(_checks(results)), REPEAT)
+    sections = (_setups(results), _broken(results), _checks(results))
+    return _joined(head, *map("\n".join, sections), REPEAT)
 
 
 def date(results: Results) -> str:
@@ -140,20 +140,16 @@ def _differences(results: Results) -> Iterator[str]:
     yield _row(f"the other {len(same)} checks", *[SIGNS["holds"]] * len(BACKENDS))
 
 
-def _broken(results: Results, *, in_report: bool = False) -> Iterator[str]:
+def _broken(results: Results) -> Iterator[str]:
     yield from ("## What is broken", "")
     for backend in BACKENDS:
         for check in checks_of(results, backend).values():
             if check["outcome"] != "broken":
                 continue
-            reason = _plain(check["reason"])
-            if not in_report:
-                reason = f"{reason.partition(': ')[0].rstrip('.')}."
-            yield " ".join((f"- **{backend.title}, {check['name']}**: {reason}", *_notes(backend, check["name"])))
-            if in_report and check["chunk"] is not None:
+            yield f"- **{backend.title}, {check['name']}**: {_plain(check['reason'])}"
+            if check["chunk"] is not None:
                 yield f"  The chunk: `{json.dumps(check['chunk'])}`."
-            if in_report:
-                yield f"  Source of the rule: {check['source']}."
+            yield f"  Source of the rule: {check['source']}."
     yield ""
 
 
@@ -164,13 +160,6 @@ def _checks(results: Results) -> Iterator[str]:
         yield from (_row(f"`{profile}`", "Rule"), "|---|---|")
         yield from (_row(name, check["rule"]) for name, check in checks.items() if check["profile"] == profile)
         yield ""
-
-
-def _notes(backend: Backend, check: str) -> Iterator[str]:
-    for note in backend.notes:
-        name, _, text = note.partition(": ")
-        if name == f"`{check}`":
-            yield f"{text[0].upper()}{text[1:]}"
 
 
 def _plain(text: str) -> str:
