@@ -1,6 +1,6 @@
 """Writes docs/events.md, the chunks of each kind of ADK event: ``python -m website.events``.
 
-Each row links to a recording.
+Each kind of event links to a recording.
 """
 
 from collections.abc import Iterator
@@ -50,8 +50,8 @@ ROWS: Final = (
         "no_response_ids old_id_changes_to_aggregate old_fresh_id_per_fragment old_first_fragment_misrouted",
     ),
     Row(
-        "[streamed arguments](streamed-arguments.md)",
-        "`tool-input-delta`. The deltas are the JSON of the final input",
+        "streamed arguments",
+        "[`tool-input-delta`](streamed-arguments.md). The deltas are the JSON of the final input",
         "streamed_arguments streamed_arguments_nested streamed_arguments_interleaved "
         "streamed_arguments_out_of_order streamed_arguments_unclosed streamed_arguments_two_calls "
         "accumulated_arguments nameless_call nameless_call_named_later nameless_call_fits_schema "
@@ -73,27 +73,27 @@ ROWS: Final = (
         "tool_progress tool_progress_parallel",
     ),
     Row(
-        "[progress that a tool reports](tool-progress.md)",
-        "`data-adk-progress` (`toolCallId`, `progress`, `total`, `message`)",
+        "progress that a tool reports",
+        "[`data-adk-progress`](tool-progress.md) (`toolCallId`, `progress`, `total`, `message`)",
         "tool_reports",
     ),
     Row(
-        "[tool confirmation](approvals.md), approved",
-        "`tool-approval-request`, then `tool-output-available` in the same message",
+        "tool confirmation, approved",
+        "[`tool-approval-request`](approvals.md), then `tool-output-available` in the same message",
         "approval_approved approval_several approval_several_approved approval_beside_settled_sibling "
         "approval_beside_client_tool approval_of_hidden_tool approval_superseded approval_twice approval_after_reload "
         "approval_in_branch",
     ),
     Row("tool confirmation, denied", "`tool-approval-request`, then `tool-output-denied`", "approval_denied"),
     Row(
-        "[reason for an approval](approvals.md#say-why)",
-        "`requestReason` and `descriptor` of `tool-approval-request`. Before `ai` 7.0.87, `data-adk-approval` "
-        "(`toolCallId`, `reason`, `descriptor`)",
+        "reason for an approval",
+        "[`requestReason`](approvals.md#say-why) and `descriptor` of `tool-approval-request`. Before `ai` 7.0.87, "
+        "`data-adk-approval` (`toolCallId`, `reason`, `descriptor`)",
         "approval_with_reason",
     ),
     Row(
-        "[confirmation requested inside a tool](approvals.md#payloads), approved",
-        "`tool-approval-request`, `data-adk-confirmation` (`toolCallId`, `hint`, `payload`)",
+        "confirmation requested inside a tool, approved",
+        "`tool-approval-request`, [`data-adk-confirmation`](approvals.md#payloads) (`toolCallId`, `hint`, `payload`)",
         "approval_dynamic",
     ),
     Row(
@@ -102,8 +102,8 @@ ROWS: Final = (
         "approval_dynamic_denied",
     ),
     Row(
-        "[long-running tool](client-tools.md), `adk_request_input`",
-        "`tool-input-available`. The client sends the output",
+        "long-running tool, `adk_request_input`",
+        "`tool-input-available`. The [client sends the output](client-tools.md)",
         "client_tool client_tool_beside_server_tool long_running_tool request_input request_input_in_workflow",
     ),
     Row(
@@ -113,19 +113,18 @@ ROWS: Final = (
     ),
     Row("`transfer_to_agent`", "`data-adk-agent`", "transfer"),
     Row(
-        "`set_model_response`, `exit_loop`, `finish_task`, and calls of task agents with "
-        '[`nested_agents="flat"`](sub-agents.md#the-option)',
+        '`set_model_response`, `exit_loop`, `finish_task`, and calls of task agents with `nested_agents="flat"`',
         "none: see [`hidden_tools`](options.md#of-the-converter)",
         "output_schema_with_tools loop task_over_two_turns tools_all_hidden",
     ),
     Row(
-        "[grounding](citations.md)",
-        "`source-url` or `source-document`, `data-adk-search-suggestions`, and citations",
+        "grounding",
+        "[`source-url`](citations.md) or `source-document`, `data-adk-search-suggestions`, and citations",
         "grounding grounding_places grounding_hidden",
     ),
     Row(
-        "[citations](citations.md)",
-        "`source-url`, and `citations` of `text-end`. Before `ai` 7.0.138, `data-adk-citations`",
+        "citations",
+        "[`source-url`](citations.md), and `citations` of `text-end`. Before `ai` 7.0.138, `data-adk-citations`",
         "citations",
     ),
     Row("inline data, http(s) files", "`file`", "inline_image"),
@@ -136,12 +135,12 @@ ROWS: Final = (
         "code_execution code_execution_fails code_executor server_tool",
     ),
     Row("artifacts, UI widgets", "`data-adk-artifact`, `data-adk-ui-widget`", "artifact_and_widget"),
-    Row("[custom data](data.md)", "`data-<name>`", "app_data"),
-    Row("[compaction](citations.md#compaction-and-retries)", "`data-adk-compaction`", "compaction"),
-    Row("[retry](citations.md#compaction-and-retries) of a node", "`data-adk-retry`, before the next attempt", "retry"),
+    Row("custom data", "[`data-<name>`](data.md)", "app_data"),
+    Row("compaction", "[`data-adk-compaction`](citations.md#compaction-and-retries)", "compaction"),
+    Row("retry of a node", "[`data-adk-retry`](citations.md#compaction-and-retries), before the next attempt", "retry"),
     Row(
-        "[user message](steering.md) to a running agent",
-        "`steering-message`. Before `ai` 7.0.163, `data-adk-steering` (`id`, `parts`)",
+        "user message to a running agent",
+        "[`steering-message`](steering.md). Before `ai` 7.0.163, `data-adk-steering` (`id`, `parts`)",
         "steering",
     ),
     Row("output of a workflow's node", "`data-adk-output`", "workflow_fanout"),
@@ -178,11 +177,11 @@ ROWS: Final = (
 HEAD: Final = """\
 # Events
 
-Each row shows a kind of ADK event, its chunks, and a recording with such an event. A `RemoteA2aAgent` has the chunks of
-a local agent. Its data parts become `data-adk-data`, and a failed task becomes an error. A message [cannot show some
-events exactly](decisions/what-a-message-cannot-show.md).
+Each row shows a kind of ADK event and its chunks. A `RemoteA2aAgent` has the chunks of a local agent. Its data parts
+become `data-adk-data`, and a failed task becomes an error. A message [cannot show some events
+exactly](decisions/what-a-message-cannot-show.md).
 
-To see a recording, download it and run:
+The first column links to recordings. To see one, download it and run:
 
 ```sh
 adk-ui-stream serve --replay parallel_agents.jsonl --inspect
@@ -190,8 +189,8 @@ adk-ui-stream serve --replay parallel_agents.jsonl --inspect
 
 <div class="chunks" markdown>
 
-| ADK | AI SDK | Recording |
-|---|---|---|
+| ADK | AI SDK |
+|---|---|
 """
 
 
@@ -207,8 +206,7 @@ def page() -> str:
 
 
 def _line(row: Row) -> str:
-    recording = f"[{row.shown}](../frontend-fixtures/fixtures/{row.shown})"
-    return f"| {row.event} | {row.becomes} | {recording} |\n"
+    return f"| [{row.event}](../frontend-fixtures/fixtures/{row.shown}) | {row.becomes} |\n"
 
 
 if __name__ == "__main__":
