@@ -21,8 +21,10 @@ HEAD: Final = """\
 Results of [`adk-ui-stream check --url`](check-backend.md) for five backends of `useChat`. Each server runs the same
 small agent, follows its package's documentation, and gets the same prompts.
 {clients}
-[The report](../bench/reports/backends.md) has the versions, the setup, the reasons, and the command that repeats the
-check.
+[The report](../bench/reports/backends.md) has the versions, the setup, the reason of each ✗, and the command.
+
+✓ holds · ✗ is broken · - is not offered. [Checks](../bench/reports/backends.md#the-checks) that all backends hold are
+not in the table.
 """
 
 REPORT_HEAD: Final = """\
@@ -62,8 +64,7 @@ def load_results() -> Results:
 
 def page(results: Results) -> str:
     """Return the page."""
-    head = HEAD.format(clients=_clients(results))
-    return _joined(head, "\n".join(_counts(results)), FAIRNESS, "\n".join(_differences(results)))
+    return _joined(HEAD.format(clients=_clients(results)), "\n".join(_table(results)), FAIRNESS)
 
 
 def report(results: Results) -> str:
@@ -95,18 +96,24 @@ def _row(*cells: str) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _head(first: str) -> list[str]:
-    return [_row(first, *(backend.title for backend in BACKENDS)), "|---" * (len(BACKENDS) + 1) + "|"]
+def _table(results: Results) -> Iterator[str]:
+    """Yield the counts of each profile, and the checks that not all backends hold.
 
-
-def _counts(results: Results) -> Iterator[str]:
-    yield from _head("Profile")
+    Checks with the same outcomes share a row.
+    """
+    columns = [checks_of(results, backend) for backend in BACKENDS]
+    yield _row("Profile or check", *(backend.title for backend in BACKENDS))
+    yield "|---" * (len(BACKENDS) + 1) + "|"
     for profile in PROFILES:
-        cells = []
-        for backend in BACKENDS:
-            outcomes = [each["outcome"] for each in checks_of(results, backend).values() if each["profile"] == profile]
-            cells.append(f"{outcomes.count('holds')} of {len(outcomes)}")
-        yield _row(f"`{profile}`", *cells)
+        rows: dict[tuple[str, ...], list[str]] = {}
+        for name, check in columns[0].items():
+            if check["profile"] == profile:
+                rows.setdefault(tuple(column[name]["outcome"] for column in columns), []).append(name)
+        counts = [sum(len(names) for each, names in rows.items() if each[i] == "holds") for i in range(len(BACKENDS))]
+        yield _row(f"**`{profile}`**", *(f"{count} of {sum(map(len, rows.values()))}" for count in counts))
+        for outcomes, names in rows.items():
+            if {*outcomes} != {"holds"}:
+                yield _row(", ".join(names), *(SIGNS[each] for each in outcomes))
 
 
 def _setups(results: Results) -> Iterator[str]:
@@ -120,24 +127,6 @@ def _setups(results: Results) -> Iterator[str]:
     for backend in BACKENDS:
         yield from (f"- **{backend.title}**, {note}" for note in backend.notes)
     yield ""
-
-
-def _differences(results: Results) -> Iterator[str]:
-    """Yield a table of the outcomes. Checks with the same outcomes share a row."""
-    columns = [checks_of(results, backend) for backend in BACKENDS]
-    rows: dict[tuple[str, ...], list[str]] = {}
-    for name in columns[0]:
-        rows.setdefault(tuple(SIGNS[column[name]["outcome"]] for column in columns), []).append(name)
-    same = rows.pop((SIGNS["holds"],) * len(BACKENDS), [])
-    yield from ("## All results", "")
-    yield from (
-        "✓ holds · ✗ is broken · - is not offered. See [the rules](../bench/reports/backends.md#the-checks).",
-        "",
-    )
-    yield from _head("Check")
-    for signs, names in rows.items():
-        yield _row(", ".join(names), *signs)
-    yield _row(f"the other {len(same)} checks", *[SIGNS["holds"]] * len(BACKENDS))
 
 
 def _broken(results: Results) -> Iterator[str]:
