@@ -21,7 +21,7 @@ HEAD: Final = """\
 Results of [`adk-ui-stream check --url`](check-backend.md) for five backends of `useChat`. Each server runs the same
 small agent, follows its package's documentation, and gets the same prompts.
 {clients}
-[The report](../bench/reports/backends.md) has the versions, the setup, the reason of each ✗, and the command.
+[The report](../bench/reports/backends.md) has the versions, the setup, and the reason of each ✗.
 
 ✓ holds · ✗ is broken · - is not offered. [Checks](../bench/reports/backends.md#the-checks) that all backends hold are
 not in the table.
