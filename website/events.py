@@ -30,12 +30,11 @@ class Row:
 
 ROWS: Final = (
     Row(
-        "text, streamed",
+        "text",
         "`text-start`, `text-delta`, `text-end` for each continuous text of an author (agent, branch, node). "
-        "`providerMetadata.adk` names the author. The complete event adds no text",
-        "text aggregate_longer aggregate_reordered redacted code_executor no_parts",
+        "`providerMetadata.adk` names the author. A complete event adds only text that was not streamed",
+        "text text_none aggregate_longer aggregate_reordered redacted code_executor no_parts",
     ),
-    Row("text, complete", "one `text-delta`", "text_none"),
     Row("text of parallel agents", "a text part for each agent", "parallel_agents"),
     Row(
         "thoughts",

@@ -27,6 +27,7 @@ class Severity(StrEnum):
 
 
 _FATAL: Final = "The client rejects the rest of the response."
+_TWICE: Final = "The response fails, or the page shows its content twice."
 _UNFINISHED: Final = "The text or call looks unfinished for ever."
 
 
@@ -91,11 +92,11 @@ class Rule(StrEnum):
     CALL_ID_REUSED = "call-id-reused", Severity.WARNING, "An output may get to the wrong call."
     STEP_WHILE_PENDING = "step-while-pending", Severity.ERROR, "The client never sends the user's decision."
     AUTO_SEND_LOOP = "auto-send-loop", Severity.ERROR, "`sendAutomaticallyWhen` sends requests for ever."
-    SECOND_MESSAGE_ID = "second-message-id", Severity.ERROR, "The page shows the content twice."
+    SECOND_MESSAGE_ID = "second-message-id", Severity.ERROR, _TWICE
     CONTINUED_UNDER_NEW_ID = (
         "continued-under-new-id",
         Severity.ERROR,
-        "The response fails, or the page shows the message twice.",
+        _TWICE,
     )
     MESSAGE_ID_REUSED = "message-id-reused", Severity.WARNING, "The response may overwrite an earlier message."
 
