@@ -1,6 +1,6 @@
 """Writes docs/events.md, the chunks of each kind of ADK event: ``python -m website.events``.
 
-Each row links to a recording.
+Each kind of event links to a recording.
 """
 
 from collections.abc import Iterator
@@ -30,120 +30,116 @@ class Row:
 
 ROWS: Final = (
     Row(
-        "text, streamed",
-        "A text part for each continuous text of an author (agent, branch, node): `text-start`, `text-delta`, "
-        "`text-end`. `providerMetadata.adk` names the author. The complete event adds no text",
-        "text aggregate_longer aggregate_reordered redacted code_executor no_parts",
+        "text",
+        "`text-start`, `text-delta`, `text-end` for each continuous text of an author (agent, branch, node). "
+        "`providerMetadata.adk` names the author. A complete event adds only text that was not streamed",
+        "text text_none aggregate_longer aggregate_reordered redacted code_executor no_parts",
     ),
-    Row("text, complete", "A text part with one `text-delta`", "text_none"),
-    Row("text of parallel agents", "A text part for each agent", "parallel_agents"),
+    Row("text of parallel agents", "a text part for each agent", "parallel_agents"),
     Row(
         "thoughts",
-        "`reasoning-start`, `reasoning-delta`, `reasoning-end`. Signatures are in "
-        "`providerMetadata.google.thoughtSignature`",
+        "`reasoning-start`, `reasoning-delta`, `reasoning-end`, with `providerMetadata.google.thoughtSignature`",
         "thoughts thoughts_hidden thought_only text_around_thought thought_then_call",
     ),
     Row(
         "function call",
-        "`tool-input-start`, `tool-input-available`. `toolCallId` is ADK's id. If an earlier call of the chat has this "
-        "id, `toolCallId` is `<id>.2`. Without an id, `toolCallId` is `call_0`",
+        "`tool-input-start`, `tool-input-available`. `toolCallId` is ADK's id, `<id>.2` for a repeated id, or `call_0` "
+        "without an id",
         "text_tool_text tool_none tool_without_arguments parallel_calls_of_one_tool no_ids no_call_ids "
         "no_response_ids old_id_changes_to_aggregate old_fresh_id_per_fragment old_first_fragment_misrouted",
     ),
     Row(
-        "[streamed arguments](streamed-arguments.md)",
-        "`tool-input-delta`. Together, the deltas are the JSON of the final input",
+        "streamed arguments",
+        "[`tool-input-delta`](streamed-arguments.md). The deltas are the JSON of the final input",
         "streamed_arguments streamed_arguments_nested streamed_arguments_interleaved "
         "streamed_arguments_out_of_order streamed_arguments_unclosed streamed_arguments_two_calls "
         "accumulated_arguments nameless_call nameless_call_named_later nameless_call_fits_schema "
         "nameless_call_hidden litellm_calls litellm_calls_without_finish_reason max_tokens_in_call",
     ),
-    Row("function response", "`tool-output-available`", "tool_returns_text tool_missing_argument agent_tool"),
-    Row('function response with only `{"error": …}`', "`tool-output-error`", "tool_error"),
-    Row("MCP result with `isError`", "`tool-output-error`", "tool_error_mcp"),
-    Row("media in a function response", "`file`, after the output", "tool_draws"),
+    Row(
+        "function response",
+        "`tool-output-available`, then `file` for media",
+        "tool_draws tool_returns_text tool_missing_argument agent_tool",
+    ),
+    Row(
+        'function response with only `{"error": …}`, MCP result with `isError`',
+        "`tool-output-error`",
+        "tool_error tool_error_mcp",
+    ),
     Row(
         "values of an async-generator tool",
-        "A preliminary `tool-output-available` for each value, then the final one",
+        "a preliminary `tool-output-available` for each value, then the final one",
         "tool_progress tool_progress_parallel",
     ),
     Row(
-        "[progress that a tool reports](tool-progress.md)",
-        "`data-adk-progress` (`toolCallId`, `progress`, `total`, `message`), while the tool runs",
+        "progress that a tool reports",
+        "[`data-adk-progress`](tool-progress.md) (`toolCallId`, `progress`, `total`, `message`)",
         "tool_reports",
     ),
     Row(
-        "[tool confirmation](approvals.md), approved",
-        "`tool-approval-request`. After the approval, `tool-output-available` in the same message",
+        "tool confirmation, approved",
+        "[`tool-approval-request`](approvals.md), then `tool-output-available` in the same message",
         "approval_approved approval_several approval_several_approved approval_beside_settled_sibling "
         "approval_beside_client_tool approval_of_hidden_tool approval_superseded approval_twice approval_after_reload "
         "approval_in_branch",
     ),
     Row("tool confirmation, denied", "`tool-approval-request`, then `tool-output-denied`", "approval_denied"),
     Row(
-        "[reason for an approval](approvals.md#say-why)",
-        "From `ai` 7.0.87 on, `requestReason` and `descriptor` of `tool-approval-request`. For older clients, "
+        "reason for an approval",
+        "[`requestReason`](approvals.md#say-why) and `descriptor` of `tool-approval-request`. Before `ai` 7.0.87, "
         "`data-adk-approval` (`toolCallId`, `reason`, `descriptor`)",
         "approval_with_reason",
     ),
     Row(
-        "[confirmation requested inside a tool](approvals.md#payloads), approved",
-        "`tool-approval-request`, `data-adk-confirmation` (`toolCallId`, `hint`, `payload`)",
+        "confirmation requested inside a tool, approved",
+        "`tool-approval-request`, [`data-adk-confirmation`](approvals.md#payloads) (`toolCallId`, `hint`, `payload`)",
         "approval_dynamic",
     ),
     Row(
         "confirmation requested inside a tool, denied",
-        "If the tool returns an output after the denial: `data-adk-denial` (`toolCallId`, `output`). It is a data "
-        "part, because clients reject an output of a denied call",
+        "`data-adk-denial` (`toolCallId`, `output`), if the tool then returns an output",
         "approval_dynamic_denied",
     ),
     Row(
-        "[long-running tool](client-tools.md)",
-        "`tool-input-available`. The client sends the output",
-        "client_tool client_tool_beside_server_tool long_running_tool",
-    ),
-    Row(
-        "`adk_request_input`",
-        "`tool-input-available`. The client sends the output",
-        "request_input request_input_in_workflow",
+        "long-running tool, `adk_request_input`",
+        "`tool-input-available`. The [client sends the output](client-tools.md)",
+        "client_tool client_tool_beside_server_tool long_running_tool request_input request_input_in_workflow",
     ),
     Row(
         "`adk_request_credential`",
-        "`tool-input-available` without secrets. The client sends the output",
+        "`tool-input-available`, without secrets. The client sends the output",
         "credential credential_with_secret",
     ),
-    Row("`transfer_to_agent`", "`data-adk-agent`. The call is hidden", "transfer"),
+    Row("`transfer_to_agent`", "`data-adk-agent`", "transfer"),
     Row(
-        "`set_model_response`, `exit_loop`, `finish_task`, and calls of task agents with "
-        '[`nested_agents="flat"`](sub-agents.md#the-option)',
-        "The call is hidden. See [`hidden_tools`](options.md#of-the-converter)",
+        '`set_model_response`, `exit_loop`, `finish_task`, and calls of task agents with `nested_agents="flat"`',
+        "none: see [`hidden_tools`](options.md#of-the-converter)",
         "output_schema_with_tools loop task_over_two_turns tools_all_hidden",
     ),
     Row(
-        "[grounding](citations.md)",
-        "`source-url` or `source-document` for each source, `data-adk-search-suggestions`, and citations",
+        "grounding",
+        "[`source-url`](citations.md) or `source-document`, `data-adk-search-suggestions`, and citations",
         "grounding grounding_places grounding_hidden",
     ),
     Row(
-        "[citations](citations.md)",
-        "`source-url` for each source, `data-adk-citations`. For `ai` 7.0.138 and later, `text-end` has the key "
-        "`citations` instead of `data-adk-citations`",
+        "citations",
+        "[`source-url`](citations.md), and `citations` of `text-end`. Before `ai` 7.0.138, `data-adk-citations`",
         "citations",
     ),
     Row("inline data, http(s) files", "`file`", "inline_image"),
     Row("`gs://` files", "`data-adk-file`", "file_data"),
     Row(
         "code and its result",
-        "A dynamic, provider-executed call of `code_execution`: `tool-input-available`, `tool-output-available`",
+        "a dynamic, provider-executed call of `code_execution`",
         "code_execution code_execution_fails code_executor server_tool",
     ),
     Row("artifacts, UI widgets", "`data-adk-artifact`, `data-adk-ui-widget`", "artifact_and_widget"),
-    Row("[custom data](data.md)", "`data-<name>`", "app_data"),
-    Row("[compaction](citations.md#compaction-and-retries)", "`data-adk-compaction`", "compaction"),
-    Row("[retry](citations.md#compaction-and-retries) of a node", "`data-adk-retry`, before the next attempt", "retry"),
+    Row("custom data", "[`data-<name>`](data.md)", "app_data"),
+    Row("compaction", "[`data-adk-compaction`](citations.md#compaction-and-retries)", "compaction"),
+    Row("retry of a node", "[`data-adk-retry`](citations.md#compaction-and-retries), before the next attempt", "retry"),
     Row(
-        "[user message](steering.md) to a running agent",
-        "`steering-message`. For clients before 7.0.163, `data-adk-steering` (`id`, `parts`)",
+        "user message to a running agent",
+        "[`steering-message`](steering.md). Before `ai` 7.0.163, `data-adk-steering` (`id`, `parts`)",
         "steering",
     ),
     Row("output of a workflow's node", "`data-adk-output`", "workflow_fanout"),
@@ -159,14 +155,13 @@ ROWS: Final = (
     ),
     Row(
         "error",
-        "The end of each open part, then an `error` without details",
+        "the end of each open part, then `error` without details",
         "error_in_text error_at_once error_in_call error_told_twice error_recovered error_in_second_agent "
         "error_in_workflow error_beside_branch safety_at_once prompt_blocked malformed_call no_content empty_stream",
     ),
     Row(
         "exception in a tool",
-        '`tool-output-error` with the text "The tool failed." instead of the exception. Each unfinished parallel call '
-        "also gets `tool-output-error`. Then an `error`",
+        '`tool-output-error` ("The tool failed.") for each unfinished call, then `error`',
         "tool_raises tool_raises_beside_sibling approval_then_tool_raises",
     ),
     Row("call with unreadable arguments", "`tool-input-error`", "litellm_cut_call"),
@@ -175,28 +170,26 @@ ROWS: Final = (
         "`abort`",
         "abort_in_text abort_at_once abort_in_call abort_in_tool approval_then_abort interrupted",
     ),
-    Row("unknown event or part", "The server skips it, and logs it once", "unknown_part unknown_field"),
+    Row("unknown event or part", "none, and one log line", "unknown_part unknown_field"),
 )
 
 HEAD: Final = """\
 # Events
 
-Each row shows a kind of ADK event, its chunks, and a recording with such an event. A remote agent (`RemoteA2aAgent`)
-has the same chunks as a local agent. Its data parts become `data-adk-data`, and a failed task becomes an error. A
-message [cannot show some events exactly](decisions/what-a-message-cannot-show.md).
+Each row shows a kind of ADK event and its chunks. A `RemoteA2aAgent` has the chunks of a local agent. Its data parts
+become `data-adk-data`, and a failed task becomes an error. A message [cannot show some events
+exactly](decisions/what-a-message-cannot-show.md).
 
-To see a recording in the built-in chat, download it and run:
+The first column links to recordings. To see one, download it and run:
 
 ```sh
-adk-ui-stream serve --replay parallel_agents.jsonl
+adk-ui-stream serve --replay parallel_agents.jsonl --inspect
 ```
-
-To see each event beside its chunks, run `adk-ui-stream demo`, and drop the file on [the Inspector](inspector.md).
 
 <div class="chunks" markdown>
 
-| ADK | AI SDK | Recording |
-|---|---|---|
+| ADK | AI SDK |
+|---|---|
 """
 
 
@@ -212,8 +205,7 @@ def page() -> str:
 
 
 def _line(row: Row) -> str:
-    recording = f"[{row.shown}](../frontend-fixtures/fixtures/{row.shown})"
-    return f"| {row.event} | {row.becomes} | {recording} |\n"
+    return f"| [{row.event}](../frontend-fixtures/fixtures/{row.shown}) | {row.becomes} |\n"
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+from stream_protocol.check import Rule
 from stream_protocol.inspector._dropped_file import shown_file
 from website.paths import ROOT, recording
 
@@ -39,7 +40,7 @@ RUNS: Final = {
 }
 """Fixture -> description of the run."""
 
-_RULE: Final = re.compile(r"<td>(?=<code>([a-z0-9-]+)</code></td>)")
+_RULE: Final = re.compile(rf"<code>({'|'.join(Rule)})</code>")
 _HEAD: Final = "<head>"
 
 
@@ -51,8 +52,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Give each row in the table of rules an id."""
-    return _RULE.sub(r'<td id="\1">', content) if page.file.src_uri == "check.md" else content
+    """Give each rule an id."""
+    return _RULE.sub(r'<code id="\1">\1</code>', content) if page.file.src_uri == "check.md" else content
 
 
 def _files() -> Iterator[tuple[str, str | bytes]]:

@@ -10,7 +10,7 @@ Sources: ``ui-message-chunks.ts``, ``process-ui-message-stream.ts``, ``chat.ts``
 """
 
 from enum import StrEnum
-from typing import NamedTuple, Self
+from typing import Final, NamedTuple, Self
 
 from stream_protocol.wire import AiSdkVersion
 
@@ -24,6 +24,11 @@ class Severity(StrEnum):
 
     ERROR = "error"
     WARNING = "warning"
+
+
+_FATAL: Final = "The client rejects the rest of the response."
+_TWICE: Final = "The response fails, or the page shows its content twice."
+_UNFINISHED: Final = "The text or call looks unfinished for ever."
 
 
 class Rule(StrEnum):
@@ -40,166 +45,70 @@ class Rule(StrEnum):
         return rule
 
     # framing
-    EMPTY_DATA = "empty-data", Severity.ERROR, "An event with empty data is fatal."
-    INVALID_JSON = "invalid-json", Severity.ERROR, "An event that is not JSON is fatal."
-    NOT_A_NUMBER = (
-        "not-a-number",
-        Severity.ERROR,
-        "NaN and Infinity, which Python writes, are fatal.",
-    )
-    FORBIDDEN_KEY = (
-        "forbidden-key",
-        Severity.ERROR,
-        "`__proto__` anywhere, or `prototype` in a `constructor`, is fatal.",
-    )
-    MISSING_BLANK_LINE = (
-        "missing-blank-line",
-        Severity.ERROR,
-        "Lines of data without a blank line between them become one event, which is not JSON.",
-    )
-    UNTERMINATED_EVENT = (
-        "unterminated-event",
-        Severity.ERROR,
-        "If no blank line follows the last event, the client drops this event without an error.",
-    )
-    BARE_CR = "bare-cr", Severity.WARNING, "If a line ends in a CR alone, the client loses the last event."
+    EMPTY_DATA = "empty-data", Severity.ERROR, _FATAL
+    INVALID_JSON = "invalid-json", Severity.ERROR, _FATAL
+    NOT_A_NUMBER = "not-a-number", Severity.ERROR, _FATAL
+    FORBIDDEN_KEY = "forbidden-key", Severity.ERROR, _FATAL
+    MISSING_BLANK_LINE = "missing-blank-line", Severity.ERROR, _FATAL
+    UNTERMINATED_EVENT = "unterminated-event", Severity.ERROR, "The client drops the last event without an error."
+    BARE_CR = "bare-cr", Severity.WARNING, "The client loses the last event."
 
     # schema
-    NOT_A_CHUNK = "not-a-chunk", Severity.ERROR, "Data that is not an object with a `type` is fatal."
-    UNKNOWN_TYPE = "unknown-type", Severity.ERROR, "A type that neither v6 nor v7 has is fatal."
-    V7_ONLY_TYPE = "v7-only-type", Severity.ERROR, "A type that only v7 has is fatal in v6."
-    MISSING_KEY = (
-        "missing-key",
-        Severity.ERROR,
-        "A missing required key is fatal. Some required keys may be `null`.",
-    )
-    NULL_KEY = "null-key", Severity.ERROR, "`null` is fatal for a key that must have a value or be absent."
-    WRONG_VALUE = "wrong-value", Severity.ERROR, "A value that its schema does not allow is fatal."
-    FINISH_REASON = "finish-reason", Severity.ERROR, "An unknown finish reason is fatal."
+    NOT_A_CHUNK = "not-a-chunk", Severity.ERROR, _FATAL
+    UNKNOWN_TYPE = "unknown-type", Severity.ERROR, _FATAL
+    V7_ONLY_TYPE = "v7-only-type", Severity.ERROR, _FATAL
+    MISSING_KEY = "missing-key", Severity.ERROR, _FATAL
+    NULL_KEY = "null-key", Severity.ERROR, _FATAL
+    WRONG_VALUE = "wrong-value", Severity.ERROR, _FATAL
+    FINISH_REASON = "finish-reason", Severity.ERROR, _FATAL
     UNKNOWN_KEY = (
         "unknown-key",
         Severity.WARNING,
-        "An unknown key is fatal in v6 clients before 6.0.231 and v7 clients before 7.0.32. Later clients ignore it.",
+        "Clients before 6.0.231, and v7 clients before 7.0.32, reject the rest of the response.",
     )
 
     # order
-    TEXT_NOT_STARTED = (
-        "text-not-started",
-        Severity.ERROR,
-        "A delta or an end is fatal if its text or reasoning is not open.",
-    )
-    INPUT_NOT_STARTED = "input-not-started", Severity.ERROR, "An input delta without `tool-input-start` is fatal."
-    UNKNOWN_CALL = (
-        "unknown-call",
-        Severity.ERROR,
-        "An output, denial or approval request is fatal if the message does not have its call.",
-    )
-    UNKNOWN_APPROVAL = (
-        "unknown-approval",
-        Severity.ERROR,
-        "An approval response is fatal if the message does not have its request.",
-    )
-    METADATA = "metadata", Severity.ERROR, "Metadata that cannot be merged into the message's metadata is fatal."
-    DYNAMIC_MISMATCH = (
-        "dynamic-mismatch",
-        Severity.ERROR,
-        "If the chunks of a call differ in `dynamic`, the client shows two calls. The first one gets the output.",
-    )
+    TEXT_NOT_STARTED = "text-not-started", Severity.ERROR, _FATAL
+    INPUT_NOT_STARTED = "input-not-started", Severity.ERROR, _FATAL
+    UNKNOWN_CALL = "unknown-call", Severity.ERROR, _FATAL
+    UNKNOWN_APPROVAL = "unknown-approval", Severity.ERROR, _FATAL
+    METADATA = "metadata", Severity.ERROR, _FATAL
+    DYNAMIC_MISMATCH = "dynamic-mismatch", Severity.ERROR, "The page shows two calls. The first one gets the output."
 
     # accepted by clients, but shown wrongly
-    ID_REUSED = (
-        "id-reused",
-        Severity.ERROR,
-        "If two open texts or reasonings have the same id, the first one never ends.",
-    )
+    ID_REUSED = "id-reused", Severity.ERROR, "The first of two texts never ends."
     OPEN_AT_FINISH_STEP = (
         "open-at-finish-step",
         Severity.ERROR,
-        "A v6 client forgets open text and reasoning at `finish-step`. They never end, and a later delta is fatal.",
+        "The text never ends in a v6 client, which rejects a later delta.",
     )
-    TEXT_LEFT_OPEN = (
-        "text-left-open",
-        Severity.ERROR,
-        "A text or reasoning without an end is shown as streaming for ever.",
-    )
-    INPUT_INCOMPLETE = (
-        "input-incomplete",
-        Severity.ERROR,
-        "An input that never completes is shown as incomplete for ever.",
-    )
-    CALL_WITHOUT_END = (
-        "call-without-end",
-        Severity.ERROR,
-        "A call without an end is shown as running for ever. It may wait while the last step asks the user.",
-    )
-    OPEN_ON_FAILURE = (
-        "open-on-failure",
-        Severity.WARNING,
-        "A text or a call that is open at a failure stays open on the page.",
-    )
-    PRELIMINARY_LEFT = (
-        "preliminary-left",
-        Severity.WARNING,
-        "A call with only a preliminary output looks unfinished. This is correct only if a later run ends the call.",
-    )
-    OUTPUT_TWICE = (
-        "output-twice",
-        Severity.ERROR,
-        "If a call ends twice, its result on the page changes.",
-    )
-    CALL_RESTARTED = (
-        "call-restarted",
-        Severity.ERROR,
-        "If a call starts again, the page loses its result or approval request, or shows the call twice.",
-    )
-    CALL_ID_REUSED = (
-        "call-id-reused",
-        Severity.WARNING,
-        "If a call has the id of a call in an earlier message, the page may add an output to the wrong call.",
-    )
-    STEP_WHILE_PENDING = (
-        "step-while-pending",
-        Severity.ERROR,
-        "If a step begins while an approval is pending, the client never sends the user's decision.",
-    )
-    AUTO_SEND_LOOP = (
-        "auto-send-loop",
-        Severity.ERROR,
-        "If a finished response ends with a step of ended calls, `sendAutomaticallyWhen` sends requests for ever.",
-    )
-    SECOND_MESSAGE_ID = (
-        "second-message-id",
-        Severity.ERROR,
-        "If a response has two message ids, the page shows its content twice.",
-    )
+    TEXT_LEFT_OPEN = "text-left-open", Severity.ERROR, _UNFINISHED
+    INPUT_INCOMPLETE = "input-incomplete", Severity.ERROR, _UNFINISHED
+    CALL_WITHOUT_END = "call-without-end", Severity.ERROR, _UNFINISHED
+    OPEN_ON_FAILURE = "open-on-failure", Severity.WARNING, _UNFINISHED
+    PRELIMINARY_LEFT = "preliminary-left", Severity.WARNING, "The call looks unfinished until a later run ends it."
+    OUTPUT_TWICE = "output-twice", Severity.ERROR, "The call's result changes on the page."
+    CALL_RESTARTED = "call-restarted", Severity.ERROR, "The page loses the call's result, or shows the call twice."
+    CALL_ID_REUSED = "call-id-reused", Severity.WARNING, "An output may get to the wrong call."
+    STEP_WHILE_PENDING = "step-while-pending", Severity.ERROR, "The client never sends the user's decision."
+    AUTO_SEND_LOOP = "auto-send-loop", Severity.ERROR, "`sendAutomaticallyWhen` sends requests for ever."
+    SECOND_MESSAGE_ID = "second-message-id", Severity.ERROR, _TWICE
     CONTINUED_UNDER_NEW_ID = (
         "continued-under-new-id",
         Severity.ERROR,
-        "A response that continues a message must start with the message's id. If not, it fails or is shown twice.",
+        _TWICE,
     )
-    MESSAGE_ID_REUSED = (
-        "message-id-reused",
-        Severity.WARNING,
-        "If a response has the id of a message in which no call waits, it may overwrite this message.",
-    )
+    MESSAGE_ID_REUSED = "message-id-reused", Severity.WARNING, "The response may overwrite an earlier message."
 
     # ends
-    TERMINAL_MISSING = (
-        "terminal-missing",
-        Severity.ERROR,
-        "A response without `finish`, `error` or `abort` looks as if it was cut off.",
-    )
-    SECOND_TERMINAL = "second-terminal", Severity.ERROR, "Only one of `finish`, `error` and `abort` can end a response."
+    TERMINAL_MISSING = "terminal-missing", Severity.ERROR, "The response looks cut off."
+    SECOND_TERMINAL = "second-terminal", Severity.ERROR, "The client may show a wrong end."
     CONTENT_AFTER_TERMINAL = (
         "content-after-terminal",
         Severity.ERROR,
-        "Content after `finish` or `abort` appears in a finished message. Content after `error` is lost.",
+        "A finished message changes, or the content is lost.",
     )
-    DONE_MISSING = (
-        "done-missing",
-        Severity.WARNING,
-        "`useChat` does not need `[DONE]` at the end, but other readers wait for it.",
-    )
+    DONE_MISSING = "done-missing", Severity.WARNING, "`useChat` does not need `[DONE]`, but other readers wait for it."
 
 
 class Problem(NamedTuple):

@@ -18,10 +18,13 @@ PROFILES: Final = ("stream", "chat", "tools", "durable")
 HEAD: Final = """\
 # Backends compared
 
-Results of [`adk-ui-stream check --url`](check-backend.md) for other backends of `useChat`. Each server runs the same
-small agent, follows the package's own documentation, and gets the same prompts.
+Results of [`adk-ui-stream check --url`](check-backend.md) for five backends of `useChat`. Each server runs the same
+small agent, follows its package's documentation, and gets the same prompts.
 {clients}
-[The report](../bench/reports/backends.md) has the versions, the servers and their setup.
+[The report](../bench/reports/backends.md) has the versions, the setup, and the reason of each ✗.
+
+✓ holds · ✗ is broken · - is not offered. [Checks](../bench/reports/backends.md#the-checks) that all backends hold are
+not in the table.
 """
 
 REPORT_HEAD: Final = """\
@@ -31,14 +34,10 @@ The details of [Backends compared](../../docs/backends.md). `python -m tests.bac
 """
 
 FAIRNESS: Final = """\
-## How to read it
-
-- **We wrote the checks.** Their [sources](check-backend.md#profiles) are the AI SDK's client and documentation, RFC
-  9110, and three promises of our own.
-- **A low count is not always a fault.** The other packages are libraries. Your app adds routes for resume, stop and
-  histories. The server of the last column has routes for resume and stop, as in the AI SDK's guide.
-- **A short test server may cause a broken check.** An app can catch more errors than these servers.
-- **The results are a snapshot.** Please report an unfair setup.
+- **We wrote the checks**, from [these sources](check-backend.md#profiles).
+- **A low count is not always a fault.** The other packages are libraries, and your app adds routes for resume, stop and
+  histories.
+- **Your app can catch more errors** than these short servers. Please report an unfair setup.
 """
 
 REPEAT: Final = """\
@@ -65,16 +64,14 @@ def load_results() -> Results:
 
 def page(results: Results) -> str:
     """Return the page."""
-    head = HEAD.format(clients=_clients(results))
-    tables = "\n".join(_counts(results)), FAIRNESS, "\n".join(_broken(results)), "\n".join(_grid(results))
-    return _joined(head, *tables, REPEAT)
+    return _joined(HEAD.format(clients=_clients(results)), "\n".join(_table(results)), FAIRNESS)
 
 
 def report(results: Results) -> str:
-    """Return the report: the servers, and the chunk and the source of each broken check."""
+    """Return the report: the servers, the chunk and the source of each broken check, and how to repeat it."""
     head = REPORT_HEAD.format(clients=_clients(results))
-    broken = "\n".join(_broken(results, in_report=True))
-    return _joined(head, "\n".join(_setups(results)), broken)
+    sections = (_setups(results), _broken(results), _checks(results))
+    return _joined(head, *map("\n".join, sections), REPEAT)
 
 
 def date(results: Results) -> str:
@@ -99,18 +96,24 @@ def _row(*cells: str) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _head(first: str) -> list[str]:
-    return [_row(first, *(backend.title for backend in BACKENDS)), "|---" * (len(BACKENDS) + 1) + "|"]
+def _table(results: Results) -> Iterator[str]:
+    """Yield the counts of each profile, and the checks that not all backends hold.
 
-
-def _counts(results: Results) -> Iterator[str]:
-    yield from _head("Profile")
+    Checks with the same outcomes share a row.
+    """
+    columns = [checks_of(results, backend) for backend in BACKENDS]
+    yield _row("Profile or check", *(backend.title for backend in BACKENDS))
+    yield "|---" * (len(BACKENDS) + 1) + "|"
     for profile in PROFILES:
-        cells = []
-        for backend in BACKENDS:
-            outcomes = [each["outcome"] for each in checks_of(results, backend).values() if each["profile"] == profile]
-            cells.append(f"{outcomes.count('holds')} of {len(outcomes)}")
-        yield _row(f"`{profile}`", *cells)
+        rows: dict[tuple[str, ...], list[str]] = {}
+        for name, check in columns[0].items():
+            if check["profile"] == profile:
+                rows.setdefault(tuple(column[name]["outcome"] for column in columns), []).append(name)
+        counts = [sum(len(names) for each, names in rows.items() if each[i] == "holds") for i in range(len(BACKENDS))]
+        yield _row(f"**`{profile}`**", *(f"{count} of {sum(map(len, rows.values()))}" for count in counts))
+        for outcomes, names in rows.items():
+            if {*outcomes} != {"holds"}:
+                yield _row(", ".join(names), *(SIGNS[each] for each in outcomes))
 
 
 def _setups(results: Results) -> Iterator[str]:
@@ -126,39 +129,26 @@ def _setups(results: Results) -> Iterator[str]:
     yield ""
 
 
-def _grid(results: Results) -> Iterator[str]:
-    yield from (
-        "## The grid",
-        "",
-        "✓ holds · ✗ is broken · - is not offered. [The list of checks](check-backend.md#checks) has each rule.",
-        "",
-    )
-    for profile in PROFILES:
-        yield from (f"### {profile}", "", *_head("Check"))
-        columns = [checks_of(results, backend) for backend in BACKENDS]
-        for name, check in columns[0].items():
-            if check["profile"] == profile:
-                yield _row(name, *(SIGNS[column[name]["outcome"]] for column in columns))
-        yield ""
-
-
-def _broken(results: Results, *, in_report: bool = False) -> Iterator[str]:
+def _broken(results: Results) -> Iterator[str]:
     yield from ("## What is broken", "")
     for backend in BACKENDS:
-        broken = [each for each in checks_of(results, backend).values() if each["outcome"] == "broken"]
-        yield f"**{backend.title}**: {len(broken) or 'nothing'}."
-        yield ""
-        for check in broken:
-            yield f"- **{check['name']}**: {_plain(check['reason'])}"
-            if in_report and check["chunk"] is not None:
+        for check in checks_of(results, backend).values():
+            if check["outcome"] != "broken":
+                continue
+            yield f"- **{backend.title}, {check['name']}**: {_plain(check['reason'])}"
+            if check["chunk"] is not None:
                 yield f"  The chunk: `{json.dumps(check['chunk'])}`."
-            if in_report:
-                yield f"  Source of the rule: {check['source']}."
-            for note in backend.notes:
-                name, _, text = note.partition(": ")
-                if name == f"`{check['name']}`":
-                    yield f"  Note: {text}"
-        yield from [""] if broken else []
+            yield f"  Source of the rule: {check['source']}."
+    yield ""
+
+
+def _checks(results: Results) -> Iterator[str]:
+    yield from ("## The checks", "")
+    checks = checks_of(results, BACKENDS[0])
+    for profile in PROFILES:
+        yield from (_row(f"`{profile}`", "Rule"), "|---|---|")
+        yield from (_row(name, check["rule"]) for name, check in checks.items() if check["profile"] == profile)
+        yield ""
 
 
 def _plain(text: str) -> str:

@@ -4,13 +4,16 @@ import re
 from typing import Any
 
 import httpx
+import pytest
+from google.adk.agents import LlmAgent
 
-from tests.documents import block
+from tests.documents import block, install_my_package
 from tests.processes import ROOT
 from tests.serving.support import HANG
 
 
-async def test_the_app_of_the_page_has_an_inspector() -> None:
+async def test_the_app_of_the_page_has_an_inspector(monkeypatch: pytest.MonkeyPatch) -> None:
+    install_my_package(monkeypatch, LlmAgent(name="assistant"))
     shown: dict[str, Any] = {}
     exec(block("docs/inspector.md", "inspector_routes(inspector, service)"), shown)
     transport = httpx.ASGITransport(shown["app"])

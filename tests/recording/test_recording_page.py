@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 from google.adk.agents import LlmAgent
+from google.adk.runners import InMemoryRunner
+from google.genai.types import UserContent
 
 from stream_protocol.recording import Redact, record
 from stream_protocol.testing import ScriptedLlm
@@ -26,9 +28,10 @@ def run(code: str) -> dict[str, Any]:
 
 async def test_a_run_is_recorded_on_its_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    install_my_package(monkeypatch, LlmAgent(name="assistant", model=ScriptedLlm(turns=["Hello there."])))
+    runner = InMemoryRunner(LlmAgent(name="assistant", model=ScriptedLlm(turns=["Hello there."])))
+    runner.auto_create_session = True
     scope = run(block("docs/recording.md", "def answer("))
-    sent = [event async for event in scope["answer"]("Hi")]
+    sent = [event async for event in scope["answer"](runner, UserContent("Hi"))]
     (turn,) = turns(tmp_path / "weather.jsonl")
     assert [json.loads(event.removeprefix(b"data: ")) for event in sent[:-1]] == turn.chunks
     assert turn.events[0].author == "user"
@@ -36,6 +39,7 @@ async def test_a_run_is_recorded_on_its_way(tmp_path: Path, monkeypatch: pytest.
 
 def test_a_service_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    install_my_package(monkeypatch, LlmAgent(name="assistant"))
     run(block("docs/recording.md", "ChatService(root_agent, recorder="))
     assert [path.name for path in tmp_path.iterdir()] == ["recordings"]
 

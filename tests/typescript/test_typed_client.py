@@ -64,7 +64,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (project / "plain.ts").write_text(asyncio.run(chat_types(LlmAgent(name="plain"), schemas=True)))
     documented = project / "documented"
     documented.mkdir()
-    (documented / "page.tsx").write_text(block("docs/types.md", "export function Chat()"))
+    (documented / "page.tsx").write_text(block("docs/types.md", "export function Parts("))
     (documented / "checked.ts").write_text(block("docs/types.md", "export const useCheckedChat"))
     (documented / "quick-start.tsx").write_text(block("docs/quick-start.md", "export default function Page()"))
     (documented / "versions.tsx").write_text(block("docs/versions.md", "export function useVersions("))

@@ -6,7 +6,7 @@ import pytest
 
 from stream_protocol.wire import AiSdkOption, StreamProtocolError, client_version
 from stream_protocol.wire._chunks import Chunk
-from stream_protocol.wire._client_versions import CHUNK_VERSIONS, KEY_VERSIONS, ClientVersion
+from stream_protocol.wire._client_versions import CHUNK_VERSIONS, KEY_VERSIONS, OLDEST, ClientVersion, Since
 from stream_protocol.wire.client._chunk_schema import _SCHEMAS
 from tests.processes import ROOT
 
@@ -106,10 +106,14 @@ def test_a_key_that_a_client_only_ignores_is_not_known(ai_sdk: AiSdkOption, know
 
 
 def test_the_page_has_the_table() -> None:
+    """The table omits the keys that all supported clients accept."""
     kinds = [("", kind, since) for kind, since in CHUNK_VERSIONS.items()]
     keys = [(f"`{key}` of ", kind, since) for (kind, key), since in KEY_VERSIONS.items()]
+    supported: Since = {6: OLDEST[6], 7: ClientVersion(7, 0, 0)}
     rows: dict[tuple[str, str], list[str]] = {}
     for key, kind, since in (*kinds, *keys):
+        if all(major in since and since[major] <= oldest for major, oldest in supported.items()):
+            continue
         rows.setdefault((key, f"{since.get(6) or 'never'} | {since.get(7)}"), []).append(f"`{kind}`")
     lines = [f"| {key}{', '.join(chunks)} | {since} |" for (key, since), chunks in rows.items()]
     page = (ROOT / "docs" / "compatibility.md").read_text(encoding="utf-8")
