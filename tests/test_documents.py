@@ -65,7 +65,6 @@ NOT_RUN: Final[Mapping[Place, str]] = {
     ("docs/quick-start.md", "adk-ui-stream init"): _PROJECT,
     ("docs/routes.md", '"nextCursor"'): "a response; tests/serving/http asks for the list",
     ("docs/sub-agents.md", "<Message"): _FRAGMENT,
-    ("docs/sub-agents.md", '"adk-4c1f"'): "an output; tests/serving/test_nested_agents.py has such ones",
     ("docs/testing.md", "mkdir -p tests/recordings"): "tests/cli/test_record_command.py runs such a command",
     ("docs/tool-progress.md", "message.parts.find"): _FRAGMENT,
     ("examples/assistant-ui/README.md", "npm ci"): _EXAMPLE,

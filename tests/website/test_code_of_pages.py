@@ -9,7 +9,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 from google.adk.agents import LlmAgent
-from google.adk.tools import AgentTool
+from google.adk.tools import AgentTool, FunctionTool
 from starlette.applications import Starlette
 
 from stream_protocol.serving import ChatService, chat_router
@@ -195,7 +195,14 @@ async def test_a_tool_waits_for_its_approval() -> None:
 
 
 async def test_a_tool_says_why_it_asks() -> None:
-    app = app_of(block("docs/approvals.md", "for_users"), [Call("pay", {"amount": 5})], ["Paid."])
+    scope = run(block("docs/approvals.md", "for_users"))
+    agent = LlmAgent(
+        name="assistant",
+        model=ScriptedLlm(turns=[Call("pay", {"amount": 5})]),
+        tools=[FunctionTool(scope["pay"], require_confirmation=True)],
+    )
+    app = FastAPI()
+    app.include_router(chat_router(agent))
     (part,) = only(await posted(app, BODY), "data-adk-approval")
     assert part["data"]["reason"] == "Transfers 5 € from your account."
     assert part["data"]["descriptor"] == {"risk": "high"}
