@@ -150,7 +150,7 @@ MUTANTS: Final = (
         "The engine keeps a run that has ended",
         module="engine._local_runs",
         function="LocalRuns.execute",
-        old="await asyncio.shield(self._tasks.start(self._forget_ended(local)))",
+        old="ending = self._tasks.start(self._forget_ended(local))",
         new="pass",
         seed=100,
         promise="calm_means_perfect",

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from google.adk.sessions import Session
 
     from stream_protocol.serving.chats import ChatKey
-    from stream_protocol.serving.engine._engine import Execution
+    from stream_protocol.serving.engine._engine import Execution, OrphanedRun
     from stream_protocol.serving.runs import Claim, FoundOrphans, Job, Run
 
 P = ParamSpec("P")
@@ -150,17 +150,19 @@ class DurableExecutor(Executor):
             orphans = await reading
         finally:
             abandon(reading)
-        for each in local:
-            await self._ends.report(each)
         if beginning is not None:  # the engine may have recorded this run meanwhile
             await self._runs.wait_until_accepted(key, beginning)
             orphans = [
                 *orphans,
                 *(orphan for orphan in await self._orphans.in_chat(key) if orphan.record.id == beginning),
             ]
-        if is_ours := bool(orphans) and await self._has_chat(key):
-            await self._ends.stop(key, orphans)
-        return is_ours or stopped or bool(local)
+        unfinished: list[LocalRun | OrphanedRun] = [*local]
+        if orphans and await self._has_chat(key):
+            unfinished += orphans
+        ends = [(each.record.idempotency_key, await self._ends.store(each)) for each in unfinished]
+        # Another worker may have begun to recover one of these runs before the engine had the stop.
+        await self._runs.stop_if_answering(key, {repeated for repeated, end in ends if end.outcome != "finish"})
+        return stopped or bool(unfinished)
 
     async def lacks_message(self, key: ChatKey, session: Session) -> bool:
         """See ``Executor``. Returns False if the engine is unreachable."""

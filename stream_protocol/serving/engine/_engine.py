@@ -89,6 +89,11 @@ class RunRecord:
     deployment: dict[str, str] | None = None
     """See ``Deployment``; ``None`` in records of older releases, which do not have it."""
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """The key of the run's chat: user id, chat id."""
+        return self.user_id, self.chat_id
+
     def to_json(self) -> dict[str, Any]:
         """Return the record as JSON."""
         kept = asdict(self)

@@ -87,7 +87,7 @@ class OrphanedRuns:
     async def claim_and_recover(self, orphan: OrphanedRun) -> None:
         """Recovers the run if no run holds the lease of its chat."""
         record = orphan.record
-        key = (record.user_id, record.chat_id)
+        key = record.key
         claim = await self._runs.claim_free(key, record.idempotency_key)
         if claim is None:
             return
@@ -120,7 +120,7 @@ class OrphanedRuns:
         """Starts the recovery of a run. Stores nothing if the run cannot continue."""
         record, run = orphan.record, claim.run
         is_hopeless = orphan.is_given_up or self._failures[record.id] >= MAX_FAILURES
-        session = await self._service.store.look_up((record.user_id, record.chat_id))
+        session = await self._service.store.look_up(record.key)
         if session is None:
             return "absent"
         sessions = ResumedSessions(self._runner.session_service, session, record)
@@ -165,7 +165,7 @@ class OrphanedRuns:
     async def _look(self) -> None:
         found = [orphan for orphan in await self._engine.unfinished() if orphan.record.id not in self._absent]
         self._forget_others(orphan.record.id for orphan in found)
-        orphans = {(orphan.record.user_id, orphan.record.chat_id): orphan for orphan in found}
+        orphans = {orphan.record.key: orphan for orphan in found}
         free = await self._runs.without_run(list(orphans)) if orphans else set()
         for key in sorted((key for key in orphans if key in free), key=lambda key: self._order(orphans[key])):
             if self._isolation.holds_back:

@@ -9,15 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from stream_protocol.serving.engine._engine import ToldEnd
+from stream_protocol.serving.engine._local_runs import LocalRun
 from stream_protocol.serving.runs import TEXTS_OF_TIMEOUTS
 from stream_protocol.wire.client import parse_sse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from stream_protocol.serving.chats import ChatKey
     from stream_protocol.serving.engine._engine import Engine, OrphanedRun
-    from stream_protocol.serving.engine._local_runs import LocalRun
     from stream_protocol.serving.runs import ActiveRuns, Run
     from stream_protocol.stream import Ending
 
@@ -26,31 +25,29 @@ _ENDS: Final[tuple[Ending, ...]] = ("abort", "error", "timeout")
 
 
 class ReportedEnds:
-    """Stores the end of a response in the engine, once the client has received this end."""
+    """Stores the end of a response in the engine, once the client has received this end.
+
+    This is the only class that stores the stop of a run in the engine.
+    """
 
     def __init__(self, engine: Engine, runs: ActiveRuns) -> None:
         self._engine = engine
         self._runs = runs
 
-    async def report(self, local: LocalRun) -> None:
-        """Stores the end of a run of this worker, which has ended or is stopped."""
-        if (end := end_of_local(local.run)) is not None:
-            local.end()
-            await self._engine.mark(local.record, local.log_id, end)
+    async def store(self, unfinished: LocalRun | OrphanedRun) -> ToldEnd:
+        """Stores the end of a run, and returns the end. A run without an end counts as stopped.
 
-    async def stop(self, key: ChatKey, orphans: Sequence[OrphanedRun]) -> None:
-        """Marks the orphaned runs of a chat as stopped in the store.
-
-        A finished run is not stopped, because its calls may wait for the user. Only its record needs to be deleted.
+        Does not store the end of a finished run, because its calls may wait for the user. A repeated execution would
+        also finish.
         """
-        stopped = set[str]()
-        for orphan in orphans:
-            end = end_of_orphan(orphan, await self._runs.written(key, orphan.log_id))
-            if end is None or end.outcome != "finish":
-                await self._engine.mark(orphan.record, orphan.log_id, end or ToldEnd("abort"))
-                stopped.add(orphan.record.idempotency_key)
-        # Another worker may have begun to recover one of these runs before they were marked.
-        await self._runs.stop_if_answering(key, stopped)
+        record, log_id = unfinished.record, unfinished.log_id
+        if isinstance(unfinished, LocalRun):
+            end = end_of_local(unfinished.run)
+        else:
+            end = end_of_orphan(unfinished, await self._runs.written(record.key, log_id)) or ToldEnd("abort")
+        if end.outcome != "finish":
+            await self._engine.mark(record, log_id, end)
+        return end
 
 
 def end_of_orphan(orphan: OrphanedRun, log: Sequence[bytes]) -> ToldEnd | None:
@@ -64,14 +61,10 @@ def end_of_orphan(orphan: OrphanedRun, log: Sequence[bytes]) -> ToldEnd | None:
     return next(recorded, None) or end_in_log(log)
 
 
-def end_of_local(run: Run) -> ToldEnd | None:
-    """Return the end of a run of this worker.
-
-    A run without an end counts as stopped. Returns ``None`` for a finished run, because a repeated execution would also
-    finish.
-    """
+def end_of_local(run: Run) -> ToldEnd:
+    """Return the end of a run of this worker. A run without an end counts as stopped."""
     if run.outcome == "finish":
-        return None
+        return ToldEnd("finish")
     shown, unfinished = tuple(run.output.shown_ids) if run.log.closed else None, run.output.unfinished_text
     if run.outcome in ("abort", None):
         return ToldEnd("abort", "", shown, unfinished)
