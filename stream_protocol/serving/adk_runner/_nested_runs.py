@@ -26,21 +26,20 @@ from stream_protocol.adk import (
     NESTED_EVENTS,
     POSTED_KEY,
     POSTED_NESTED,
-    Text,
     read,
     running_call,
 )
 from stream_protocol.agents import RunChannel, run_channel, set_channel
 from stream_protocol.serving.adk_runner._runner import agent_tree
 from stream_protocol.session import storable_json, unfinished_events, with_stopped_agents
-from stream_protocol.stream import UnconfirmedStream
+from stream_protocol.stream import InnerStreams
 from stream_protocol.wire import is_instance
 
 if TYPE_CHECKING:
     from google.adk.agents.invocation_context import InvocationContext
     from google.adk.tools import BaseTool, ToolContext
 
-    from stream_protocol.adk import EventFacts, RunningCall, SpeakerKey
+    from stream_protocol.adk import RunningCall
 
 MAX_KEPT: Final = 2**19
 """The maximum number of bytes of nested events that are stored with one tool response: 512 KiB of JSON."""
@@ -84,10 +83,8 @@ class NestedCall:
         self.depth: int = outer.depth + 1 if isinstance(outer, NestedCall) else 1
         self._has_begun = False
         """True if our plugin was called inside the call: an ``AgentTool`` may run without plugins."""
-        self._streams: dict[SpeakerKey, UnconfirmedStream] = {}
+        self._streams = InnerStreams(MAX_UNFINISHED)
         """The streams without a complete event. They are stored only if the run stops before the complete event."""
-        self._streamed_size = 0
-        """The number of characters in these streams: at most ``MAX_UNFINISHED``."""
         self._events: list[Any] = []
         self._size = 0
         self._omitted = 0
@@ -125,13 +122,10 @@ class NestedCall:
             if event_with_work is None:
                 return
             event = event_with_work
+        self._streams.add(read(event))
         if event.partial:
             self.post(event.model_copy())
-            self._add_fragment(read(event))
             return
-        if self._streams and event.content is not None:
-            stream = self._streams.pop(read(event).speaker, None)
-            self._streamed_size -= 0 if stream is None else stream.length
         plain = _to_json(event)
         if plain is not None:
             self.outer.post(self._inside(plain))
@@ -142,18 +136,12 @@ class NestedCall:
         self._events.append(plain)
         self._size += size
 
-    def _add_fragment(self, fragment: EventFacts) -> None:
-        size = sum(len(part.text) for part in fragment.parts if isinstance(part, Text))
-        if size and self._streamed_size + size <= MAX_UNFINISHED:
-            self._streamed_size += size
-            self._streams.setdefault(fragment.speaker, UnconfirmedStream()).add_fragment(fragment)
-
     @property
     def kept(self) -> dict[str, Any] | None:
         """The nested agent's events as JSON, for the store; ``None`` if our plugin was not called inside the call."""
         if not self._has_begun:
             return None
-        unfinished = [_to_json(event) for stream in self._streams.values() for event in unfinished_events(stream)]
+        unfinished = [_to_json(event) for stream in self._streams for event in unfinished_events(stream)]
         return {"events": [*self._events, *unfinished], "omitted": self._omitted}
 
     def restore(self, kept: dict[str, Any] | None) -> None:
