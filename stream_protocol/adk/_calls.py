@@ -59,11 +59,13 @@ class KnownCalls:
         ``None`` without such calls.
         """
 
-    def begin_run(self) -> None:
-        """Begin a new run, after a message or an answer of the user.
+    def read_event(self, facts: "EventFacts") -> None:
+        """Read the next event, before its calls and results. A message or an answer of the user begins a new run."""
+        if facts.by_user:
+            self.begin_run()
 
-        A call in the new run never counts as a repetition of a call in an earlier run.
-        """
+    def begin_run(self) -> None:
+        """Begin a new run. A call in the new run never counts as a repetition of a call in an earlier run."""
         self._run += 1
 
     def new(self, adk_id: str | None, speaker: SpeakerKey, name: str = "", *, shown: bool = True) -> KnownCall:

@@ -132,8 +132,7 @@ class _Placeholders:
                 facts = read(read_event(event, self._warn))
         except NotAnEventError:
             return
-        if facts.by_user:
-            self._calls.begin_run()
+        self._calls.read_event(facts)
         questions: dict[str, Any] = {}
         for part in facts.parts:
             match part:

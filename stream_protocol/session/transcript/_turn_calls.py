@@ -169,8 +169,7 @@ class CallReader:
         shown the event.
         """
         self._index += 1
-        if facts.by_user:
-            self._known.begin_run()
+        self._known.read_event(facts)
         if facts.scope is not None and (worked_on := self.find(CallReference(facts.scope, facts.speaker[0]))):
             worked_on.is_delegated = worked_on.is_delegated or worked_on.name == facts.speaker[0]
         if facts.is_fragment:
