@@ -40,7 +40,7 @@ from stream_protocol.adk._adk_requests import (
     is_confirmed,
 )
 from stream_protocol.adk._call_ids import NO_IDS, CallIds, match_client_ids
-from stream_protocol.adk._call_index import USER, CallReference, KnownCall, SpeakerKey, outer_calls
+from stream_protocol.adk._call_index import USER, CallReference, KnownCall, SpeakerKey, outer_calls, stored_reference
 from stream_protocol.adk._calls import CallMessages, KnownCalls
 from stream_protocol.adk._event_dicts import (
     EventOrDict,
@@ -116,6 +116,7 @@ from stream_protocol.adk._marks import (
     answered_numbers,
     carried_event,
     is_posted_data,
+    items_by_id,
     noted_approval,
     noted_title,
     steering_id,

@@ -4,7 +4,7 @@ An id nearly always belongs to one call. Only a repeated id needs an index of it
 the set of properties by which a search chooses between calls with the same id.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Any, Final, NamedTuple
@@ -35,6 +35,16 @@ class CallReference(NamedTuple):
     """The branch of that agent; empty if unknown."""
     number: int | None = None
     """The position of the call among the calls with its id in their event; ``None`` if unknown."""
+
+    @property
+    def stored_number(self) -> dict[str, int]:
+        """The fields that store the number with the id: see ``stored_reference``. Empty for the first call."""
+        return {"number": self.number} if self.number else {}
+
+
+def stored_reference(call_id: str, stored: Mapping[str, Any], author: str, branch: str | None) -> CallReference:
+    """Return the reference to a call of this agent. ``stored``: the fields of ``CallReference.stored_number``."""
+    return CallReference(call_id, "", author, branch, stored.get("number", 0))
 
 
 def outer_calls(branch: str | None) -> Iterator[CallReference]:

@@ -26,6 +26,7 @@ from stream_protocol.adk import (
     NESTED_EVENTS,
     POSTED_KEY,
     POSTED_NESTED,
+    items_by_id,
     read,
     running_call,
 )
@@ -152,8 +153,7 @@ class NestedCall:
     def _inside(self, event: Event | dict[str, Any]) -> Event:
         """Wrap an event from inside the call in an event of the outer agent."""
         reference = self.call.reference
-        number = {"number": reference.number} if reference.number else {}
-        carried = {"call_id": reference.id, **number, "event": event}
+        carried = {"call_id": reference.id, **reference.stored_number, "event": event}
         return Event(
             author=reference.author,
             invocation_id=self.call.invocation_id,
@@ -214,9 +214,7 @@ class NestedRuns:
         ``answered``: the calls of the responses, in their order.
         """
         nested = [None if call is None else self._calls.pop(call, None) for call in answered]
-        kept: dict[str, list[Any]] = {}
-        for response, call in zip(event.get_function_responses(), nested, strict=True):
-            kept.setdefault(response.id or "", []).append(None if call is None else call.kept)
+        kept = items_by_id(event, [None if call is None else call.kept for call in nested])
         found = {call_id: each if len(each) > 1 else each[0] for call_id, each in kept.items() if any(each)}
         if found:
             event.custom_metadata = {**(event.custom_metadata or {}), NESTED_EVENTS: found}
