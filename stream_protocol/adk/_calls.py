@@ -207,10 +207,14 @@ class KnownCalls:
             facts.event, _responder(facts), result.answered, is_placeholder=waits, by_user=facts.by_user
         )
 
-    def find_call_of(self, facts: "EventFacts", result: "Result") -> KnownCall | None:
-        """Find the call that a result in an event answers, without counting the result: see ``find_answered``."""
+    def find_undecided(self, facts: "EventFacts", result: "Result") -> KnownCall | None:
+        """Return the call of a result if ADK has asked for its approval and the user has not answered; else ``None``.
+
+        Does not count the result: call ``read_result`` afterwards.
+        """
         waits = result.waits_for is not None
-        return self.find_answered(facts.event, _responder(facts), result.answered, is_placeholder=waits)
+        known = self.find_answered(facts.event, _responder(facts), result.answered, is_placeholder=waits)
+        return known if known is not None and known.is_undecided else None
 
     def read_provider_result(self, event: object, speaker: SpeakerKey, result: "ProviderResult") -> KnownCall | None:
         """Find the call of a tool that the model's provider ran, and count the result; a fragment has no ``event``."""

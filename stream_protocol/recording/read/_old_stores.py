@@ -141,10 +141,10 @@ class _Placeholders:
                     if known is not None and part.kind is CallKind.APPROVAL:
                         known.entry = field(part.args, "tool_confirmation") or {}
                 case Result(id=str(call_id)):
-                    known = self._calls.find_call_of(facts, part)
-                    if waits := known is not None and known.is_undecided:
-                        questions[call_id] = known.entry
-                    self._calls.read_result(facts, part._replace(waits_for=CallKind.APPROVAL if waits else None))
+                    waits_for = None
+                    if (known := self._calls.find_undecided(facts, part)) is not None:
+                        questions[call_id], waits_for = known.entry, CallKind.APPROVAL
+                    self._calls.read_result(facts, part._replace(waits_for=waits_for))
         if questions:
             event["actions"] = {"requested_tool_confirmations": questions}
 
