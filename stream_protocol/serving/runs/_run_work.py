@@ -133,8 +133,8 @@ class RunWork:
             run.outcome,
             agent=agent,
             mark=run.mark,
-            execution=run.id,
             holds_lease=run.holds_lease,
+            is_overtaken=partial(job.is_overtaken, run),
         )
         pause = self._times.completing
         while not await self._is_completed(completion, is_told=pause > self._times.completing):
