@@ -61,7 +61,7 @@ from stream_protocol.wire import Sink
 if TYPE_CHECKING:
     from stream_protocol.adk import EventOrDict
 
-PART_KINDS = TEXT, REASONING = tuple(PartKind)
+TEXT, REASONING = PartKind
 
 _OF_SOURCES = frozenset({Source, SearchSuggestions})
 """Types of reports that come with sources. A citation always comes with its source."""

@@ -15,7 +15,6 @@ from stream_protocol.serving.engine._isolation import Isolation
 from stream_protocol.serving.engine._local_runs import DurableService, LocalRun, LocalRuns, is_away
 from stream_protocol.serving.engine._orphaned_runs import OrphanedRuns
 from stream_protocol.serving.engine._records import record_of
-from stream_protocol.serving.engine._reported_end import ReportedEnds
 from stream_protocol.serving.runs import Executor, NotRecordedError
 from stream_protocol.session.transcript import EventMetadata
 
@@ -55,8 +54,7 @@ class DurableExecutor(Executor):
         self._store = service.store
         self._times = service.times
         self._isolation = Isolation(service.times.alone)
-        self._ends = ReportedEnds(service.engine, service.runs)
-        self._local = LocalRuns(service, self._ends)
+        self._local = LocalRuns(service)
         self._orphans = OrphanedRuns(service, self._local, self._isolation)
 
     async def start(self) -> None:
@@ -159,7 +157,7 @@ class DurableExecutor(Executor):
         unfinished: list[LocalRun | OrphanedRun] = [*local]
         if orphans and await self._has_chat(key):
             unfinished += orphans
-        ends = [(each.record.idempotency_key, await self._ends.store(each)) for each in unfinished]
+        ends = [(each.record.idempotency_key, await self._local.store_end(each)) for each in unfinished]
         # Another worker may have begun to recover one of these runs before the engine had the stop.
         await self._runs.stop_if_answering(key, {repeated for repeated, end in ends if end.outcome != "finish"})
         return stopped or bool(unfinished)

@@ -10,6 +10,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from stream_protocol.serving.base import HookTimeoutError, Tasks
+from stream_protocol.serving.engine._engine import ToldEnd
+from stream_protocol.serving.engine._reported_end import end_of_local, end_of_orphan
 from stream_protocol.serving.errors import is_unreachable, log_error
 from stream_protocol.serving.run_logs import RunLogError
 from stream_protocol.wire import ChatRequestError
@@ -21,8 +23,7 @@ if TYPE_CHECKING:
 
     from stream_protocol.serving.base import ServiceTimes
     from stream_protocol.serving.chats import ChatKey, ChatStore
-    from stream_protocol.serving.engine._engine import Deployment, Engine, LiveState, RunRecord
-    from stream_protocol.serving.engine._reported_end import ReportedEnds
+    from stream_protocol.serving.engine._engine import Deployment, Engine, LiveState, OrphanedRun, RunRecord
     from stream_protocol.serving.runs import ActiveRuns, Planner, Run, RunWork
 
 logger = logging.getLogger(__name__)
@@ -82,9 +83,8 @@ class LocalRuns:
     A chat stays busy during these calls, but at most for ``ServiceTimes.shutdown``.
     """
 
-    def __init__(self, service: DurableService, ends: ReportedEnds) -> None:
+    def __init__(self, service: DurableService) -> None:
         self._engine = service.engine
-        self._ends = ends
         self._runs = service.runs
         self._times = service.times
         self._local: dict[LocalRun, asyncio.Task[None]] = {}
@@ -152,6 +152,21 @@ class LocalRuns:
         if local.run.abort_signal.is_set():  # the stop came before the record existed
             await self._in_time(self._local[local])
 
+    async def store_end(self, unfinished: LocalRun | OrphanedRun) -> ToldEnd:
+        """Stores the end of a run in the engine, and returns the end. A run without an end counts as stopped.
+
+        This is the only function that stores a stop in the engine. Does not store the end of a finished run, because
+        its calls may wait for the user. A repeated execution would also finish.
+        """
+        record, log_id = unfinished.record, unfinished.log_id
+        if isinstance(unfinished, LocalRun):
+            end = end_of_local(unfinished.run)
+        else:
+            end = end_of_orphan(unfinished, await self._runs.written(record.key, log_id)) or ToldEnd("abort")
+        if end.outcome != "finish":
+            await self._engine.mark(record, log_id, end)
+        return end
+
     async def forget(self, record: RunRecord) -> None:
         """Deletes the record of a run that nobody recovers."""
         await self._in_time(self._tasks.start(self._until_done(record, partial(self._engine.cancel, record))))
@@ -198,7 +213,7 @@ class LocalRuns:
             task.cancel()
             return
         if not local.run.was_left:
-            await self._until_done(local.record, partial(self._ends.store, local))
+            await self._until_done(local.record, partial(self.store_end, local))
 
     async def _in_time(self, ending: asyncio.Task[None]) -> None:
         """Waits for calls of the engine that end a run, at most ``ServiceTimes.shutdown``.

@@ -1,7 +1,7 @@
-"""Stores how a response ended, once its client has received the end.
+"""Finds out how a response ended, once its client has received the end.
 
-The worker that sent the response may be dead. A run with such an end is never executed again. ``ReportedEnds`` stores
-the ends in the engine, including ends by a stop. ``_recovery`` only stores the end of such a run in the session.
+The worker that sent the response may be dead. A run with such an end is never executed again. ``LocalRuns.store_end``
+stores the ends in the engine, including ends by a stop. ``_recovery`` only stores the end of such a run in the session.
 """
 
 from __future__ import annotations
@@ -9,45 +9,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from stream_protocol.serving.engine._engine import ToldEnd
-from stream_protocol.serving.engine._local_runs import LocalRun
 from stream_protocol.serving.runs import TEXTS_OF_TIMEOUTS
 from stream_protocol.wire.client import parse_sse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from stream_protocol.serving.engine._engine import Engine, OrphanedRun
-    from stream_protocol.serving.runs import ActiveRuns, Run
+    from stream_protocol.serving.engine._engine import OrphanedRun
+    from stream_protocol.serving.runs import Run
     from stream_protocol.stream import Ending
 
 _ENDS: Final[tuple[Ending, ...]] = ("abort", "error", "timeout")
 """The ends of responses. If the executions of a run ended differently, the first of these ends counts."""
-
-
-class ReportedEnds:
-    """Stores the end of a response in the engine, once the client has received this end.
-
-    This is the only class that stores the stop of a run in the engine.
-    """
-
-    def __init__(self, engine: Engine, runs: ActiveRuns) -> None:
-        self._engine = engine
-        self._runs = runs
-
-    async def store(self, unfinished: LocalRun | OrphanedRun) -> ToldEnd:
-        """Stores the end of a run, and returns the end. A run without an end counts as stopped.
-
-        Does not store the end of a finished run, because its calls may wait for the user. A repeated execution would
-        also finish.
-        """
-        record, log_id = unfinished.record, unfinished.log_id
-        if isinstance(unfinished, LocalRun):
-            end = end_of_local(unfinished.run)
-        else:
-            end = end_of_orphan(unfinished, await self._runs.written(record.key, log_id)) or ToldEnd("abort")
-        if end.outcome != "finish":
-            await self._engine.mark(record, log_id, end)
-        return end
 
 
 def end_of_orphan(orphan: OrphanedRun, log: Sequence[bytes]) -> ToldEnd | None:
