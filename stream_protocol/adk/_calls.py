@@ -171,10 +171,14 @@ class KnownCalls:
         self._asked = self._asked or {}
         self._asked[approval_id] = known
         known.approval_id, known.is_undecided, known.decided = approval_id, True, False
-        if known.opened is None:  # the call had a response that looked like a result, but its tool has not run
-            self._open.add(known)
+        self.reopen(known)  # the call may have a response that looked like a result, but its tool has not run
         self._note_changed(known, known.same_id)
         return known
+
+    def reopen(self, known: KnownCall) -> None:
+        """Let the call wait for a response, although it may have one. Its tool has not run, or runs again."""
+        if known.opened is None:
+            self._open.add(known)
 
     def _count(self, known: KnownCall) -> int:
         """Count a call of the newest event. Return how many earlier calls of this event have the same call id."""
