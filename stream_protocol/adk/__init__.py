@@ -15,8 +15,8 @@ Where to change what:
 - ``_facts``: ``EventFacts``, and the types of its parts and reports.
 - ``_grounding``: sources, citations, and their positions (Google counts positions in bytes).
 - ``_calls``: finds the call to which a result, a request for an approval, or a client's answer belongs. It decides if a
-  model uses an id again, and if ADK repeats a request. The stream, the history and planning ask ``KnownCalls``. For
-  calls that run now, ``_running_calls`` decides, and stores the number of the call with its result (``_marks``).
+  model uses an id again, and if ADK repeats a request. The stream, the history, planning, running tools and old
+  recordings ask ``KnownCalls``. While a tool runs, the number of its call is stored with the result (``_marks``).
 - ``_running_calls``: the calls that run, the calls whose tools raised, and calls whose results are stored.
 - ``_call_index``: the index of calls by id.
 - ``_call_ids``: ids of calls in the client: ``<id>.2``, ``call_0``; ids that only the client knows.
