@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from copy import copy
 from typing import TYPE_CHECKING, Any, Literal
 
 from google.adk.agents.invocation_context import new_invocation_context_id
@@ -12,7 +11,13 @@ from google.adk.events import Event, EventActions
 from google.adk.plugins.save_files_as_artifacts_plugin import SaveFilesAsArtifactsPlugin
 
 from stream_protocol.adk import USER, is_user_event
-from stream_protocol.serving.adk_runner import MemorySessionService, OrderedSessions, agent_names, append_in_order
+from stream_protocol.serving.adk_runner import (
+    MemorySessionService,
+    OrderedSessions,
+    agent_names,
+    append_in_order,
+    with_sessions,
+)
 from stream_protocol.serving.base import SESSION_STORE, run_off_loop, unreachable_refusal
 from stream_protocol.serving.chats._chat_details import delete_details, is_details_id
 from stream_protocol.session import Transcript, completing_events, restore_client_history
@@ -82,8 +87,7 @@ async def rewind_session(
     """
     event = Event(author=USER, invocation_id=session.events[-1].invocation_id)
     update_metadata(event, kept_steering=kept_steering)
-    rewinding = copy(runner)
-    rewinding.session_service = OrderedSessions(runner.session_service)
+    rewinding = with_sessions(runner, OrderedSessions(runner.session_service))
     try:
         await rewinding.session_service.append_event(session, event)
     except StaleSessionError as error:
@@ -216,8 +220,8 @@ async def restore_session(
     restored = await run_off_loop(
         lambda: restore_client_history(request, agent=runner.agent.name, agents=agents, mode=mode), size=request.size
     )
-    own = copy(runner)
-    own.session_service = store = MemorySessionService()
+    store = MemorySessionService()
+    own = with_sessions(runner, store)
     session = await create_session(own, user_id, request.id)
     store.set_history(session, restored.events)
     return own, session, restored.request_plan

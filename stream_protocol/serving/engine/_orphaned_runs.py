@@ -8,10 +8,11 @@ from collections import Counter
 from contextvars import Context
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from stream_protocol.serving.adk_runner import with_sessions
 from stream_protocol.serving.base import RunOverrides
 from stream_protocol.serving.engine._local_runs import is_away, log_absence
 from stream_protocol.serving.engine._records import planned_again
-from stream_protocol.serving.engine._recovery import Recovery, RecoveryTools, job_runner
+from stream_protocol.serving.engine._recovery import Recovery, RecoveryTools
 from stream_protocol.serving.engine._resumed_sessions import ResumedSessions
 from stream_protocol.serving.errors import log_error
 from stream_protocol.session import NothingToRun
@@ -134,7 +135,7 @@ class OrphanedRuns:
             return "over"  # the user's message is not stored, so the request was not accepted and can be sent again
         run.continue_message(request)
         overrides = RunOverrides(state_delta=record.state_delta, artifact_base=record.artifact_base)
-        runner = job_runner(self._runner, sessions)
+        runner = with_sessions(self._runner, sessions)
         job = self._service.planner.job(request, request_plan, sessions.found, overrides, runner, lambda _: run.open())
         run.belong_to(record.id)
         run.recover()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from contextlib import aclosing
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -22,8 +21,6 @@ from stream_protocol.stream import RunLimitError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
-
-    from google.adk.runners import Runner
 
     from stream_protocol.serving.engine._engine import Execution, OrphanedRun, RunRecord
     from stream_protocol.serving.engine._isolation import Isolation
@@ -189,13 +186,6 @@ class Recovery:
 
     async def _written(self, log_id: str) -> list[bytes]:
         return await self._tools.service.runs.written(self._local.key, log_id)
-
-
-def job_runner(runner: Runner, sessions: ResumedSessions) -> Runner:
-    """Return a copy of ``runner`` with this session service."""
-    own = copy(runner)
-    own.session_service = sessions
-    return own
 
 
 async def with_shown(

@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, suppress
-from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -25,6 +24,7 @@ from stream_protocol.serving.adk_runner import (
     append_in_order,
     extended_runner,
     with_cheap_telemetry,
+    with_sessions,
 )
 from stream_protocol.serving.base import run_off_loop
 from stream_protocol.serving.chats import find_session, is_overtaken, title_delta
@@ -109,9 +109,7 @@ class Job:
 
     def with_runner(self, runner: Runner) -> Job:
         """Return a copy of the job with another runner, which uses the same session service."""
-        other = copy(runner)
-        other.session_service = self.runner.session_service
-        return self.changed(runner=other)
+        return self.changed(runner=with_sessions(runner, self.runner.session_service))
 
     def changed(self, **values: Any) -> Job:
         """Return a copy of the job with other values. It keeps the values that ``read_session`` has computed."""
