@@ -23,7 +23,6 @@ from stream_protocol.adk import (
 )
 from stream_protocol.agents import approval_note, declared_title, enter_call
 from stream_protocol.serving.adk_runner._nested_runs import NestedRuns
-from stream_protocol.serving.adk_runner._runner import with_sessions
 from stream_protocol.serving.base import run_off_loop
 from stream_protocol.serving.errors import Quoting
 from stream_protocol.session import make_storable
@@ -204,7 +203,8 @@ def extended_runner(runner: Runner, plugin: BasePlugin, sessions: BaseSessionSer
 
     The plugin comes before the runner's other plugins, so they get the events that it has changed.
     """
-    extended = with_sessions(runner, sessions)
+    extended = copy(runner)
+    extended.session_service = sessions
     extended.plugin_manager = copy(runner.plugin_manager)
     extended.plugin_manager.plugins = [plugin, *runner.plugin_manager.plugins]
     return extended
