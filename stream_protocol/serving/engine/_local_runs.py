@@ -53,8 +53,10 @@ class LocalRun:
         self.earlier = earlier
         self.is_over = asyncio.Event()
         """Set when this worker has ended the run, or has handed it over to other workers."""
-        self.is_kept = False
+        self.is_recorded = False
         """True after the engine has recorded this execution."""
+        self.is_kept = False
+        """True after the run may begin: the engine has recorded this execution, and the run still held its lease."""
         self.is_ended = False
         """True after ``end`` is called.
 
@@ -72,8 +74,8 @@ class LocalRun:
         return self.run.id
 
     def keep(self) -> None:
-        """Notes that the engine has recorded this execution."""
-        self.is_kept = True
+        """Notes that the engine has recorded this execution, and that the run may begin."""
+        self.is_recorded = self.is_kept = True
 
     def end(self) -> None:
         """Notes that the end is stored in the engine."""
@@ -142,12 +144,16 @@ class LocalRuns:
             elif local.earlier is None:  # the request is refused, but the engine may have stored the record
                 _ = self._tasks.start(self._until_done(record, partial(self._forget_refused, local)))
 
-    async def note_record(self, local: LocalRun) -> None:
-        """Called when the engine has stored the record of a new run."""
-        local.keep()
-        local.run.allow_recovery()
+    def note_record(self, local: LocalRun) -> None:
+        """Called when the engine has stored the record of a new run. The run may still have to wait for its lease."""
+        local.is_recorded = True
         if self._draining:  # `drain` came before the record
             _ = self._tasks.start(self._mark(local, "left"))
+
+    async def begin(self, local: LocalRun) -> None:
+        """Called before a new run begins, while it holds its lease."""
+        local.keep()
+        local.run.allow_recovery()
         if local.run.abort_signal.is_set():  # the stop came before the record existed
             await self._until_done(local.record, partial(self._ends.report, local))
 
@@ -191,7 +197,7 @@ class LocalRuns:
             await self._until_done(local.record, partial(self._ends.report, local))
 
     async def _mark(self, local: LocalRun, state: LiveState) -> None:
-        if not local.is_kept or local.is_ended or self._closed.is_set():
+        if not local.is_recorded or local.is_ended or self._closed.is_set():
             return
         try:
             await self._engine.mark(local.record, local.log_id, state)
