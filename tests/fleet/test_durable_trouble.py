@@ -41,7 +41,7 @@ async def test_a_third_worker_finishes_what_a_second_could_not(durable_house: Fl
             assert not found, "\n".join([f"{kind}, boundaries {deaths}", *found, durable_house.said()])
 
 
-@pytest.mark.parametrize("durable_house", ["agent:root_agent"], indirect=True)
+@pytest.mark.parametrize("durable_house", ["eager_agent:root_agent"], indirect=True)
 @pytest.mark.parametrize("kind", ["slow", "dig"])
 async def test_a_worker_that_was_only_paused_writes_nothing(durable_house: Fleet, kind: str) -> None:
     deployment, key = durable_house, uuid4().hex
@@ -69,7 +69,7 @@ async def test_a_worker_that_was_only_paused_writes_nothing(durable_house: Fleet
             assert len(deployment.tool_log.tool_runs(key)) == (kind == "dig")
 
 
-@pytest.mark.parametrize("durable_house", ["agent:root_agent"], indirect=True)
+@pytest.mark.parametrize("durable_house", ["eager_agent:root_agent"], indirect=True)
 @pytest.mark.parametrize("kinds", [["worker_is_killed"], []], ids=["workers are killed", "whatever fails"])
 async def test_no_run_ends_in_an_error_because_a_worker_was_killed(
     durable_house: Fleet, kinds: list[str], rng: Random
