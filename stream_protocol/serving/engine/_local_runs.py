@@ -73,6 +73,10 @@ class LocalRun:
         """The run's id in the run log."""
         return self.run.id
 
+    def record_execution(self) -> None:
+        """Notes that the engine has recorded this execution."""
+        self.is_recorded = True
+
     def keep(self) -> None:
         """Notes that the engine has recorded this execution, and that the run may begin."""
         self.is_recorded = self.is_kept = True
@@ -146,7 +150,7 @@ class LocalRuns:
 
     def note_record(self, local: LocalRun) -> None:
         """Called when the engine has stored the record of a new run. The run may still have to wait for its lease."""
-        local.is_recorded = True
+        local.record_execution()
         if self._draining:  # `drain` came before the record
             _ = self._tasks.start(self._mark(local, "left"))
 
