@@ -17,8 +17,10 @@ class Execution:
     """Execution of an engine that stores nothing."""
 
     runner: Runner
-    log_id = None
     is_live = True
+
+    async def repeats_model_call(self, _agent: str, _branch: str | None) -> bool:
+        return False
 
 
 class FakeEngine:

@@ -114,7 +114,7 @@ MUTANTS: Final = (
         "A run stores its message after the message of another run that also holds the chat",
         module="runs._job",
         function="Job._observed_sessions",
-        old="raise LeaseLostError",
+        old="raise LeaseLostError(MESSAGE_OF_OTHER_RUN)",
         new="pass",
         seed=3500777,
         promise="an_accepted_message_is_stored_once",

@@ -85,9 +85,10 @@ class DurableExecutor(Executor):
             local = LocalRun(record, run)
 
             async def work(execution: Execution) -> None:
+                self._local.note_record(local)
                 if not await run.holds_lease():
                     return  # the record came late: another run may have answered the request
-                await self._local.note_record(local)
+                await self._local.begin(local)
                 durable = job if record.refusal else job.with_runner(execution.runner)
                 await self._work.do(run, durable, durable.events(run))
 

@@ -54,12 +54,14 @@ class LocalRun:
         self.earlier = earlier
         self.is_over = asyncio.Event()
         """Set when this worker has ended the run, or has handed it over to other workers."""
-        self.is_kept = False
+        self.is_recorded = False
         """True after the engine has recorded this execution."""
-        self.is_recorded = asyncio.Event()
+        self.is_kept = False
+        """True after the run may begin: the engine has recorded this execution, and the run still held its lease."""
+        self.has_record = asyncio.Event()
         """Set when the engine has the record of the run, from this execution or an earlier one."""
         if earlier is not None:
-            self.is_recorded.set()
+            self.has_record.set()
 
     @property
     def key(self) -> ChatKey:
@@ -71,10 +73,15 @@ class LocalRun:
         """The run's id in the run log."""
         return self.run.id
 
-    def keep(self) -> None:
+    def record_execution(self) -> None:
         """Notes that the engine has recorded this execution."""
+        self.is_recorded = True
+        self.has_record.set()
+
+    def keep(self) -> None:
+        """Notes that the engine has recorded this execution, and that the run may begin."""
+        self.record_execution()
         self.is_kept = True
-        self.is_recorded.set()
 
 
 class LocalRuns:
@@ -143,12 +150,16 @@ class LocalRuns:
             if ending is not None:
                 await self._in_time(ending)
 
-    async def note_record(self, local: LocalRun) -> None:
-        """Called when the engine has stored the record of a new run."""
-        local.keep()
-        local.run.allow_recovery()
+    def note_record(self, local: LocalRun) -> None:
+        """Called when the engine has stored the record of a new run. The run may still have to wait for its lease."""
+        local.record_execution()
         if self._draining:  # `drain` came before the record
             _ = self._tasks.start(self._mark(local, "left"))
+
+    async def begin(self, local: LocalRun) -> None:
+        """Called before a new run begins, while it holds its lease."""
+        local.keep()
+        local.run.allow_recovery()
         if local.run.abort_signal.is_set():  # the stop came before the record existed
             await self._in_time(self._local[local])
 
@@ -206,7 +217,7 @@ class LocalRuns:
         await local.run.abort_signal.wait()
         try:
             async with asyncio.timeout(self._times.shutdown):
-                await local.is_recorded.wait()
+                await local.has_record.wait()
         except TimeoutError:
             text = "A stopped run frees its chat: the engine has not recorded it for %s seconds."
             logger.error(text, self._times.shutdown)  # noqa: TRY400 - a traceback would not help
@@ -227,7 +238,7 @@ class LocalRuns:
             logger.error(text, self._times.shutdown)
 
     async def _mark(self, local: LocalRun, state: LiveState) -> None:
-        if not local.is_kept or self._closed.is_set():
+        if not local.is_recorded or self._closed.is_set():
             return
         try:
             await self._engine.mark(local.record, local.log_id, state)

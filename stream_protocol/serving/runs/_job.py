@@ -61,6 +61,11 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
+MESSAGE_OF_OTHER_RUN: Final = (
+    "another run has stored a message in this chat, because the run log had forgotten the lease of this run"
+)
+"""The reason in the log if a run stores no message."""
+
 _COMPUTED: Final = ("transcript", "_continuation")
 """Properties of a job that ``read_session`` computes."""
 
@@ -312,7 +317,7 @@ class Job:
             if refusing:  # ADK would also store events that close the pending calls
                 raise StoppedBeforeStoredError
             if is_input(event) and not has_begun and any(map(_is_of_run, session.events[known:])):
-                raise LeaseLostError
+                raise LeaseLostError(MESSAGE_OF_OTHER_RUN)
 
         def stored(event: Event) -> None:
             nonlocal has_begun

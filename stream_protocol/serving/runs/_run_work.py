@@ -114,7 +114,8 @@ class RunWork:
             return False
         is_overtaken = session is not None and job.is_overtaken(run, session)
         if is_overtaken:
-            logger.warning("Another worker continues run %s, because the run log had forgotten its lease.", run.id)
+            text = "The run log had forgotten the lease of run %s, and another run or execution has stored an event."
+            logger.warning(text, run.id)
         return is_overtaken
 
     async def _complete_session(self, run: Run, job: Job) -> None:
