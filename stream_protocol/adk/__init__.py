@@ -18,7 +18,7 @@ Where to change what:
   model uses an id again, and if ADK repeats a request. The stream, the history, planning, running tools and old
   recordings ask ``KnownCalls``. While a tool runs, the number of its call is stored with the result (``_marks``).
 - ``_running_calls``: the calls that run, the calls whose tools raised, and calls whose results are stored.
-- ``_call_index``: the index of calls by id.
+- ``_call_index``: the indexes of calls by id, and of messages by call.
 - ``_call_ids``: ids of calls in the client: ``<id>.2``, ``call_0``; ids that only the client knows.
 - ``_live_events``: speech and sound of live runs.
 - ``_event_dicts``: events that are dictionaries.
@@ -40,8 +40,16 @@ from stream_protocol.adk._adk_requests import (
     is_confirmed,
 )
 from stream_protocol.adk._call_ids import NO_IDS, CallIds, match_client_ids
-from stream_protocol.adk._call_index import USER, CallReference, KnownCall, SpeakerKey, outer_calls, stored_reference
-from stream_protocol.adk._calls import CallMessages, KnownCalls
+from stream_protocol.adk._call_index import (
+    USER,
+    CallMessages,
+    CallReference,
+    KnownCall,
+    SpeakerKey,
+    outer_calls,
+    stored_reference,
+)
+from stream_protocol.adk._calls import KnownCalls
 from stream_protocol.adk._event_dicts import (
     EventOrDict,
     NotAnEventError,

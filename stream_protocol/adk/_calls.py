@@ -7,7 +7,7 @@ chunks, because a session stores neither.
 
 from collections.abc import Callable, Mapping, Sequence
 from heapq import nsmallest
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from stream_protocol.adk._adk_requests import CallKind, confirmed_call
 from stream_protocol.adk._call_ids import CallIds
@@ -16,7 +16,6 @@ from stream_protocol.adk._call_index import CallRank, CallReference, CallsUnderI
 if TYPE_CHECKING:
     from stream_protocol.adk._facts import Call, EventFacts, ProviderResult, Result
 
-T = TypeVar("T")
 IsSettled: TypeAlias = Callable[[KnownCall], bool]
 
 
@@ -377,26 +376,6 @@ class KnownCalls:
             known.mentioned = True
             self._mentioned.append(known)
         self._note_changed(known, known.same_id)
-
-
-class CallMessages(Generic[T]):
-    """The messages of a chat, by their calls. Finds the message with the call of a late result.
-
-    If a model uses an id again, the result belongs to the newest message with a call of this id and tool.
-    """
-
-    __slots__ = ("_by_call",)
-
-    def __init__(self) -> None:
-        self._by_call: dict[tuple[str | None, str], T] = {}
-
-    def add(self, facts: "EventFacts", message: T) -> None:
-        """Add the calls of an event. ``message``: the newest message."""
-        self._by_call.update(dict.fromkeys(((call.id, call.name) for call in facts.calls), message))
-
-    def find(self, result: "Result") -> T | None:
-        """Return the message with the result's call; ``None`` if no message has it."""
-        return self._by_call.get((result.id, result.name))
 
 
 def _responder(facts: "EventFacts") -> SpeakerKey | None:
