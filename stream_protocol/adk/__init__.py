@@ -15,10 +15,10 @@ Where to change what:
 - ``_facts``: ``EventFacts``, and the types of its parts and reports.
 - ``_grounding``: sources, citations, and their positions (Google counts positions in bytes).
 - ``_calls``: finds the call to which a result, a request for an approval, or a client's answer belongs. It decides if a
-  model uses an id again, and if ADK repeats a request. The stream, the history and planning ask ``KnownCalls``. For
-  calls that run now, ``_running_calls`` decides, and stores the number of the call with its result (``_marks``).
+  model uses an id again, and if ADK repeats a request. The stream, the history, planning, running tools and old
+  recordings ask ``KnownCalls``. While a tool runs, the number of its call is stored with the result (``_marks``).
 - ``_running_calls``: the calls that run, the calls whose tools raised, and calls whose results are stored.
-- ``_call_index``: the index of calls by id.
+- ``_call_index``: the indexes of calls by id, and of messages by call.
 - ``_call_ids``: ids of calls in the client: ``<id>.2``, ``call_0``; ids that only the client knows.
 - ``_live_events``: speech and sound of live runs.
 - ``_event_dicts``: events that are dictionaries.
@@ -40,8 +40,16 @@ from stream_protocol.adk._adk_requests import (
     is_confirmed,
 )
 from stream_protocol.adk._call_ids import NO_IDS, CallIds, match_client_ids
-from stream_protocol.adk._call_index import USER, CallReference, KnownCall, SpeakerKey, outer_calls
-from stream_protocol.adk._calls import CallMessages, KnownCalls
+from stream_protocol.adk._call_index import (
+    USER,
+    CallMessages,
+    CallReference,
+    KnownCall,
+    SpeakerKey,
+    outer_calls,
+    stored_reference,
+)
+from stream_protocol.adk._calls import KnownCalls
 from stream_protocol.adk._event_dicts import (
     EventOrDict,
     NotAnEventError,
@@ -116,6 +124,7 @@ from stream_protocol.adk._marks import (
     answered_numbers,
     carried_event,
     is_posted_data,
+    items_by_id,
     noted_approval,
     noted_title,
     steering_id,

@@ -4,10 +4,15 @@ An id nearly always belongs to one call. Only a repeated id needs an index of it
 the set of properties by which a search chooses between calls with the same id.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
+
+if TYPE_CHECKING:
+    from stream_protocol.adk._facts import EventFacts, Result
+
+T = TypeVar("T")
 
 SpeakerKey = tuple[str, str | None, str]
 """Author, branch and node path of an event."""
@@ -35,6 +40,16 @@ class CallReference(NamedTuple):
     """The branch of that agent; empty if unknown."""
     number: int | None = None
     """The position of the call among the calls with its id in their event; ``None`` if unknown."""
+
+    @property
+    def stored_number(self) -> dict[str, int]:
+        """The fields that store the number with the id: see ``stored_reference``. Empty for the first call."""
+        return {"number": self.number} if self.number else {}
+
+
+def stored_reference(call_id: str, stored: Mapping[str, Any], author: str, branch: str | None) -> CallReference:
+    """Return the reference to a call of this agent. ``stored``: the fields of ``CallReference.stored_number``."""
+    return CallReference(call_id, "", author, branch, stored.get("number", 0))
 
 
 def outer_calls(branch: str | None) -> Iterator[CallReference]:
@@ -329,6 +344,26 @@ class OpenCalls:
             del self._by_tool[name, speaker, lacks_id]
             self._by_tool = self._by_tool or None
         return None
+
+
+class CallMessages(Generic[T]):
+    """The messages of a chat, by their calls. Finds the message with the call of a late result.
+
+    If a model uses an id again, the result belongs to the newest message with a call of this id and tool.
+    """
+
+    __slots__ = ("_by_call",)
+
+    def __init__(self) -> None:
+        self._by_call: dict[tuple[str | None, str], T] = {}
+
+    def add(self, facts: "EventFacts", message: T) -> None:
+        """Add the calls of an event. ``message``: the newest message."""
+        self._by_call.update(dict.fromkeys(((call.id, call.name) for call in facts.calls), message))
+
+    def find(self, result: "Result") -> T | None:
+        """Return the message with the result's call; ``None`` if no message has it."""
+        return self._by_call.get((result.id, result.name))
 
 
 def _content(name: str, args: Any) -> Hashable:

@@ -7,7 +7,7 @@ chunks, because a session stores neither.
 
 from collections.abc import Callable, Mapping, Sequence
 from heapq import nsmallest
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from stream_protocol.adk._adk_requests import CallKind, confirmed_call
 from stream_protocol.adk._call_ids import CallIds
@@ -16,7 +16,6 @@ from stream_protocol.adk._call_index import CallRank, CallReference, CallsUnderI
 if TYPE_CHECKING:
     from stream_protocol.adk._facts import Call, EventFacts, ProviderResult, Result
 
-T = TypeVar("T")
 IsSettled: TypeAlias = Callable[[KnownCall], bool]
 
 
@@ -59,11 +58,13 @@ class KnownCalls:
         ``None`` without such calls.
         """
 
-    def begin_run(self) -> None:
-        """Begin a new run, after a message or an answer of the user.
+    def read_event(self, facts: "EventFacts") -> None:
+        """Read the next event, before its calls and results. A message or an answer of the user begins a new run."""
+        if facts.by_user:
+            self.begin_run()
 
-        A call in the new run never counts as a repetition of a call in an earlier run.
-        """
+    def begin_run(self) -> None:
+        """Begin a new run. A call in the new run never counts as a repetition of a call in an earlier run."""
         self._run += 1
 
     def new(self, adk_id: str | None, speaker: SpeakerKey, name: str = "", *, shown: bool = True) -> KnownCall:
@@ -169,10 +170,14 @@ class KnownCalls:
         self._asked = self._asked or {}
         self._asked[approval_id] = known
         known.approval_id, known.is_undecided, known.decided = approval_id, True, False
-        if known.opened is None:  # the call had a response that looked like a result, but its tool has not run
-            self._open.add(known)
+        self.reopen(known)  # the call may have a response that looked like a result, but its tool has not run
         self._note_changed(known, known.same_id)
         return known
+
+    def reopen(self, known: KnownCall) -> None:
+        """Let the call wait for a response, although it may have one. Its tool has not run, or runs again."""
+        if known.opened is None:
+            self._open.add(known)
 
     def _count(self, known: KnownCall) -> int:
         """Count a call of the newest event. Return how many earlier calls of this event have the same call id."""
@@ -205,10 +210,14 @@ class KnownCalls:
             facts.event, _responder(facts), result.answered, is_placeholder=waits, by_user=facts.by_user
         )
 
-    def find_call_of(self, facts: "EventFacts", result: "Result") -> KnownCall | None:
-        """Find the call that a result in an event answers, without counting the result: see ``find_answered``."""
+    def find_undecided(self, facts: "EventFacts", result: "Result") -> KnownCall | None:
+        """Return the call of a result if ADK has asked for its approval and the user has not answered; else ``None``.
+
+        Does not count the result: call ``read_result`` afterwards.
+        """
         waits = result.waits_for is not None
-        return self.find_answered(facts.event, _responder(facts), result.answered, is_placeholder=waits)
+        known = self.find_answered(facts.event, _responder(facts), result.answered, is_placeholder=waits)
+        return known if known is not None and known.is_undecided else None
 
     def read_provider_result(self, event: object, speaker: SpeakerKey, result: "ProviderResult") -> KnownCall | None:
         """Find the call of a tool that the model's provider ran, and count the result; a fragment has no ``event``."""
@@ -367,26 +376,6 @@ class KnownCalls:
             known.mentioned = True
             self._mentioned.append(known)
         self._note_changed(known, known.same_id)
-
-
-class CallMessages(Generic[T]):
-    """The messages of a chat, by their calls. Finds the message with the call of a late result.
-
-    If a model uses an id again, the result belongs to the newest message with a call of this id and tool.
-    """
-
-    __slots__ = ("_by_call",)
-
-    def __init__(self) -> None:
-        self._by_call: dict[tuple[str | None, str], T] = {}
-
-    def add(self, facts: "EventFacts", message: T) -> None:
-        """Add the calls of an event. ``message``: the newest message."""
-        self._by_call.update(dict.fromkeys(((call.id, call.name) for call in facts.calls), message))
-
-    def find(self, result: "Result") -> T | None:
-        """Return the message with the result's call; ``None`` if no message has it."""
-        return self._by_call.get((result.id, result.name))
 
 
 def _responder(facts: "EventFacts") -> SpeakerKey | None:

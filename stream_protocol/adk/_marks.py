@@ -15,10 +15,10 @@
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from stream_protocol.adk._call_index import CallReference
+from stream_protocol.adk._call_index import stored_reference
 from stream_protocol.adk._facts import NestedEvent, NestedEvents
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from google.genai.types import FunctionResponse
 
     from stream_protocol.adk._running_calls import RunningCall
+
+T = TypeVar("T")
 
 METADATA_KEY: Final = "adk_ui_stream"
 """The key of this library's object in the ``custom_metadata`` of a stored event."""
@@ -118,9 +120,7 @@ def carried_event(event: "Event") -> NestedEvent | None:
     metadata = event.custom_metadata or {}
     match metadata.get(NESTED_EVENT):
         case {"call_id": str(call_id), "event": inner}:
-            number = metadata[NESTED_EVENT].get("number", 0)
-            reference = CallReference(call_id, "", event.author, event.branch, number)
-            return NestedEvent(reference, inner)
+            return NestedEvent(stored_reference(call_id, metadata[NESTED_EVENT], event.author, event.branch), inner)
     return None
 
 
@@ -138,9 +138,7 @@ def nested_events(event: "Event", response: "FunctionResponse") -> NestedEvents 
 
 def answered_numbers(event: "Event", answered: "Sequence[RunningCall | None]") -> dict[str, list[int | None]]:
     """Return the value of ``ANSWERED_KEY`` for an event with responses to these calls."""
-    numbers: dict[str, list[int | None]] = defaultdict(list)
-    for response, call in zip(event.get_function_responses(), answered, strict=True):
-        numbers[response.id or ""].append(None if call is None else call.reference.number)
+    numbers = items_by_id(event, [None if call is None else call.reference.number for call in answered])
     return {
         call_id: found
         for call_id, found in numbers.items()
@@ -158,6 +156,17 @@ def answered_number(event: "Event", response: "FunctionResponse") -> int | None:
             number = item_of(event, response, listed)
             return number if isinstance(number, int) else None
     return None
+
+
+def items_by_id(event: "Event", items: Iterable[T]) -> dict[str, list[T]]:
+    """Return the items for the event's responses, in lists by call id. ``item_of`` finds the item of a response.
+
+    ``items``: one item for each response, in their order.
+    """
+    lists: dict[str, list[T]] = defaultdict(list)
+    for response, item in zip(event.get_function_responses(), items, strict=True):
+        lists[response.id or ""].append(item)
+    return lists
 
 
 def item_of(event: "Event", response: "FunctionResponse", listed: Sequence[Any]) -> Any:

@@ -35,8 +35,8 @@ class RunningCall:
     reference: CallReference
     args: Mapping[str, Any]
     """The arguments from the model. Callbacks may have changed the arguments of the tool."""
-    has_new_result: bool | None = None
-    """``None`` while the tool runs. True if the tool has returned, and no event has its result yet."""
+    has_returned: bool = False
+    """True after the tool has returned."""
     may_be_silent: bool = False
     """True if a long-running tool has returned nothing. ADK then stores no response, unless a callback gives one."""
 
@@ -72,6 +72,7 @@ class RunningCalls:
         running = RunningCall(context.invocation_id, event_id, reference, known.args or {})
         setattr(context, _ATTRIBUTE, running)
         known.entry = running
+        calls.reopen(known)
         return running
 
     def _read_newest(self, context: "ToolContext", reference: CallReference, calls: KnownCalls) -> str:
@@ -95,7 +96,7 @@ class RunningCalls:
     def end(self, context: "ToolContext", *, may_be_silent: bool) -> RunningCall | None:
         """Note that the tool of this context, or a callback in its place, has returned. Return the call."""
         if (running := running_call(context)) is not None:
-            running.has_new_result = True
+            running.has_returned = True
             running.may_be_silent = may_be_silent
         return running
 
@@ -129,16 +130,15 @@ class RunningCalls:
 
         def is_settled(known: KnownCall) -> bool:
             running: RunningCall | None = known.entry
-            if running is None or (running.may_be_silent and not may_be_silent):
+            if known.opened is None or running is None or (running.may_be_silent and not may_be_silent):
                 return True
-            return not (running.has_new_result or (is_stopped and running.has_new_result is None))
+            return not (running.has_returned or is_stopped)
 
         calls = self._of(event)
         taken: list[RunningCall] = []
         for known in calls.find_several(count, reference, is_settled):
             if known.name == reference.name and not is_settled(known):
                 calls.add_response(event, known)
-                known.entry.has_new_result = False
                 taken.append(known.entry)
         return taken
 

@@ -168,7 +168,7 @@ def _progress_sender(context: Context) -> Callable[[dict[str, Any]], None] | Non
 
 def _send_progress(scope: CallScope | None, shown: Context, call_id: str, data: dict[str, Any]) -> None:
     call = running_call(shown)
-    number = {"number": call.reference.number} if call is not None and call.reference.number else {}
+    number = {} if call is None else call.reference.stored_number
     widget_id = ":".join((PROGRESS_PART, call_id, *map(str, number.values())))
     widget = _widget(widget_id, {"name": PROGRESS_PART, "id": call_id, **number, "data": data})
     _store(shown, widget)

@@ -58,9 +58,14 @@ class CallJournal:
 
     def model_call(self, agent: str, branch: str | None) -> str:
         """Return the name of the agent's next model call in this branch. The name is the same in each execution."""
-        name = f"model/{agent}/{branch or ''}"
+        name = _model_calls(agent, branch)
         self._model_calls[name] += 1
         return f"{name}/{self._model_calls[name]}"
+
+    async def repeats_model_call(self, agent: str, branch: str | None) -> bool:
+        """Return True if an earlier execution has stored the result of the agent's next model call in this branch."""
+        name = _model_calls(agent, branch)
+        return await self.kept(f"{name}/{self._model_calls[name] + 1}") is not None
 
     def tool_call(self, call: CallReference, args: Any, *, confirmed: bool) -> str:
         """Return the name of the next tool call with these values: see ``UsedCalls``."""
@@ -102,6 +107,10 @@ class CallJournal:
 
     def _id(self, name: str, attempt: int) -> str:
         return f"{self._run_id}/{name}#{attempt}"
+
+
+def _model_calls(agent: str, branch: str | None) -> str:
+    return f"model/{agent}/{branch or ''}"
 
 
 _current: ContextVar[CallJournal | None] = ContextVar("kept_calls", default=None)

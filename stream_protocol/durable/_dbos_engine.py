@@ -67,12 +67,14 @@ OLD: Final = timedelta(days=1)
 @dataclass(frozen=True)
 class _Execution:
     runner: Runner
-    log_id: str | None
     calls: CallJournal
 
     @property
     def is_live(self) -> bool:
         return self.calls.is_live
+
+    async def repeats_model_call(self, agent: str, branch: str | None) -> bool:
+        return await self.calls.repeats_model_call(agent, branch)
 
 
 class DbosEngine:
@@ -223,7 +225,7 @@ class DbosEngine:
         run_id = workflow_id(record)
         calls = CallJournal(self._here, run_id, again=False)
         kept = KeptRun(record=record, version=self._version_of(runner), log_id=log_id)
-        await self._here.run(run_id, kept.to_text(), self._do(runner, None, calls, work))
+        await self._here.run(run_id, kept.to_text(), self._do(runner, calls, work))
 
     async def execute_again(
         self,
@@ -242,11 +244,10 @@ class DbosEngine:
             return
         if kept.version != self._version_of(runner):
             raise OtherVersionError
-        last_log = (status.attributes or {}).get(LOG, kept.log_id)
         noted = {LOG: log_id, **execution_attributes(log_id, "alone" if alone else "running")}
         await self._store.update_workflow_attributes_async(run_id, noted, merge=True)
         calls = CallJournal(self._here, run_id, again=True, names_by_id=kept.format == OLDEST_FORMAT)
-        await self._here.run_again(run_id, self._do(runner, last_log, calls, work))
+        await self._here.run_again(run_id, self._do(runner, calls, work))
 
     async def mark(self, record: RunRecord, log_id: str, state: LiveState | ToldEnd) -> None:
         """Store the state of an execution: see ``Engine``."""
@@ -329,13 +330,12 @@ class DbosEngine:
     def _do(
         self,
         runner: Runner,
-        log_id: str | None,
         calls: CallJournal,
         work: Callable[[Execution], Awaitable[None]],
     ) -> Callable[[], Awaitable[None]]:
         async def do() -> None:
             with calls.current():
-                await work(_Execution(self._durable_runner(runner), log_id, calls))
+                await work(_Execution(self._durable_runner(runner), calls))
 
         return do
 

@@ -14,7 +14,7 @@ Where to change what:
 - ``_event_writer``: converts events to chunks: text, thoughts, files.
 - ``_inner_agents``: agents that run inside tool calls.
 - ``_aggregates``: decides which content of a complete event was streamed before, and must not appear again.
-- ``_streamed_texts``: stores streamed text for that comparison.
+- ``_streamed_texts``: stores streamed text for that comparison, and the text that no complete event has repeated.
 - ``_media``: files.
 - ``_sources``: sources and citations.
 - ``_data_parts``: ``data-*`` parts; steering messages.
@@ -44,5 +44,5 @@ from stream_protocol.stream._options import (
     options_to_json,
 )
 from stream_protocol.stream._steps import CALL_NOT_FINISHED_TEXT
-from stream_protocol.stream._streamed_texts import PartKind, StreamedPart, UnconfirmedStream
+from stream_protocol.stream._streamed_texts import InnerStreams, PartKind, StreamedPart, UnconfirmedStream
 from stream_protocol.stream._streams import fail_response, iter_chunks, iter_sse, stream_chunks, stream_sse

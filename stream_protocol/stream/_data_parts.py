@@ -6,7 +6,6 @@ from typing import Any, Final, Literal
 from stream_protocol.adk import (
     ApprovalNote,
     Blob,
-    CallReference,
     Compaction,
     EventFacts,
     File,
@@ -17,6 +16,7 @@ from stream_protocol.adk import (
     Text,
     Transfer,
     Widget,
+    stored_reference,
 )
 from stream_protocol.stream._media import UNKNOWN_MEDIA_TYPE, DataUrl
 from stream_protocol.stream._options import Settings
@@ -131,8 +131,7 @@ class EventActions:
         adk_id, value, (author, branch, _) = payload.get("id"), payload["data"], facts.speaker
         if not isinstance(adk_id, str) or not isinstance(value, dict):
             return False
-        reference = CallReference(adk_id, "", author, branch, payload.get("number", 0))
-        call = self._registry.find(reference, event=facts.event)
+        call = self._registry.find(stored_reference(adk_id, payload, author, branch), event=facts.event)
         if call is None or not call.is_shown:
             return False
         self._sink.data(PROGRESS_PART, {"toolCallId": call.id, **json_value(value, lossy=True)}, data_id=call.id)

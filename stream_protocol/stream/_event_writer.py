@@ -61,7 +61,7 @@ from stream_protocol.wire import Sink
 if TYPE_CHECKING:
     from stream_protocol.adk import EventOrDict
 
-PART_KINDS = TEXT, REASONING = tuple(PartKind)
+TEXT, REASONING = PartKind
 
 _OF_SOURCES = frozenset({Source, SearchSuggestions})
 """Types of reports that come with sources. A citation always comes with its source."""
@@ -150,7 +150,7 @@ class EventWriter(Generic[T]):
             write_compaction(self._sink, compaction)
             return
         if not facts.is_fragment:
-            self.authors.note_complete(facts.id)
+            self.authors.note_complete(facts)
         nesting = self.responses.inner_agents.nesting_call(facts)
         if facts.is_fragment and (posted := facts.report(Posted)) is not None:
             if nesting is None:
@@ -201,8 +201,6 @@ class EventWriter(Generic[T]):
         if facts.is_fragment:
             self.authors.keep_inner(facts)
             return
-        if facts.parts:  # they repeat the fragments
-            self.authors.get(facts.speaker).streamed.take_kept()
         if ends_task_turn(facts):
             self.responses.end_task(nesting)
             visible = (part for part in facts.parts if not (isinstance(part, Text) and part.is_thought))

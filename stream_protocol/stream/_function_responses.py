@@ -100,8 +100,7 @@ class FunctionResponses:
     def add_user_event(self, facts: EventFacts) -> None:
         """Process the function responses in a user event. They answer calls of any agent. The user's text is not
         written."""
-        if facts.by_user:
-            self._registry.known.begin_run()
+        self._registry.known.read_event(facts)
         for result in facts.results:
             self.add_response(facts, result)
 

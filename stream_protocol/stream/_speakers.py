@@ -214,8 +214,9 @@ class Authors(Generic[T]):
     @property
     def unconfirmed(self) -> list[UnconfirmedStream]:
         """The streamed parts that no complete event has confirmed, oldest first."""
-        ended = self._unconfirmed.ended if self._unconfirmed is not None else ()
-        streams = [*ended, *(author.streamed.whole for author in self)]
+        if self._unconfirmed is None:
+            return []
+        streams = [*self._unconfirmed.ended, *(author.streamed.whole for author in self), *self._unconfirmed.inner]
         unconfirmed = (stream for stream in streams if stream is not None and stream.parts)
         return sorted(unconfirmed, key=lambda stream: stream.begin)
 
@@ -224,24 +225,24 @@ class Authors(Generic[T]):
         """The ids of the complete events since ``keep_unconfirmed``, in their order."""
         return self._unconfirmed.complete_ids if self._unconfirmed is not None else []
 
-    def note_complete(self, event_id: str) -> None:
+    def note_complete(self, facts: EventFacts) -> None:
         """Store the id of a complete event, if ``keep_unconfirmed`` was called."""
         if self._unconfirmed is not None:
-            self._unconfirmed.complete_ids.append(event_id)
+            self._unconfirmed.complete_ids.append(facts.id)
+            self._unconfirmed.inner.add(facts)
 
     def note_fragment(self, author: AuthorStream, facts: EventFacts) -> None:
         """Store the fields of a fragment, if ``keep_unconfirmed`` was called."""
         if author.streamed.kept is not None:
             author.streamed.kept.note(facts, len(self.complete_ids))
 
-    def keep_inner(self, facts: EventFacts) -> None:
-        """Store a fragment of an agent inside a call until a complete event confirms it.
+    def keep_inner(self, fragment: EventFacts) -> None:
+        """Store a fragment of an agent inside a call until a complete event repeats it.
 
         Does nothing unless ``keep_unconfirmed`` was called.
         """
-        if (stream := self.get(facts.speaker).streamed.whole) is not None:
-            stream.is_nested = True
-            stream.add_fragment(facts, len(self.complete_ids))
+        if self._unconfirmed is not None:
+            self._unconfirmed.inner.add(fragment, len(self.complete_ids))
 
     def end_stream(self, author: AuthorStream) -> None:
         """End the author's stream, for which no complete event came.

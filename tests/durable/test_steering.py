@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from google.adk.events import Event
+from google.adk.sessions import Session
+from google.adk.sessions.sqlite_session_service import SqliteSessionService
 
 from stream_protocol.serving import ChatService, PageContext
 from stream_protocol.session.transcript import Transcript
@@ -175,3 +178,35 @@ async def test_a_message_before_a_repeated_model_call_waits_for_a_new_one(shared
     sent = [chunk["type"] for chunk in chunks]
     last_output = max(place for place, kind in enumerate(sent) if kind == "tool-output-available")
     assert last_output < sent.index(STEERING) < sent.index("text-start")
+
+
+async def test_a_message_waits_while_the_next_result_is_only_in_the_engine(shared: SharedState) -> None:
+    """The first server died after the engine had stored the second model call, and before the session had."""
+    stores, held, continues = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    class Sessions(SqliteSessionService):
+        async def append_event(self, session: Session, event: Event) -> Event:
+            if any(call.name == "look" for call in event.get_function_calls()):
+                stores.set()
+                await asyncio.Event().wait()
+            return await super().append_event(session, event)
+
+    async def hold(callback_context: Any) -> None:
+        held.set()
+        await continues.wait()
+
+    agent = shared.agent(Call("quick", {}), Call("look", {}), "Done.")
+    async with shared.service(agent, sessions=Sessions(shared.chats)) as service:
+        _ = await begin(service)
+        await soon(stores)
+    agent.before_agent_callback = hold
+    shared.gate.set()
+    async with shared.service(agent) as service:
+        await soon(held)
+        await steer(service, "Stop at one.")
+        continues.set()
+        await ended(service)
+        _, answer = await history(service)
+    kinds = [part["type"] for part in answer["parts"]]
+    assert kinds.index("tool-look") < kinds.index(STEERING) < kinds.index("text")
+    assert ["Stop at one." in prompt for prompt in shared.prompts] == [False, False, True]

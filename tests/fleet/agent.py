@@ -83,6 +83,7 @@ def calling(*opening: Any) -> Callable[[str, int], Turn]:
 TURNS: Final[Mapping[str, Callable[[str, int], Turn]]] = {
     "say": lambda key, _: f"Said {key}.",
     "slow": lambda key, _: ["One ", Wait(Door(key)), f"two {key}."],
+    "hush": lambda key, _: [Wait(Door(key)), f"Said {key}."],
     "argument": lambda key, answered: f"Done {key}." if answered else argument(key),
     "later": calling("Soon. ", lambda key: Wait(Door(key)), lambda key: Call("note", {"key": key})),
     "dig": calling("I dig. ", lambda key: Call("dig", {"key": key})),

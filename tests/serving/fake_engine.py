@@ -17,8 +17,10 @@ class Execution:
     """Execution of an engine that stores nothing."""
 
     runner: Runner
-    log_id = None
     is_live = True
+
+    async def repeats_model_call(self, _agent: str, _branch: str | None) -> bool:
+        return False
 
 
 class FakeEngine:
@@ -53,6 +55,7 @@ class FakeEngine:
     async def execute(
         self, _record: RunRecord, runner: Runner, _log_id: str, work: Callable[[Any], Awaitable[None]]
     ) -> None:
+        await self._ask()
         await work(Execution(runner))
 
     async def execute_again(
@@ -67,7 +70,7 @@ class FakeEngine:
         await self.execute(record, runner, log_id, work)
 
     async def mark(self, _record: RunRecord, _log_id: str, _state: LiveState | ToldEnd) -> None:
-        self._fail()
+        await self._ask()
 
     async def unfinished(self, _chat: tuple[str, str] | None = None) -> list[OrphanedRun]:
         self.looks += 1
@@ -75,12 +78,9 @@ class FakeEngine:
         return []
 
     async def cancel(self, _record: RunRecord, *, has_ended: bool = False) -> None:
-        self._fail()
+        await self._ask()
 
     async def _ask(self) -> None:
         await self.answers.wait()
-        self._fail()
-
-    def _fail(self) -> None:
         if self.error is not None:
             raise self.error

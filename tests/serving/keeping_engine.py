@@ -36,8 +36,10 @@ class Execution:
     """Execution of this engine."""
 
     runner: Runner
-    log_id: str | None
     is_live: bool = True
+
+    async def repeats_model_call(self, _agent: str, _branch: str | None) -> bool:
+        return False
 
 
 class StoredRuns:
@@ -87,7 +89,7 @@ class KeepingEngine:
         self._fail()
         await self.writes.wait()
         self.kept.runs[record.id] = KeptRun(record, self.version, log_id, {log_id: "running"})
-        await self._do(record, Execution(runner, None), work)
+        await self._do(record, Execution(runner), work)
 
     async def execute_again(
         self,
@@ -104,9 +106,9 @@ class KeepingEngine:
             return
         if kept.version != self.version:
             raise OtherVersionError
-        last, kept.log_id = kept.log_id, log_id
+        kept.log_id = log_id
         kept.executions[log_id] = "alone" if alone else "running"
-        await self._do(record, Execution(runner, last), work)
+        await self._do(record, Execution(runner), work)
 
     async def mark(self, record: RunRecord, log_id: str, state: LiveState | ToldEnd) -> None:
         self._fail()

@@ -13,6 +13,7 @@ from google.adk.sessions import InMemorySessionService
 from stream_protocol import StreamProtocolError
 from stream_protocol.serving import ChatService, ServiceLimits, create_app
 from stream_protocol.serving.base._times import ServiceTimes
+from stream_protocol.serving.engine import OrphanedRun
 from stream_protocol.serving.run_logs import RunLogError
 from stream_protocol.testing import ScriptedLlm, Wait
 from tests.redis_server import RedisServer
@@ -259,6 +260,45 @@ async def test_an_engine_that_hangs_refuses_requests_and_keeps_nobody_from_stopp
     assert said_by(caplog)[0] == "A request was refused: the engine took longer than 0.05 seconds."
     engine.answers.set()
     assert text(await stream(app, chat(said("more", "u2")))) == "Well."
+    await service.aclose()
+
+
+async def test_a_stopped_run_frees_its_chat_although_the_engine_never_answers(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    engine, times = FakeEngine(), ServiceTimes(engine=LIMIT / 10, shutdown=LIMIT)
+    limits = ServiceLimits(hook_timeout=LIMIT)
+    service = service_for(["Half. ", Wait(asyncio.Event())], "Well.", engine=engine, limits=limits, times=times)
+    app = create_app(service)
+    async with begin(app, chat(said("hi"))) as exchange, client(app) as http:
+        await exchange.status()
+        await exchange.until("text-delta")
+        engine.answers.clear()
+        assert (await http.post("/api/chat/c1/stop")).status_code == 503
+        await exchange.until("abort")
+        await service.runs.free()
+    assert f"A run that has ended frees its chat: the engine keeps the run for {LIMIT} seconds." in said_by(caplog)
+    engine.answers.set()
+    assert text(await stream(app, chat(said("more", "u2")))) == "Well."
+    await service.aclose()
+
+
+async def test_a_refused_run_frees_its_chat_although_the_engine_never_records_it(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Recording(FakeEngine):
+        async def unfinished(self, _chat: tuple[str, str] | None = None) -> list[OrphanedRun]:
+            return []
+
+    engine, times = Recording(), ServiceTimes(engine=LIMIT / 10, shutdown=LIMIT)
+    service = service_for("Well.", engine=engine, limits=ServiceLimits(hook_timeout=LIMIT), times=times)
+    app = create_app(service)
+    engine.answers.clear()
+    assert (await post(app, chat(said("hi")))).status_code == 503
+    await service.runs.free()
+    assert f"A stopped run frees its chat: the engine has not recorded it for {LIMIT} seconds." in said_by(caplog)
+    engine.answers.set()
+    assert text(await stream(app, chat(said("hi")))) == "Well."
     await service.aclose()
 
 

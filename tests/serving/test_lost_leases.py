@@ -193,6 +193,27 @@ async def test_a_run_stores_no_message_if_another_run_has_stored_one_since_its_p
     assert [event.invocation_id for event in session.events] == ["other"]
 
 
+async def test_the_log_tells_why_a_run_stores_no_message(caplog: pytest.LogCaptureFixture) -> None:
+    class Sessions(InMemorySessionService):
+        """Another run stores a message before ADK reads the session."""
+
+        async def get_session(self, **of: Any) -> Session | None:
+            session = await super().get_session(**of)
+            if session is not None and not session.events:
+                other = Event(author="user", invocation_id="other", content=UserContent("And?"))
+                update_metadata(other, idempotency_key="other")
+                await self.append_event(session, other)
+            return await super().get_session(**of)
+
+    model = ScriptedLlm(turns=["Hi."])
+    service = InstrumentedService(LlmAgent(name="root", model=model), session_service=Sessions())
+    with pytest.raises(ChatRequestError):
+        await service.respond(parse_chat_request(chat(said("hi"))), user_id="local")
+    await service.runs.free()
+    (line,) = [record.getMessage() for record in caplog.records if record.name.startswith("stream_protocol")]
+    assert "another run has stored a message in this chat" in line
+
+
 async def test_a_request_that_has_lost_the_chat_meanwhile_rewinds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     async def is_lost(_lease: InstrumentedLease) -> bool:
         return False

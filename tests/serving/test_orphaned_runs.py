@@ -242,6 +242,33 @@ async def test_a_run_that_is_recorded_while_its_worker_ends_is_no_crash() -> Non
         await draining
 
 
+@pytest.mark.parametrize("drains_first", [False, True])
+async def test_a_run_that_waits_for_its_lease_while_its_worker_ends_is_no_crash(*, drains_first: bool) -> None:
+    gated, has_lease = GatedWorkers(), asyncio.Event()
+
+    async def confirm(_lease: InstrumentedLease) -> bool:
+        return await has_lease.wait()
+
+    async with gated.worker() as worker:
+        worker.engine.writes.clear()
+        asking = asyncio.create_task(worker.say("c1"))
+        await until(lambda: worker.service.runs.running == 1 and bool(gated.sessions.sessions))
+        with mock.patch.multiple(InstrumentedLease, held=False, confirm=confirm):
+            if drains_first:
+                draining = asyncio.create_task(worker.service.drain())
+                await asyncio.sleep(0)
+            worker.engine.writes.set()
+            await until(lambda: bool(gated.kept.runs))
+            if not drains_first:
+                draining = asyncio.create_task(worker.service.drain())
+            await until(lambda: any("left" in kept.executions.values() for kept in gated.kept.runs.values()))
+            assert gated.asked["c1"] == 0
+            has_lease.set()
+            _ = await asking
+            gated.gate("c1").set()
+            await draining
+
+
 async def test_a_worker_that_is_about_to_end_recovers_nothing() -> None:
     gated = GatedWorkers()
     await crash_with(gated, 1, "c1")

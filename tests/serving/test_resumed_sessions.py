@@ -1,9 +1,8 @@
 """The session of a run that is executed again, and the partial texts of models whose workers have died."""
 
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 import orjson
 import pytest
@@ -12,14 +11,17 @@ from google.adk.sessions import BaseSessionService, InMemorySessionService, Sess
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.genai import types
 
-from stream_protocol.serving import LogBounds, ServiceLimits
 from stream_protocol.serving.engine import RunRecord
-from stream_protocol.serving.engine._recovery import with_shown
+from stream_protocol.serving.engine._repeated_run import RepeatedRun
 from stream_protocol.serving.engine._resumed_sessions import ResumedSessions
-from stream_protocol.serving.engine._shown import is_partial_text, unfinished_text
-from stream_protocol.serving.runs import Run
+from stream_protocol.serving.engine._shown import is_partial_text, unfinished_texts
+from stream_protocol.serving.run_logs import EventBuffer
 from stream_protocol.session.transcript import update_metadata
+from tests.serving.keeping_engine import Execution
 from tests.session.test_run_output import shown
+
+if TYPE_CHECKING:
+    from google.adk.runners import Runner
 
 RUN = "invocation-1"
 
@@ -45,7 +47,7 @@ def told(*texts: str) -> list[bytes]:
 
 
 def half(*shown: str, said: tuple[str, ...] = ()) -> Event | None:
-    return unfinished_text(told(*shown), told(*said), author="root", invocation_id=RUN)
+    return next(iter(unfinished_texts([told(*shown)], said, author="root", invocation_id=RUN)), None)
 
 
 def texts(session: Session) -> list[str]:
@@ -120,6 +122,18 @@ def test_what_is_said_again_or_had_ended_is_none() -> None:
     assert half("Gone.", "Whole.", said=("Whole.",)) is None
 
 
+def test_a_text_that_begins_like_an_earlier_text_is_not_repeated_by_it() -> None:
+    event = half("Step 1 taken. ", "Step ", said=("Step 1 taken. ",))
+    assert event is not None
+    assert half("Step 1 taken. ", "Step ", said=("Step 1 taken. ", "Step ")) is None
+
+
+def test_each_dead_worker_can_have_a_half() -> None:
+    logs = [told("Whole.", "Ha"), told("Whole."), told("Whole.", "Ha", "Hal")]
+    halves = unfinished_texts(logs, ["Whole."], author="root", invocation_id=RUN)
+    assert [event.content.parts[0].text for event in halves if event.content and event.content.parts] == ["Ha", "Hal"]
+
+
 async def test_half_texts_are_taken_where_they_were_stored_and_each_once() -> None:
     first, second = half("One, "), half("Two, ")
     assert first is not None
@@ -180,14 +194,8 @@ async def test_a_half_text_is_shown_where_it_is_stored(is_fragment: bool) -> Non
         await sessions.append_event(sessions.found, event)
         yield event
 
-    @dataclass
-    class Live:
-        runner: Any = None
-        log_id: str | None = "r0"
-        is_live: bool = True
-
-    run = Run(ServiceLimits(), LogBounds())
-    found = [event async for event in with_shown(events(), told("I am right"), run, Live(), sessions)]
+    repeated_run = RepeatedRun(sessions, Execution(cast("Runner", None)), [told("I am right")], EventBuffer())
+    found = [event async for event in repeated_run.shown(events())]
     shown = [part.text for event in found for part in (event.content and event.content.parts) or []]
     stored = texts(await session_of(service, "c1"))[1:]
     assert {*shown} == {"I am right", "Left."}

@@ -62,9 +62,14 @@ class CallJournal:
         self._read = 0
         self.is_live = False
 
+    @property
+    def repeats_next(self) -> bool:
+        """True if the reply for the next model call is stored."""
+        return self._read < len(self._kept.answers)
+
     def next_answer(self) -> Any | None:
         """Return the stored reply for the next model call; ``None`` if the model must be called."""
-        if self._read < len(self._kept.answers):
+        if self.repeats_next:
             self._read += 1
             return self._kept.answers[self._read - 1]
         self.is_live = True
@@ -103,12 +108,14 @@ class SimulatedExecution:
     """An ``Execution``."""
 
     runner: Runner
-    log_id: str | None
     journal: CallJournal
 
     @property
     def is_live(self) -> bool:
         return self.journal.is_live
+
+    async def repeats_model_call(self, _agent: str, _branch: str | None) -> bool:
+        return self.journal.repeats_next
 
 
 class SimulatedEngine:
@@ -148,7 +155,7 @@ class SimulatedEngine:
             return self._database.runs.setdefault(record.id, KeptRun(record, log_id, {log_id: "running"}))
 
         kept = await self._ask(f"record {record.id}", keep)
-        await self._do(kept, None, runner, work)
+        await self._do(kept, runner, work)
 
     async def execute_again(
         self,
@@ -159,17 +166,16 @@ class SimulatedEngine:
         *,
         alone: bool = False,
     ) -> None:
-        def begin() -> tuple[KeptRun, str] | None:
+        def begin() -> KeptRun | None:
             kept = self._database.runs.get(record.id)
-            if kept is None:
-                return None
-            last, kept.log_id = kept.log_id, log_id
-            kept.executions[log_id] = "alone" if alone else "running"
-            return kept, last
+            if kept is not None:
+                kept.log_id = log_id
+                kept.executions[log_id] = "alone" if alone else "running"
+            return kept
 
-        found = await self._ask(f"execute {record.id} again", begin)
-        if found is not None:
-            await self._do(*found, runner, work)
+        kept = await self._ask(f"execute {record.id} again", begin)
+        if kept is not None:
+            await self._do(kept, runner, work)
 
     async def mark(self, record: RunRecord, log_id: str, state: LiveState | ToldEnd) -> None:
         def mark() -> None:
@@ -216,7 +222,6 @@ class SimulatedEngine:
     async def _do(
         self,
         kept: KeptRun,
-        last: str | None,
         runner: ScriptedRunner,
         work: Callable[[SimulatedExecution], Awaitable[None]],
     ) -> None:
@@ -224,7 +229,7 @@ class SimulatedEngine:
         own.journal = CallJournal(self, kept)
         self._executed.add(kept.record.id)
         try:
-            await work(SimulatedExecution(own, last, own.journal))
+            await work(SimulatedExecution(own, own.journal))
         finally:
             self._executed.discard(kept.record.id)
 

@@ -13,15 +13,17 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from stream_protocol.adk import (
-    REQUEST_CONFIRMATION,
-    USER,
+    Call,
     CallIds,
-    CallReference,
+    CallKind,
     KnownCalls,
-    SpeakerKey,
+    NotAnEventError,
+    Result,
     WarnOnce,
+    read,
+    read_event,
 )
-from stream_protocol.recording.read._parsing import field, list_field, parse_json_text
+from stream_protocol.recording.read._parsing import field, parse_json_text
 from stream_protocol.recording.read._records import EventRecord, RecordingError
 
 _JSON: Final = (
@@ -119,49 +121,32 @@ class _Placeholders:
     """Marks placeholder results: the results of calls that a person was asked to approve and has not approved yet."""
 
     def __init__(self) -> None:
+        self._warn = WarnOnce()
         self._calls = KnownCalls(CallIds())
-        """The calls. The entry of a call that waits for an approval is ADK's question to the user."""
+        """The calls. The entry of a call is ADK's newest question to the user about it."""
 
     def mark(self, event: dict[str, Any]) -> None:
         """Read the next event, and mark its placeholders."""
-        by_user = event.get("author") == USER
-        branch = event.get("branch")
-        speaker = str(event.get("author")), branch if isinstance(branch, str) else None, ""
-        if by_user:
-            self._calls.begin_run()
-        placeholders: dict[str, Any] = {}
-        for part in list_field(event.get("content"), "parts"):
-            call, response = field(part, "function_call"), field(part, "function_response")
-            if isinstance(call, dict) and not by_user:
-                self._add_call(event, speaker, call)
-            elif isinstance(call_id := field(response, "id"), str):
-                name = str(field(response, "name") or "")
-                question = self._add_response(event, None if by_user else speaker, call_id, name)
-                placeholders |= {} if question is None else {call_id: question}
-        if placeholders:
-            event["actions"] = {"requested_tool_confirmations": placeholders}
-
-    def _add_call(self, event: object, speaker: SpeakerKey, call: dict[str, Any]) -> None:
-        found_id, name, found = field(call, "id"), str(field(call, "name") or ""), field(call, "args")
-        call_id = found_id if isinstance(found_id, str) else None
-        args: dict[str, Any] = found if isinstance(found, dict) else {}
-        if name == REQUEST_CONFIRMATION:
-            known = self._calls.request_approval(speaker, call_id or "", args)
-            if known is not None:
-                known.entry = field(args, "tool_confirmation") or {}
-        else:
-            self._calls.add_call(event, speaker, call_id, name, args)
-
-    def _add_response(self, event: object, speaker: SpeakerKey | None, call_id: str, name: str) -> Any:
-        """Return ADK's question to the user if the response is a placeholder; otherwise ``None``."""
-        reference = CallReference(call_id, name)
-        known = self._calls.find_answered(event, speaker, reference, is_placeholder=False)
-        question = known.entry if known is not None else None
-        by_user, waits = speaker is None, question is not None
-        answered = self._calls.resolve_response(event, speaker, reference, is_placeholder=waits, by_user=by_user)
-        if answered.is_approval and answered.call is not None and by_user:
-            answered.call.entry = None
-        return question
+        try:
+            with self._warn.silenced():  # the event is read again after this module
+                facts = read(read_event(event, self._warn))
+        except NotAnEventError:
+            return
+        self._calls.read_event(facts)
+        questions: dict[str, Any] = {}
+        for part in facts.parts:
+            match part:
+                case Call() if not facts.in_users_name:
+                    known = self._calls.read_call(facts, part)
+                    if known is not None and part.kind is CallKind.APPROVAL:
+                        known.entry = field(part.args, "tool_confirmation") or {}
+                case Result(id=str(call_id)):
+                    waits_for = None
+                    if (known := self._calls.find_undecided(facts, part)) is not None:
+                        questions[call_id], waits_for = known.entry, CallKind.APPROVAL
+                    self._calls.read_result(facts, part._replace(waits_for=waits_for))
+        if questions:
+            event["actions"] = {"requested_tool_confirmations": questions}
 
 
 def _names_in(pickled: object) -> list[str]:

@@ -41,6 +41,7 @@ from stream_protocol.serving.adk_runner._runner import (
     runner_for,
     task_agent_tools,
     with_cheap_telemetry,
+    with_sessions,
 )
 from stream_protocol.serving.adk_runner._served_runner import ServedRunner
 from stream_protocol.serving.adk_runner._session_services import (

@@ -26,21 +26,21 @@ from stream_protocol.adk import (
     NESTED_EVENTS,
     POSTED_KEY,
     POSTED_NESTED,
-    Text,
+    items_by_id,
     read,
     running_call,
 )
 from stream_protocol.agents import RunChannel, run_channel, set_channel
 from stream_protocol.serving.adk_runner._runner import agent_tree
 from stream_protocol.session import storable_json, unfinished_events, with_stopped_agents
-from stream_protocol.stream import UnconfirmedStream
+from stream_protocol.stream import InnerStreams
 from stream_protocol.wire import is_instance
 
 if TYPE_CHECKING:
     from google.adk.agents.invocation_context import InvocationContext
     from google.adk.tools import BaseTool, ToolContext
 
-    from stream_protocol.adk import EventFacts, RunningCall, SpeakerKey
+    from stream_protocol.adk import RunningCall
 
 MAX_KEPT: Final = 2**19
 """The maximum number of bytes of nested events that are stored with one tool response: 512 KiB of JSON."""
@@ -84,10 +84,8 @@ class NestedCall:
         self.depth: int = outer.depth + 1 if isinstance(outer, NestedCall) else 1
         self._has_begun = False
         """True if our plugin was called inside the call: an ``AgentTool`` may run without plugins."""
-        self._streams: dict[SpeakerKey, UnconfirmedStream] = {}
+        self._streams = InnerStreams(MAX_UNFINISHED)
         """The streams without a complete event. They are stored only if the run stops before the complete event."""
-        self._streamed_size = 0
-        """The number of characters in these streams: at most ``MAX_UNFINISHED``."""
         self._events: list[Any] = []
         self._size = 0
         self._omitted = 0
@@ -125,13 +123,10 @@ class NestedCall:
             if event_with_work is None:
                 return
             event = event_with_work
+        self._streams.add(read(event))
         if event.partial:
             self.post(event.model_copy())
-            self._add_fragment(read(event))
             return
-        if self._streams and event.content is not None:
-            stream = self._streams.pop(read(event).speaker, None)
-            self._streamed_size -= 0 if stream is None else stream.length
         plain = _to_json(event)
         if plain is not None:
             self.outer.post(self._inside(plain))
@@ -142,18 +137,12 @@ class NestedCall:
         self._events.append(plain)
         self._size += size
 
-    def _add_fragment(self, fragment: EventFacts) -> None:
-        size = sum(len(part.text) for part in fragment.parts if isinstance(part, Text))
-        if size and self._streamed_size + size <= MAX_UNFINISHED:
-            self._streamed_size += size
-            self._streams.setdefault(fragment.speaker, UnconfirmedStream()).add_fragment(fragment)
-
     @property
     def kept(self) -> dict[str, Any] | None:
         """The nested agent's events as JSON, for the store; ``None`` if our plugin was not called inside the call."""
         if not self._has_begun:
             return None
-        unfinished = [_to_json(event) for stream in self._streams.values() for event in unfinished_events(stream)]
+        unfinished = [_to_json(event) for stream in self._streams for event in unfinished_events(stream)]
         return {"events": [*self._events, *unfinished], "omitted": self._omitted}
 
     def restore(self, kept: dict[str, Any] | None) -> None:
@@ -164,8 +153,7 @@ class NestedCall:
     def _inside(self, event: Event | dict[str, Any]) -> Event:
         """Wrap an event from inside the call in an event of the outer agent."""
         reference = self.call.reference
-        number = {"number": reference.number} if reference.number else {}
-        carried = {"call_id": reference.id, **number, "event": event}
+        carried = {"call_id": reference.id, **reference.stored_number, "event": event}
         return Event(
             author=reference.author,
             invocation_id=self.call.invocation_id,
@@ -226,9 +214,7 @@ class NestedRuns:
         ``answered``: the calls of the responses, in their order.
         """
         nested = [None if call is None else self._calls.pop(call, None) for call in answered]
-        kept: dict[str, list[Any]] = {}
-        for response, call in zip(event.get_function_responses(), nested, strict=True):
-            kept.setdefault(response.id or "", []).append(None if call is None else call.kept)
+        kept = items_by_id(event, [None if call is None else call.kept for call in nested])
         found = {call_id: each if len(each) > 1 else each[0] for call_id, each in kept.items() if any(each)}
         if found:
             event.custom_metadata = {**(event.custom_metadata or {}), NESTED_EVENTS: found}

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from copy import copy
 from types import ModuleType
 from typing import Final, TypeAlias
 
@@ -131,6 +132,13 @@ def runner_for(agent: BaseNode | None, runner: Runner) -> Runner:
         memory_service=runner.memory_service,
         credential_service=runner.credential_service,
     )
+
+
+def with_sessions(runner: Runner, sessions: BaseSessionService) -> Runner:
+    """Return a copy of the runner that uses this session service."""
+    own = copy(runner)
+    own.session_service = sessions
+    return own
 
 
 def task_agent_tools(root: BaseNode) -> frozenset[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 
 from google.adk.events import Event
 from google.genai import types
@@ -20,7 +20,7 @@ from stream_protocol.session import replace_context, steering_content
 from stream_protocol.session.transcript import AcceptedMessage, TakenInMessage, update_metadata
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from google.adk.agents.callback_context import CallbackContext
     from google.adk.agents.invocation_context import InvocationContext
@@ -39,6 +39,20 @@ being stopped. ``left``: another worker is going to continue the run.
 Receipt: TypeAlias = Literal["delivered", "full"] | Refusal
 """A run's reply to a steering message. ``delivered``: the message is in the session. ``full``: too many messages wait.
 """
+
+
+class EarlierExecutions(Protocol):
+    """Interface of the earlier executions that a run repeats."""
+
+    async def repeats_model_call(self, agent: str, branch: str | None) -> bool:
+        """Return True if the agent's next model call repeats a call of an earlier execution."""
+
+    async def events_before(self, message: Event | None, *, author: str, invocation_id: str) -> Sequence[Event]:
+        """Return the events that the response shows before a steering message.
+
+        ``message``: the event in which an earlier execution has stored the message; ``None`` for a new message.
+        ``author``: the agent that reads the message.
+        """
 
 
 class SteeringInbox:
@@ -64,7 +78,7 @@ class SteeringInbox:
 
         ``None`` without context.
         """
-        self._is_repeating: Callable[[], bool] = lambda: False
+        self._earlier: EarlierExecutions | None = None
         self._changed = asyncio.Condition()
         self._refusal: Refusal | None = None
         self._closed = False
@@ -77,18 +91,18 @@ class SteeringInbox:
         context: Any = None,
         delivered: Iterable[str] = (),
         taken_in: Iterable[Event] = (),
-        is_repeating: Callable[[], bool] | None = None,
+        earlier: EarlierExecutions | None = None,
     ) -> None:
         """Sets the client's context, and adds the messages of earlier runs and executions. Call it before the run
         starts.
 
         ``waiting``: messages that wait in the session. ``context``: the context of the request. ``delivered``: the ids
         of messages that earlier runs have read. ``taken_in``: events with messages that an earlier execution of this
-        run has read and stored. ``is_repeating``: a function that returns True while the run repeats model calls of an
-        earlier execution. New messages wait meanwhile, because the stored results of these calls cannot consider them.
+        run has read and stored. ``earlier``: the executions that the run repeats; ``None`` if it repeats none. New
+        messages wait for a new model call, because the stored results of the repeated calls cannot consider them.
         """
         self.context = context
-        self._is_repeating = is_repeating or self._is_repeating
+        self._earlier = earlier or self._earlier
         self._delivered.update(delivered)
         for event in taken_in:
             if (steering := TakenInMessage.of(event)) is not None:
@@ -182,12 +196,11 @@ class SteeringInbox:
         begun = self._calls.total()
         async with self._storing:
             for event in self._earlier_events.pop(call, ()):
-                await self._take_in(invocation, request, event.content, TakenInMessage.of(event))
-            waiting = () if self._is_repeating() else self.waiting
-            for message in [each for each in waiting if each.model_calls < begun]:
+                await self._take_in(context, request, event.content, TakenInMessage.of(event), repeated=event)
+            for message in await self._unread(context, begun):
                 content = await self._seen_by_plugins(invocation, steering_content(message.message))
                 taken_in = TakenInMessage(id=message.id, model_call=call, context=message.context)
-                await self._take_in(invocation, request, content, taken_in)
+                await self._take_in(context, request, content, taken_in)
                 del self._waiting[message.id]
         async with self._changed:
             self._changed.notify_all()
@@ -199,13 +212,29 @@ class SteeringInbox:
         )
         return content if changed is None else changed
 
+    async def _unread(self, context: CallbackContext, begun: int) -> list[AcceptedMessage]:
+        """Return the waiting messages for a model call. ``begun``: the number of started calls, including this call."""
+        messages = [message for message in self.waiting if message.model_calls < begun]
+        branch = context._invocation_context.branch  # noqa: SLF001 - no public access
+        if (
+            messages
+            and self._earlier is not None
+            and await self._earlier.repeats_model_call(context.agent_name, branch)
+        ):
+            return []
+        return messages
+
     async def _take_in(
         self,
-        invocation: InvocationContext,
+        context: CallbackContext,
         request: LlmRequest,
         content: types.Content | None,
         steering: TakenInMessage | None,
+        *,
+        repeated: Event | None = None,
     ) -> None:
+        """Store and show a message, and add it to the request. ``repeated``: its event of an earlier execution."""
+        invocation = context._invocation_context  # noqa: SLF001 - the public attribute has a copy of the session
         event = Event(
             author=USER,
             invocation_id=invocation.invocation_id,
@@ -213,6 +242,11 @@ class SteeringInbox:
             content=content,
         )
         update_metadata(event, steering=steering)
+        before: Sequence[Event] = ()
+        if self._earlier is not None:
+            before = await self._earlier.events_before(
+                repeated, author=context.agent_name, invocation_id=invocation.invocation_id
+            )
         await invocation.session_service.append_event(invocation.session, event)
         if steering is not None and steering.context is not None:
             replace_context(invocation, request, steering.context, earlier=self.context)
@@ -220,4 +254,5 @@ class SteeringInbox:
         if event.content is not None:
             request.contents.append(event.content)
         if (channel := run_channel()) is not None:
-            channel.post(event)
+            for each in (*before, event):
+                channel.post(each)

@@ -27,7 +27,10 @@ class ServiceTimes:
     response_patience: float = 5.0
     """The time for which a history request waits for memory. Two tabs that open a large chat are served in turn."""
     shutdown: float = 10.0
-    """The time for which ``aclose`` waits for stopped runs. It is longer than ``stop``."""
+    """The time for which ``aclose`` waits for stopped runs, longer than ``stop``.
+
+    An ended run keeps its chat for the same time if the engine does not respond.
+    """
     answering: float = 3.0
     """The time for which ``aclose`` waits for open requests before it closes the run log."""
     closing: float = 3.0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from copy import copy
 from typing import TYPE_CHECKING, Any, Literal
 
 from google.adk.agents.invocation_context import new_invocation_context_id
@@ -12,7 +11,13 @@ from google.adk.events import Event, EventActions
 from google.adk.plugins.save_files_as_artifacts_plugin import SaveFilesAsArtifactsPlugin
 
 from stream_protocol.adk import USER, is_user_event
-from stream_protocol.serving.adk_runner import MemorySessionService, OrderedSessions, agent_names, append_in_order
+from stream_protocol.serving.adk_runner import (
+    MemorySessionService,
+    OrderedSessions,
+    agent_names,
+    append_in_order,
+    with_sessions,
+)
 from stream_protocol.serving.base import SESSION_STORE, run_off_loop, unreachable_refusal
 from stream_protocol.serving.chats._chat_details import delete_details, is_details_id
 from stream_protocol.session import Transcript, completing_events, restore_client_history
@@ -82,8 +87,7 @@ async def rewind_session(
     """
     event = Event(author=USER, invocation_id=session.events[-1].invocation_id)
     update_metadata(event, kept_steering=kept_steering)
-    rewinding = copy(runner)
-    rewinding.session_service = OrderedSessions(runner.session_service)
+    rewinding = with_sessions(runner, OrderedSessions(runner.session_service))
     try:
         await rewinding.session_service.append_event(session, event)
     except StaleSessionError as error:
@@ -138,9 +142,10 @@ class Completion:
     interruption.
 
     ``before``: the session when the run began. ``agent``: the name of its root agent. ``mark``: stored with the run's
-    user events. ``execution``: the id of the run's execution in the run log. ``holds_lease``: a function that returns
-    True if the run still holds the chat's lease. It is called after the session was read. If another worker stores
-    events after this read, the store refuses to append to the outdated session.
+    user events. ``holds_lease``: a function that returns True if the run still holds the chat's lease. It is called
+    after the session was read. If another worker stores events after this read, the store refuses to append to the
+    outdated session. ``is_overtaken``: a function that returns True if another run or a later execution has stored an
+    event in the session.
     """
 
     def __init__(
@@ -152,8 +157,8 @@ class Completion:
         *,
         agent: str,
         mark: RunMark,
-        execution: str,
         holds_lease: Callable[[], Awaitable[bool]],
+        is_overtaken: Callable[[Session], bool],
     ) -> None:
         self._runner = runner
         self._before = before
@@ -161,15 +166,15 @@ class Completion:
         self._outcome: Ending = outcome
         self._agent = agent
         self._mark: RunMark = mark
-        self._execution = execution
         self._holds_lease = holds_lease
+        self._is_overtaken = is_overtaken
         self._events: list[Event] | None = None
         """The events to store. They are created once, so that a second attempt skips events of the first attempt."""
 
     async def store(self) -> None:
         """Stores the missing events. Can be called again after a failure: nothing is stored twice."""
         session = await find_session(self._runner, self._before.user_id, self._before.id)
-        if session is None or not await self._holds_lease() or self._is_overtaken(session.events):
+        if session is None or not await self._holds_lease() or self._is_overtaken(session):
             return
         if self._events is None:
             self._events = await run_off_loop(lambda: self._missing(session.events), events=session.events)
@@ -177,10 +182,6 @@ class Completion:
         for event in self._events:
             if event.id not in stored:
                 await append_in_order(self._runner.session_service, session, event)
-
-    def _is_overtaken(self, events: Sequence[Event]) -> bool:
-        since = events[len(self._before.events) :]
-        return is_overtaken(since, mark=self._mark, execution=self._execution)
 
     def _begin(self, events: Sequence[Event]) -> int:
         """Return the number of events before the run's own events.
@@ -219,8 +220,8 @@ async def restore_session(
     restored = await run_off_loop(
         lambda: restore_client_history(request, agent=runner.agent.name, agents=agents, mode=mode), size=request.size
     )
-    own = copy(runner)
-    own.session_service = store = MemorySessionService()
+    store = MemorySessionService()
+    own = with_sessions(runner, store)
     session = await create_session(own, user_id, request.id)
     store.set_history(session, restored.events)
     return own, session, restored.request_plan

@@ -7,8 +7,9 @@ Where to change what:
 - ``_recovery``: recovers orphaned runs, one after the other.
 - ``_orphaned_runs``: finds orphaned runs, and decides if they are recovered.
 - ``_records``: the record of a run, from which another worker plans the request again.
+- ``_repeated_run``: shows the partial texts of earlier executions, each at its place.
 - ``_resumed_sessions``: the session of a recovered run, with the events of earlier executions.
-- ``_local_runs``: the runs of this worker.
+- ``_local_runs``: the runs of this worker; stores the end of a run, so that no worker executes the run again.
 - ``_reported_end``: the end of the response that the client of a run has received.
 """
 

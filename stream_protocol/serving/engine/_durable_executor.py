@@ -15,7 +15,6 @@ from stream_protocol.serving.engine._isolation import Isolation
 from stream_protocol.serving.engine._local_runs import DurableService, LocalRun, LocalRuns, is_away
 from stream_protocol.serving.engine._orphaned_runs import OrphanedRuns
 from stream_protocol.serving.engine._records import record_of
-from stream_protocol.serving.engine._reported_end import ReportedEnds
 from stream_protocol.serving.runs import Executor, NotRecordedError
 from stream_protocol.session.transcript import EventMetadata
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from google.adk.sessions import Session
 
     from stream_protocol.serving.chats import ChatKey
-    from stream_protocol.serving.engine._engine import Execution
+    from stream_protocol.serving.engine._engine import Execution, OrphanedRun
     from stream_protocol.serving.runs import Claim, FoundOrphans, Job, Run
 
 P = ParamSpec("P")
@@ -55,8 +54,7 @@ class DurableExecutor(Executor):
         self._store = service.store
         self._times = service.times
         self._isolation = Isolation(service.times.alone)
-        self._ends = ReportedEnds(service.engine, service.runs)
-        self._local = LocalRuns(service, self._ends)
+        self._local = LocalRuns(service)
         self._orphans = OrphanedRuns(service, self._local, self._isolation)
 
     async def start(self) -> None:
@@ -87,9 +85,10 @@ class DurableExecutor(Executor):
             local = LocalRun(record, run)
 
             async def work(execution: Execution) -> None:
+                self._local.note_record(local)
                 if not await run.holds_lease():
                     return  # the record came late: another run may have answered the request
-                await self._local.note_record(local)
+                await self._local.begin(local)
                 durable = job if record.refusal else job.with_runner(execution.runner)
                 await self._work.do(run, durable, durable.events(run))
 
@@ -150,17 +149,19 @@ class DurableExecutor(Executor):
             orphans = await reading
         finally:
             abandon(reading)
-        for each in local:
-            await self._ends.report(each)
         if beginning is not None:  # the engine may have recorded this run meanwhile
             await self._runs.wait_until_accepted(key, beginning)
             orphans = [
                 *orphans,
                 *(orphan for orphan in await self._orphans.in_chat(key) if orphan.record.id == beginning),
             ]
-        if is_ours := bool(orphans) and await self._has_chat(key):
-            await self._ends.stop(key, orphans)
-        return is_ours or stopped or bool(local)
+        unfinished: list[LocalRun | OrphanedRun] = [*local]
+        if orphans and await self._has_chat(key):
+            unfinished += orphans
+        ends = [(each.record.idempotency_key, await self._local.store_end(each)) for each in unfinished]
+        # Another worker may have begun to recover one of these runs before the engine had the stop.
+        await self._runs.stop_if_answering(key, {repeated for repeated, end in ends if end.outcome != "finish"})
+        return stopped or bool(unfinished)
 
     async def lacks_message(self, key: ChatKey, session: Session) -> bool:
         """See ``Executor``. Returns False if the engine is unreachable."""

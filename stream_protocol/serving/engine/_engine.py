@@ -89,6 +89,11 @@ class RunRecord:
     deployment: dict[str, str] | None = None
     """See ``Deployment``; ``None`` in records of older releases, which do not have it."""
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """The key of the run's chat: user id, chat id."""
+        return self.user_id, self.chat_id
+
     def to_json(self) -> dict[str, Any]:
         """Return the record as JSON."""
         kept = asdict(self)
@@ -153,12 +158,14 @@ class Execution(Protocol):
         """The service's runner, with agents whose model and tool calls are stored."""
 
     @property
-    def log_id(self) -> str | None:
-        """The id of the previous execution in the run log; ``None`` for the first execution."""
-
-    @property
     def is_live(self) -> bool:
         """True after the first model call without a stored result. Until then, the execution replays stored results."""
+
+    async def repeats_model_call(self, agent: str, branch: str | None) -> bool:
+        """Return True if the result of the agent's next model call in this branch is stored.
+
+        Called before the ``before_model_callback`` of the agent.
+        """
 
 
 class Engine(Protocol):

@@ -10,6 +10,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from stream_protocol.serving.base import HookTimeoutError, Tasks
+from stream_protocol.serving.engine._engine import ToldEnd
+from stream_protocol.serving.engine._reported_end import end_of_local, end_of_orphan
 from stream_protocol.serving.errors import is_unreachable, log_error
 from stream_protocol.serving.run_logs import RunLogError
 from stream_protocol.wire import ChatRequestError
@@ -21,8 +23,7 @@ if TYPE_CHECKING:
 
     from stream_protocol.serving.base import ServiceTimes
     from stream_protocol.serving.chats import ChatKey, ChatStore
-    from stream_protocol.serving.engine._engine import Deployment, Engine, LiveState, RunRecord
-    from stream_protocol.serving.engine._reported_end import ReportedEnds
+    from stream_protocol.serving.engine._engine import Deployment, Engine, LiveState, OrphanedRun, RunRecord
     from stream_protocol.serving.runs import ActiveRuns, Planner, Run, RunWork
 
 logger = logging.getLogger(__name__)
@@ -53,43 +54,48 @@ class LocalRun:
         self.earlier = earlier
         self.is_over = asyncio.Event()
         """Set when this worker has ended the run, or has handed it over to other workers."""
-        self.is_kept = False
+        self.is_recorded = False
         """True after the engine has recorded this execution."""
-        self.is_ended = False
-        """True after ``end`` is called.
-
-        After that, this worker stores only the end of the run in the engine. It stores no other state of the execution.
-        """
+        self.is_kept = False
+        """True after the run may begin: the engine has recorded this execution, and the run still held its lease."""
+        self.has_record = asyncio.Event()
+        """Set when the engine has the record of the run, from this execution or an earlier one."""
+        if earlier is not None:
+            self.has_record.set()
 
     @property
     def key(self) -> ChatKey:
         """The key of the run's chat."""
-        return self.record.user_id, self.record.chat_id
+        return self.record.key
 
     @property
     def log_id(self) -> str:
         """The run's id in the run log."""
         return self.run.id
 
-    def keep(self) -> None:
+    def record_execution(self) -> None:
         """Notes that the engine has recorded this execution."""
-        self.is_kept = True
+        self.is_recorded = True
+        self.has_record.set()
 
-    def end(self) -> None:
-        """Notes that the end is stored in the engine."""
-        self.is_ended = True
+    def keep(self) -> None:
+        """Notes that the engine has recorded this execution, and that the run may begin."""
+        self.record_execution()
+        self.is_kept = True
 
 
 class LocalRuns:
-    """The durable runs of this worker. Calls of the engine that end a run are repeated until they succeed."""
+    """The durable runs of this worker. Calls of the engine that end a run are repeated until they succeed.
 
-    def __init__(self, service: DurableService, ends: ReportedEnds) -> None:
+    A chat stays busy during these calls, but at most for ``ServiceTimes.shutdown``.
+    """
+
+    def __init__(self, service: DurableService) -> None:
         self._engine = service.engine
-        self._ends = ends
         self._runs = service.runs
         self._times = service.times
-        self._local: dict[str, LocalRun] = {}
-        """Record id -> run."""
+        self._local: dict[LocalRun, asyncio.Task[None]] = {}
+        """Run -> the task that stores the run's end in the engine."""
         self._unforgotten: set[str] = set()
         """The record ids of ended runs that the engine has not deleted yet."""
         self._tasks = Tasks()
@@ -98,12 +104,12 @@ class LocalRuns:
 
     def in_chat(self, key: ChatKey) -> list[LocalRun]:
         """Return this worker's runs in a chat."""
-        return [local for local in self._local.values() if local.key == key]
+        return [local for local in self._local if local.key == key]
 
     def drain(self) -> None:
         """Marks all runs as ``left``, so that a kill of this worker does not count as a crash."""
         self._draining = True
-        for local in self._local.values():
+        for local in self._local:
             _ = self._tasks.start(self._mark(local, "left"))
 
     async def aclose(self) -> None:
@@ -122,40 +128,59 @@ class LocalRuns:
         If the run has lost its lease before it began, its record is deleted under a new claim of the chat. A recovery
         that has lost its lease leaves the record to other workers.
         """
-        record, run = local.record, local.run
-        self._local[record.id] = local
-        marking = asyncio.create_task(self._mark_when_stopped(local))
+        run, task = local.run, asyncio.current_task()
+        assert task is not None
+        reporting = self._local[local] = self._tasks.start(self._report_end(local, task))
+        ending: asyncio.Task[None] | None = None
         try:
             await execution
         finally:
-            marking.cancel()
-            del self._local[record.id]
+            del self._local[local]
             local.is_over.set()
             if run.was_left:
-                await asyncio.shield(self._tasks.start(self._mark(local, "left")))
+                ending = self._tasks.start(self._mark(local, "left"))
             elif local.is_kept and run.outcome not in (None, "finish") and not await run.holds_lease():
-                # This worker could not store the end. A worker that has the chat stores it.
-                ending = self._until_done(record, partial(self._ends.report, local))
-                await asyncio.shield(self._tasks.start(ending))
+                ending = reporting  # this worker could not store the end: a worker that has the chat stores it
             elif local.is_kept or (run.log.closed and await run.holds_lease()):
-                await asyncio.shield(self._tasks.start(self._forget_ended(local)))
+                ending = self._tasks.start(self._forget_ended(local))
             elif local.earlier is None:  # the request is refused, but the engine may have stored the record
-                _ = self._tasks.start(self._until_done(record, partial(self._forget_refused, local)))
+                _ = self._tasks.start(self._until_done(local.record, partial(self._forget_refused, local)))
+            if ending is not reporting:
+                reporting.cancel()
+            if ending is not None:
+                await self._in_time(ending)
 
-    async def note_record(self, local: LocalRun) -> None:
-        """Called when the engine has stored the record of a new run."""
-        local.keep()
-        local.run.allow_recovery()
+    def note_record(self, local: LocalRun) -> None:
+        """Called when the engine has stored the record of a new run. The run may still have to wait for its lease."""
+        local.record_execution()
         if self._draining:  # `drain` came before the record
             _ = self._tasks.start(self._mark(local, "left"))
-        if local.run.abort_signal.is_set():  # the stop came before the record existed
-            await self._until_done(local.record, partial(self._ends.report, local))
 
-    async def forget(self, record: RunRecord, *, has_ended: bool = False) -> None:
-        """Deletes the record of an ended run. The chat stays busy until the record is deleted, so that no worker
-        recovers the run.
+    async def begin(self, local: LocalRun) -> None:
+        """Called before a new run begins, while it holds its lease."""
+        local.keep()
+        local.run.allow_recovery()
+        if local.run.abort_signal.is_set():  # the stop came before the record existed
+            await self._in_time(self._local[local])
+
+    async def store_end(self, unfinished: LocalRun | OrphanedRun) -> ToldEnd:
+        """Stores the end of a run in the engine, and returns the end. A run without an end counts as stopped.
+
+        This is the only function that stores a stop in the engine. Does not store the end of a finished run, because
+        its calls may wait for the user. A repeated execution would also finish.
         """
-        await self._until_done(record, partial(self._engine.cancel, record, has_ended=has_ended))
+        record, log_id = unfinished.record, unfinished.log_id
+        if isinstance(unfinished, LocalRun):
+            end = end_of_local(unfinished.run)
+        else:
+            end = end_of_orphan(unfinished, await self._runs.written(record.key, log_id)) or ToldEnd("abort")
+        if end.outcome != "finish":
+            await self._engine.mark(record, log_id, end)
+        return end
+
+    async def forget(self, record: RunRecord) -> None:
+        """Deletes the record of a run that nobody recovers."""
+        await self._in_time(self._tasks.start(self._until_done(record, partial(self._engine.cancel, record))))
 
     async def _forget_ended(self, local: LocalRun) -> None:
         """Deletes the record of a run that this worker has ended.
@@ -163,10 +188,9 @@ class LocalRuns:
         If the run log had forgotten the lease, another worker may have begun to recover an unfinished run. In this
         case, the record stays for that worker. A finished run has stored all its events, so no worker continues it.
         """
-        if local.run.outcome == "finish":
-            await self.forget(local.record, has_ended=True)
-        else:
-            await self._until_done(local.record, partial(self._cancel_if_newest, local, has_ended=True))
+        is_finished = local.run.outcome == "finish"
+        cancel = partial(self._engine.cancel, local.record) if is_finished else partial(self._cancel_if_newest, local)
+        await self._until_done(local.record, partial(cancel, has_ended=True))
 
     async def _cancel_if_newest(self, local: LocalRun, *, has_ended: bool = False) -> None:
         """Deletes the record, unless another worker has begun to execute the run again."""
@@ -179,19 +203,42 @@ class LocalRuns:
 
         So a later crash is not attributed to this run alone.
         """
-        while not self._draining and not local.is_ended:
+        while not self._draining and not local.run.is_ending.is_set():
             with suppress(Exception):  # without the engine, no other run can begin
                 await self._engine.mark(local.record, local.log_id, "running")
                 return
             await asyncio.sleep(self._times.forgetting)
 
-    async def _mark_when_stopped(self, local: LocalRun) -> None:
+    async def _report_end(self, local: LocalRun, task: asyncio.Task[object]) -> None:
+        """Stores the end of a run in the engine as soon as the client has received the end. ``task``: the run's task.
+
+        Cancels the task of a stopped run that the engine does not record in time.
+        """
         await local.run.abort_signal.wait()
+        try:
+            async with asyncio.timeout(self._times.shutdown):
+                await local.has_record.wait()
+        except TimeoutError:
+            text = "A stopped run frees its chat: the engine has not recorded it for %s seconds."
+            logger.error(text, self._times.shutdown)  # noqa: TRY400 - a traceback would not help
+            task.cancel()
+            return
         if not local.run.was_left:
-            await self._until_done(local.record, partial(self._ends.report, local))
+            await self._until_done(local.record, partial(self.store_end, local))
+
+    async def _in_time(self, ending: asyncio.Task[None]) -> None:
+        """Waits for calls of the engine that end a run, at most ``ServiceTimes.shutdown``.
+
+        After that, the chat becomes free, and the calls continue. A worker that finds the record meanwhile also finds
+        the end in the session, and deletes the record.
+        """
+        await asyncio.wait({ending}, timeout=self._times.shutdown)
+        if not ending.done():
+            text = "A run that has ended frees its chat: the engine keeps the run for %s seconds."
+            logger.error(text, self._times.shutdown)
 
     async def _mark(self, local: LocalRun, state: LiveState) -> None:
-        if not local.is_kept or local.is_ended or self._closed.is_set():
+        if not local.is_recorded or self._closed.is_set():
             return
         try:
             await self._engine.mark(local.record, local.log_id, state)
@@ -210,7 +257,7 @@ class LocalRuns:
             await self._cancel_if_newest(local)
         return True
 
-    async def _until_done(self, record: RunRecord, tell: Callable[[], Awaitable[bool | None]]) -> None:
+    async def _until_done(self, record: RunRecord, tell: Callable[[], Awaitable[object]]) -> None:
         """Repeats ``tell``, a call of the engine, until it succeeds or this worker is closed.
 
         ``tell`` is called again if it raises or returns False.

@@ -8,10 +8,11 @@ from collections import Counter
 from contextvars import Context
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from stream_protocol.serving.adk_runner import with_sessions
 from stream_protocol.serving.base import RunOverrides
 from stream_protocol.serving.engine._local_runs import is_away, log_absence
 from stream_protocol.serving.engine._records import planned_again
-from stream_protocol.serving.engine._recovery import Recovery, RecoveryTools, job_runner
+from stream_protocol.serving.engine._recovery import Recovery, RecoveryTools
 from stream_protocol.serving.engine._resumed_sessions import ResumedSessions
 from stream_protocol.serving.errors import log_error
 from stream_protocol.session import NothingToRun
@@ -87,7 +88,7 @@ class OrphanedRuns:
     async def claim_and_recover(self, orphan: OrphanedRun) -> None:
         """Recovers the run if no run holds the lease of its chat."""
         record = orphan.record
-        key = (record.user_id, record.chat_id)
+        key = record.key
         claim = await self._runs.claim_free(key, record.idempotency_key)
         if claim is None:
             return
@@ -120,7 +121,7 @@ class OrphanedRuns:
         """Starts the recovery of a run. Stores nothing if the run cannot continue."""
         record, run = orphan.record, claim.run
         is_hopeless = orphan.is_given_up or self._failures[record.id] >= MAX_FAILURES
-        session = await self._service.store.look_up((record.user_id, record.chat_id))
+        session = await self._service.store.look_up(record.key)
         if session is None:
             return "absent"
         sessions = ResumedSessions(self._runner.session_service, session, record)
@@ -134,7 +135,7 @@ class OrphanedRuns:
             return "over"  # the user's message is not stored, so the request was not accepted and can be sent again
         run.continue_message(request)
         overrides = RunOverrides(state_delta=record.state_delta, artifact_base=record.artifact_base)
-        runner = job_runner(self._runner, sessions)
+        runner = with_sessions(self._runner, sessions)
         job = self._service.planner.job(request, request_plan, sessions.found, overrides, runner, lambda _: run.open())
         run.belong_to(record.id)
         run.recover()
@@ -165,7 +166,7 @@ class OrphanedRuns:
     async def _look(self) -> None:
         found = [orphan for orphan in await self._engine.unfinished() if orphan.record.id not in self._absent]
         self._forget_others(orphan.record.id for orphan in found)
-        orphans = {(orphan.record.user_id, orphan.record.chat_id): orphan for orphan in found}
+        orphans = {orphan.record.key: orphan for orphan in found}
         free = await self._runs.without_run(list(orphans)) if orphans else set()
         for key in sorted((key for key in orphans if key in free), key=lambda key: self._order(orphans[key])):
             if self._isolation.holds_back:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-from contextlib import aclosing
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -14,16 +12,15 @@ from google.adk.events import Event
 from stream_protocol.adk import read
 from stream_protocol.serving.engine._engine import OtherVersionError, ToldEnd
 from stream_protocol.serving.engine._local_runs import LocalRun, is_away
+from stream_protocol.serving.engine._repeated_run import RepeatedRun
 from stream_protocol.serving.engine._reported_end import end_of_orphan
-from stream_protocol.serving.engine._shown import as_log, shown_before, unfinished_text
+from stream_protocol.serving.engine._shown import as_log, shown_before, texts_in, unfinished_texts
 from stream_protocol.serving.telemetry import count_failed_recovery, recoveries
 from stream_protocol.session import for_client_only
 from stream_protocol.stream import RunLimitError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
-
-    from google.adk.runners import Runner
 
     from stream_protocol.serving.engine._engine import Execution, OrphanedRun, RunRecord
     from stream_protocol.serving.engine._isolation import Isolation
@@ -90,7 +87,7 @@ class Recovery:
         if end is not None and end.outcome in ("error", "timeout") and not self._run.is_open:
             await self._in_turn(self._discard())
         elif end is not None:
-            await self._in_turn(self._end_as_told(log, end))
+            await self._in_turn(self._end_as_told(end))
         elif orphan.is_given_up:
             await self._in_turn(self._refuse(CRASHES_TEXT, "crashes"))
         elif reason := self._record.refusal or self._refusal:
@@ -120,13 +117,10 @@ class Recovery:
             is_fenced = True
             logger.info("Run %s of chat %s is recovered.", record.id, record.chat_id)
             recoveries.add(1)
-            log = await self._written(execution.log_id or "")
+            repeated_run = RepeatedRun(self._sessions, execution, await self._logs(), run.log)
             job = self._job.with_runner(execution.runner)
-            run.steering.begin(
-                self._sessions.accepted, taken_in=self._sessions.steering, is_repeating=self._sessions.is_repeating
-            )
-            events = job.events(run)
-            await self._tools.service.work.do(run, job, with_shown(events, log, run, execution, self._sessions))
+            run.steering.begin(self._sessions.accepted, taken_in=self._sessions.steering, earlier=repeated_run)
+            await self._tools.service.work.do(run, job, repeated_run.shown(job.events(run)))
 
         try:
             await self._tools.service.engine.execute_again(
@@ -160,17 +154,19 @@ class Recovery:
                 ended = "Run %s of chat %s is ended in place of being recovered: %s"
                 logger.error(ended, record.id, record.chat_id, text)
             count_failed_recovery(reason)
-            await self._end(await self._written(self._orphan.log_id), ToldEnd("error", text))
+            await self._end(ToldEnd("error", text))
 
-    async def _end_as_told(self, log: Sequence[bytes], end: ToldEnd) -> None:
+    async def _end_as_told(self, end: ToldEnd) -> None:
         """Stores the end that the client has received. The worker of the run died before it could store this end."""
         if await self._fence():
             ended = "Run %s of chat %s had ended (%s). Its end is stored."
             logger.info(ended, self._record.id, self._record.chat_id, end.outcome)
-            await self._end(log, end)
+            await self._end(end)
 
-    async def _end(self, log: Sequence[bytes], end: ToldEnd) -> None:
-        await self._tools.service.work.do(self._run, self._job, _ending(self._job, log, self._run, self._sessions, end))
+    async def _end(self, end: ToldEnd) -> None:
+        logs = await self._logs()
+        events = _ending(self._job, logs, self._run, self._sessions, end)
+        await self._tools.service.work.do(self._run, self._job, events)
 
     async def _fence(self) -> bool:
         """Fences off the old worker before the run is ended.
@@ -187,53 +183,21 @@ class Recovery:
         self._run.allow_recovery(allowed=False)
         return not self._run.was_left
 
+    async def _logs(self) -> list[list[bytes]]:
+        """Return the SSE events of the earlier executions, oldest first."""
+        return [await self._written(log_id) for log_id in self._sessions.executions]
+
     async def _written(self, log_id: str) -> list[bytes]:
         return await self._tools.service.runs.written(self._local.key, log_id)
 
 
-def job_runner(runner: Runner, sessions: ResumedSessions) -> Runner:
-    """Return a copy of ``runner`` with this session service."""
-    own = copy(runner)
-    own.session_service = sessions
-    return own
-
-
-async def with_shown(
-    events: AsyncGenerator[Event], log: Sequence[bytes], run: Run, execution: Execution, sessions: ResumedSessions
-) -> AsyncGenerator[Event]:
-    """Yield the events of the new execution, and the partial texts of earlier executions in the order of the store.
-
-    Stored partial texts keep their position. The last partial text is only in the log of the dead worker. If the first
-    new event is a fragment, the last partial text is stored before it. If the first new event is complete, the text is
-    stored after it.
-    """
-    told = False
-    async with aclosing(events):
-        async for event in events:
-            said = read(event)
-            for earlier in sessions.take_partial_texts(rest=execution.is_live and said.is_fragment):
-                yield earlier
-            if not said.is_fragment:
-                yield event
-            for earlier in sessions.take_partial_texts(rest=execution.is_live):
-                yield earlier
-            if execution.is_live and not told and not said.by_user:
-                told = True
-                again, author = [*run.log.events()], said.speaker[0]
-                unfinished = unfinished_text(log, again, author=author, invocation_id=said.invocation_id)
-                if unfinished is not None:
-                    await sessions.append_shown(unfinished)
-                    yield unfinished
-            if said.is_fragment:
-                yield event
-
-
 async def _ending(
-    job: Job, log: Sequence[bytes], run: Run, sessions: ResumedSessions, end: ToldEnd
+    job: Job, logs: Sequence[list[bytes]], run: Run, sessions: ResumedSessions, end: ToldEnd
 ) -> AsyncGenerator[Event]:
-    """Yield the stored events of a run that is not executed again, then its last partial text, and end the run.
+    """Yield the stored events of a run that is not executed again, then its last partial texts, and end the run.
 
-    ``end``: the reported end of the run. The first yielded event is an empty event with the invocation id.
+    ``logs``: the SSE events of the earlier executions, oldest first. ``end``: the reported end of the run. The first
+    yielded event is an empty event with the invocation id.
     """
     invocation_id = job.invocation_id or ""
     yield Event(author="user", invocation_id=invocation_id)
@@ -243,9 +207,10 @@ async def _ending(
         said = read(event)
         author = author if said.by_user else said.speaker[0]
         yield event
-    log = log or as_log(end.unfinished_text)
-    unfinished = unfinished_text(log, [*run.log.events()], author=author, invocation_id=invocation_id)
-    if unfinished is not None:
+    *earlier, last = logs
+    logs = [*earlier, last or as_log(end.unfinished_text)]
+    again = texts_in([*run.log.events()])
+    for unfinished in unfinished_texts(logs, again, author=author, invocation_id=invocation_id):
         # The model reads the whole text, if that is stored.
         await sessions.append_shown(unfinished if len(shown) == len(sessions.earlier) else for_client_only(unfinished))
         yield unfinished

@@ -1,7 +1,7 @@
-"""Stores how a response ended, once its client has received the end.
+"""Finds out how a response ended, once its client has received the end.
 
-The worker that sent the response may be dead. A run with such an end is never executed again. ``ReportedEnds`` stores
-the ends in the engine, including ends by a stop. ``_recovery`` only stores the end of such a run in the session.
+The worker that sent the response may be dead. A run with such an end is never executed again. ``LocalRuns.store_end``
+stores the ends in the engine, including ends by a stop. ``_recovery`` only stores the end of such a run in the session.
 """
 
 from __future__ import annotations
@@ -15,42 +15,12 @@ from stream_protocol.wire.client import parse_sse
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from stream_protocol.serving.chats import ChatKey
-    from stream_protocol.serving.engine._engine import Engine, OrphanedRun
-    from stream_protocol.serving.engine._local_runs import LocalRun
-    from stream_protocol.serving.runs import ActiveRuns, Run
+    from stream_protocol.serving.engine._engine import OrphanedRun
+    from stream_protocol.serving.runs import Run
     from stream_protocol.stream import Ending
 
 _ENDS: Final[tuple[Ending, ...]] = ("abort", "error", "timeout")
 """The ends of responses. If the executions of a run ended differently, the first of these ends counts."""
-
-
-class ReportedEnds:
-    """Stores the end of a response in the engine, once the client has received this end."""
-
-    def __init__(self, engine: Engine, runs: ActiveRuns) -> None:
-        self._engine = engine
-        self._runs = runs
-
-    async def report(self, local: LocalRun) -> None:
-        """Stores the end of a run of this worker, which has ended or is stopped."""
-        if (end := end_of_local(local.run)) is not None:
-            local.end()
-            await self._engine.mark(local.record, local.log_id, end)
-
-    async def stop(self, key: ChatKey, orphans: Sequence[OrphanedRun]) -> None:
-        """Marks the orphaned runs of a chat as stopped in the store.
-
-        A finished run is not stopped, because its calls may wait for the user. Only its record needs to be deleted.
-        """
-        stopped = set[str]()
-        for orphan in orphans:
-            end = end_of_orphan(orphan, await self._runs.written(key, orphan.log_id))
-            if end is None or end.outcome != "finish":
-                await self._engine.mark(orphan.record, orphan.log_id, end or ToldEnd("abort"))
-                stopped.add(orphan.record.idempotency_key)
-        # Another worker may have begun to recover one of these runs before they were marked.
-        await self._runs.stop_if_answering(key, stopped)
 
 
 def end_of_orphan(orphan: OrphanedRun, log: Sequence[bytes]) -> ToldEnd | None:
@@ -64,14 +34,10 @@ def end_of_orphan(orphan: OrphanedRun, log: Sequence[bytes]) -> ToldEnd | None:
     return next(recorded, None) or end_in_log(log)
 
 
-def end_of_local(run: Run) -> ToldEnd | None:
-    """Return the end of a run of this worker.
-
-    A run without an end counts as stopped. Returns ``None`` for a finished run, because a repeated execution would also
-    finish.
-    """
+def end_of_local(run: Run) -> ToldEnd:
+    """Return the end of a run of this worker. A run without an end counts as stopped."""
     if run.outcome == "finish":
-        return None
+        return ToldEnd("finish")
     shown, unfinished = tuple(run.output.shown_ids) if run.log.closed else None, run.output.unfinished_text
     if run.outcome in ("abort", None):
         return ToldEnd("abort", "", shown, unfinished)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from typing import TYPE_CHECKING, Any, Final
@@ -52,7 +53,9 @@ class ResumedSessions(DelegatingSessions):
         """All stored events of earlier executions."""
         self._has_diverged = False
         """True after this execution has stored an event of the agent that no earlier execution has stored."""
+        self._record_id = record.id
         self._mark: RunMark = {"idempotency_key": record.idempotency_key, "record": record.id}
+        self._storing = asyncio.Lock()
 
     @property
     def is_over(self) -> bool:
@@ -73,6 +76,15 @@ class ResumedSessions(DelegatingSessions):
     def _is_after_run(self, event: Event) -> bool:
         metadata = EventMetadata.of(event)
         return metadata.outcome is not None or (is_user_event(event) and metadata.is_of_another_run(self._mark))
+
+    @property
+    def executions(self) -> tuple[str, ...]:
+        """The ids of the earlier executions in the run log, oldest first.
+
+        An execution writes to its log only after ``fence``, and the first execution has the id of the record.
+        """
+        recoveries = (EventMetadata.of(event).execution for event in self.earlier)
+        return (self._record_id, *(execution for execution in recoveries if execution is not None))
 
     @property
     def steering(self) -> list[Event]:
@@ -106,11 +118,11 @@ class ResumedSessions(DelegatingSessions):
         """
         event = Event(author=USER)
         update_metadata(event, execution=execution)
-        await append_in_order(self._sessions, self._stored, event)
+        await self._store(event)
 
     async def append_shown(self, event: Event) -> None:
         """Stores a partial text that the client has received, and that no event of the current execution contains."""
-        await append_in_order(self._sessions, self._stored, event)
+        await self._store(event)
 
     async def append_event(self, session: Session, event: Event) -> Event:
         """Stores the event, unless an earlier execution of the same run has stored an equal event."""
@@ -128,7 +140,7 @@ class ResumedSessions(DelegatingSessions):
         self._pass_partial_texts(len(self._earlier) if same is None else self._earlier.index(same))
         if same is None:
             self._has_diverged = self._has_diverged or event.author != USER
-            await append_in_order(self._sessions, self._stored, event)
+            await self._store(event)
         else:
             self._earlier.remove(same)
             event.id, event.timestamp = same.id, same.timestamp
@@ -137,10 +149,15 @@ class ResumedSessions(DelegatingSessions):
             event.actions.artifact_delta = same.actions.artifact_delta
         return await BaseSessionService.append_event(self, session, event)  # adds it to this session alone
 
-    def take_partial_texts(self, *, rest: bool) -> list[Event]:
-        """Return and remove the stored partial texts up to the current position; all of them if ``rest``."""
+    def take_partial_texts(self, *, rest: bool = False, before: Event | None = None) -> list[Event]:
+        """Return and remove the stored partial texts up to the current position; all of them if ``rest``.
+
+        ``before``: an event of an earlier execution; the partial texts before it are also returned.
+        """
         if rest:
             self._pass_partial_texts(len(self._earlier))
+        elif before is not None and before in self._earlier:
+            self._pass_partial_texts(self._earlier.index(before))
         texts, self._partial_texts = self._partial_texts, []
         return texts
 
@@ -151,6 +168,11 @@ class ResumedSessions(DelegatingSessions):
         if session_id == self._stored.id:
             return self._copy()
         return await super().get_session(app_name=app_name, user_id=user_id, session_id=session_id, config=config)
+
+    async def _store(self, event: Event) -> None:
+        """Store a new event. The agent and a partial text may store at the same time: see ``ObservedSessions``."""
+        async with self._storing:
+            await append_in_order(self._sessions, self._stored, event)
 
     def _pass_partial_texts(self, index: int) -> None:
         """Move the partial texts before the event with this index to ``_partial_texts``."""

@@ -13,25 +13,48 @@ from stream_protocol.wire import encode_sse
 from stream_protocol.wire.client import parse_sse
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from stream_protocol.serving.engine._engine import ToldEnd
     from stream_protocol.wire import AnyChunk
 
 
-def unfinished_text(log: Sequence[bytes], said: Sequence[bytes], *, author: str, invocation_id: str) -> Event | None:
-    """Return an event with the last text in the log of a dead worker; ``None`` if the new response contains the text.
+def unfinished_texts(
+    logs: Iterable[Sequence[bytes]], again: Iterable[str], *, author: str, invocation_id: str
+) -> list[Event]:
+    """Return events with the last text of each dead worker, unless the new response contains the text.
 
-    ``log``: the SSE events of the dead worker. ``said``: the SSE events of the new response so far.
+    ``logs``: the SSE events of the dead workers, oldest first. ``again``: the texts of the new response so far.
     """
-    shown, again = _texts(log), _texts(said)
-    unfinished = next((text for text in reversed(shown) if not any(whole.startswith(text) for whole in again)), "")
-    if not unfinished or unfinished != shown[-1]:
-        return None
-    content = types.Content(role="model", parts=[types.Part(text=unfinished)])
-    event = Event(author=author, invocation_id=invocation_id, content=content)
-    update_metadata(event, unfinished=True)
-    return event
+    found, response = list[Event](), [*again]
+    for text in (_unfinished_text(texts_in(log), response) for log in logs):
+        if text:
+            content = types.Content(role="model", parts=[types.Part(text=text)])
+            event = Event(author=author, invocation_id=invocation_id, content=content)
+            update_metadata(event, unfinished=True)
+            found.append(event)
+            response.append(text)
+    return found
+
+
+def _unfinished_text(shown: Sequence[str], again: Iterable[str]) -> str:
+    """Return the last of the shown texts if the new response does not contain it; otherwise an empty text.
+
+    A text of the new response repeats one shown text at most: a reply often begins like an earlier reply.
+    """
+    left = [*again]
+    for text in shown[:-1]:
+        _take_repeated(text, left)
+    return "" if not shown or _take_repeated(shown[-1], left) else shown[-1]
+
+
+def _take_repeated(text: str, left: list[str]) -> bool:
+    """Remove the text that repeats ``text`` from ``left``. Returns False if there is none."""
+    repeated = text if text in left else next((whole for whole in left if whole.startswith(text)), None)
+    if repeated is None:
+        return False
+    left.remove(repeated)
+    return True
 
 
 def as_log(text: str) -> list[bytes]:
@@ -57,11 +80,11 @@ def shown_before(end: ToldEnd | None, stored: Sequence[Event]) -> list[Event]:
 
 
 def is_partial_text(event: Event) -> bool:
-    """Return True if ``unfinished_text`` has created the event."""
+    """Return True if ``unfinished_texts`` has created the event."""
     return EventMetadata.of(event).unfinished
 
 
-def _texts(events: Sequence[bytes]) -> list[str]:
+def texts_in(events: Sequence[bytes]) -> list[str]:
     """Return the texts of a response, in order."""
     texts: list[list[str]] = []
     open_texts: dict[str, list[str]] = {}

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 from stream_protocol.serving.base import (
     ARTIFACTS_AT_ONCE,
     HISTORIES_AT_ONCE,
-    RUN_LOG,
     RunSlot,
     UserReads,
+    busy_refusal,
     run_off_loop,
-    unreachable_refusal,
 )
 from stream_protocol.serving.chats import (
     change_chat,
@@ -160,20 +159,25 @@ async def delete_chat(service: ServiceContext, user_id: str, chat_id: str) -> No
         key = chat_key(user_id, chat_id)
         if await service.store.session(key) is None:
             raise no_such_chat()
-        with await _claim(service, key) as claim:
+        with await claim_chat(service, key, DELETION, interrupts=True) as claim:
             await service.executor.cancel(key)
             session = await service.store.session(key)
             if session is None:
                 raise no_such_chat()
-            if not await claim.run.holds_lease():  # another worker may have accepted a message meanwhile
-                raise unreachable_refusal(RUN_LOG)
+            await claim.check_lease()
             await service.store.with_timeout(delete_session(service.runner, session))
 
 
-async def _claim(service: ServiceContext, key: ChatKey) -> Claim:
+async def claim_chat(service: ServiceContext, key: ChatKey, idempotency_key: str, *, interrupts: bool) -> Claim:
+    """Claims a chat for a change without a run.
+
+    ``interrupts``: True to stop another run of the chat. If False, another run raises ``ChatRequestError`` (409).
+    """
     waiting = RunSlot(service.waiting, (key[0], object()))
     try:
-        while not isinstance(found := await service.runs.claim(key, DELETION, waiting), Claim):
+        while not isinstance(found := await service.runs.claim(key, idempotency_key, waiting), Claim):
+            if not interrupts:
+                raise busy_refusal()
             await waiting.take()
             await service.runs.interrupt(key, found.run)
         return found

@@ -146,9 +146,19 @@ def assemble(target: Target, given: ServiceOptions, options: ConverterOptions) -
         ai_sdk=settings.client.major,
         times=given["times"],
     )
-    executor = _executor(
-        engine, runs, work, runner=runner, run_log=run_log, store=store, planner=planner, times=given["times"]
-    )
+    executor = Executor(runs, work)
+    if engine is not None:
+        service = DurableService(
+            engine=engine,
+            runner=runner,
+            deployment=deployment_of(runner, run_log),
+            runs=runs,
+            store=store,
+            planner=planner,
+            work=work,
+            times=given["times"],
+        )
+        executor = DurableExecutor(service)
     context = ServiceContext(
         runner=runner,
         served=ServedRunner(runner, is_own=runner is not target),
@@ -196,32 +206,6 @@ def _planner(given: ServiceOptions, runner: Runner, options: ConverterOptions, h
         context=given["context"],
         shared_state=given["shared_state"] if given["history"] == "server" else None,
     )
-
-
-def _executor(
-    engine: Engine | None,
-    runs: ActiveRuns,
-    work: RunWork,
-    *,
-    runner: Runner,
-    run_log: RunLog,
-    store: ChatStore,
-    planner: Planner,
-    times: ServiceTimes,
-) -> Executor:
-    if engine is None:
-        return Executor(runs, work)
-    service = DurableService(
-        engine=engine,
-        runner=runner,
-        deployment=deployment_of(runner, run_log),
-        runs=runs,
-        store=store,
-        planner=planner,
-        work=work,
-        times=times,
-    )
-    return DurableExecutor(service)
 
 
 def _history_policy(given: ServiceOptions, runner: Runner, store: ChatStore) -> HistoryPolicy:

@@ -11,7 +11,7 @@ from enum import Enum, auto
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from stream_protocol.serving.base import ENGINE, RUN_LOG, RunSlot, busy_refusal, run_off_loop, unreachable_refusal
+from stream_protocol.serving.base import ENGINE, RunSlot, busy_refusal, run_off_loop, unreachable_refusal
 from stream_protocol.serving.chats import chat_key
 from stream_protocol.serving.requests._page_values import checked_request
 from stream_protocol.serving.requests._steering import can_steer, deliver
@@ -314,8 +314,7 @@ class RequestLifecycle:
         claim, request_plan, service = self._claimed, self._planned.request_plan, self._service
         assert not isinstance(request_plan, NothingToRun)
         await self._slot.take()
-        if not await claim.run.holds_lease():  # a paused worker must not rewind the answer of a later run
-            raise unreachable_refusal(RUN_LOG)
+        await claim.check_lease()
         accept = partial(_accept, claim.run, self._audit_scope)
         job = await service.store.with_timeout(
             service.planner.prepare(self._incoming, self._planned, request_plan, accept)

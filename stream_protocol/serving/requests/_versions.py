@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from stream_protocol.serving.base import RUN_LOG, RunSlot, busy_refusal, run_off_loop, unreachable_refusal
+from stream_protocol.serving.base import busy_refusal, run_off_loop
 from stream_protocol.serving.chats import chat_key, rewind_session
+from stream_protocol.serving.requests._chat_reads import claim_chat
 from stream_protocol.serving.requests._page_values import no_such_chat
-from stream_protocol.serving.runs import Claim
 from stream_protocol.session import Transcript, rewind_to_choose
 
 if TYPE_CHECKING:
@@ -25,21 +24,20 @@ async def choose_version(service: ServiceContext, user_id: str, chat_id: str, ve
     """Chooses a version of a message. Raises ``ChatRequestError``: see ``ChatService.choose_version``.
 
     The choice is one rewind of the session. During the rewind, this function holds the lease of the chat, so that no
-    run begins.
+    run begins. A choice never stops a response.
     """
     key = chat_key(user_id, chat_id)
     with service.audit.acting(user_id, chat_id, "branch"):
         _, invocation_id = await _find(service, key, version_id)
         if invocation_id is None:
             return
-        with await _claim(service, key) as claim:
+        with await claim_chat(service, key, CHOICE, interrupts=False) as claim:
             if await service.executor.recover_same(key, claim) != "none":
                 raise busy_refusal()
             session, invocation_id = await _find(service, key, version_id)
             if invocation_id is None:
                 return
-            if not await claim.run.holds_lease():  # another worker may have accepted a message
-                raise unreachable_refusal(RUN_LOG)
+            await claim.check_lease()
             await service.store.with_timeout(rewind_session(service.runner, session, invocation_id))
 
 
@@ -49,23 +47,4 @@ async def _find(service: ServiceContext, key: ChatKey, version_id: str) -> tuple
     if session is None:
         raise no_such_chat()
     events = session.events
-    find = partial(_rewind_to_choose, session, version_id)
-    return session, await run_off_loop(find, events=events)
-
-
-def _rewind_to_choose(session: Session, version_id: str) -> str | None:
-    return rewind_to_choose(Transcript(session.events), version_id)
-
-
-async def _claim(service: ServiceContext, key: ChatKey) -> Claim:
-    """Claim the chat. Raises ``ChatRequestError`` (409) if a response is running: a choice of a version never stops a
-    response.
-    """
-    waiting = RunSlot(service.waiting, (key[0], object()))
-    try:
-        found = await service.runs.claim(key, CHOICE, waiting)
-    finally:
-        waiting.free()
-    if not isinstance(found, Claim):
-        raise busy_refusal()
-    return found
+    return session, await run_off_loop(lambda: rewind_to_choose(Transcript(events), version_id), events=events)

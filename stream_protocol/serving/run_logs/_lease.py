@@ -144,7 +144,6 @@ class SharedLease:
             await self.free_in_store()
         finally:
             await cancel_and_wait([ending])
-            self.owner.log.give_end()
 
     async def _report_end(self) -> None:
         """Report the end of the response to the store.
@@ -152,12 +151,14 @@ class SharedLease:
         No reader on any worker gets the end before that, because its client may send the next request to another
         worker. If the store does not respond, the readers get the end after ``END_SECONDS``.
         """
-        await self.owner.log.wait_closed()
-        self.renew_now()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(END_SECONDS):
-                await self._end_reported.wait()
-        self.owner.log.give_end()
+        try:
+            await self.owner.log.wait_closed()
+            self.renew_now()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(END_SECONDS):
+                    await self._end_reported.wait()
+        finally:
+            self.owner.log.give_end()
 
     async def free_in_store(self) -> None:
         """Frees the chat, if this run holds its lease.

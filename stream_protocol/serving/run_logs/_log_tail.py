@@ -214,17 +214,17 @@ class LogTail:
             self._end_lost()
 
     def _end_lost(self) -> None:
-        """End the response after its worker has died or has given up the run."""
-        if self._runs_are_recovered and self.buffer.whole()[-1:] != [SSE_DONE]:
-            self._cut_off_readers("its worker is lost, and another one takes it up")
-        else:
-            self._end_in_error()
+        """End the response after its worker has died or has given up the run.
 
-    def _end_in_error(self) -> None:
-        """Close the open parts of the response and end it in an error, unless it is complete."""
-        logger.warning("Run %s has lost its worker.", self._run_id)
+        Unless the response is complete, its readers are cut off, or its open parts are closed and it ends in an error.
+        """
         whole = self.buffer.whole()
-        if whole[-1:] != [SSE_DONE]:
+        is_complete = whole[-1:] == [SSE_DONE]
+        if self._runs_are_recovered and not is_complete:
+            self._cut_off_readers("its worker is lost, and another one takes it up")
+            return
+        logger.warning("Run %s has lost its worker.", self._run_id)
+        if not is_complete:
             past = parse_sse(self.buffer.past)
             self.buffer.append(
                 *closing_events(parse_sse(whole), past=past, unanswered=RUN_FAILED_TEXT, error=DEFAULT_ERROR_TEXT)

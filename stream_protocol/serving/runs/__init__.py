@@ -19,8 +19,8 @@ Where to change what:
 
 A stop passes through these places, in this order:
 
-1. ``requests/_chat_reads`` takes the request, and ``Executor.stop`` passes it on. With an engine, ``_reported_end``
-   stores the stop, so that no worker executes the run again.
+1. ``requests/_chat_reads`` takes the request, and ``Executor.stop`` passes it on. With an engine,
+   ``LocalRuns.store_end`` stores the stop, so that no worker executes the run again.
 2. ``ActiveRuns.stop`` stops a run of this worker, or asks the run log.
 3. ``SharedRunLog.stop`` stores the stop in one step: for the run, and for requests that wait for the chat. It repeats
    the stop of the run for one lease time.

@@ -58,6 +58,14 @@ class Claim:
         if self._execution is None:
             self.release()
 
+    async def check_lease(self) -> None:
+        """Raises ``ChatRequestError`` (503) if the lease is lost. Call it before a change of the stored chat.
+
+        The worker may have been paused. Then another worker may have accepted a message meanwhile.
+        """
+        if not await self.run.holds_lease():
+            raise unreachable_refusal(RUN_LOG)
+
     def hold(self, slot: RunSlot) -> None:
         """Frees this slot when the claim is released."""
         log = self.run.log

@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, suppress
-from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -25,6 +24,7 @@ from stream_protocol.serving.adk_runner import (
     append_in_order,
     extended_runner,
     with_cheap_telemetry,
+    with_sessions,
 )
 from stream_protocol.serving.base import run_off_loop
 from stream_protocol.serving.chats import find_session, is_overtaken, title_delta
@@ -60,6 +60,11 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+
+MESSAGE_OF_OTHER_RUN: Final = (
+    "another run has stored a message in this chat, because the run log had forgotten the lease of this run"
+)
+"""The reason in the log if a run stores no message."""
 
 _COMPUTED: Final = ("transcript", "_continuation")
 """Properties of a job that ``read_session`` computes."""
@@ -109,9 +114,7 @@ class Job:
 
     def with_runner(self, runner: Runner) -> Job:
         """Return a copy of the job with another runner, which uses the same session service."""
-        other = copy(runner)
-        other.session_service = self.runner.session_service
-        return self.changed(runner=other)
+        return self.changed(runner=with_sessions(runner, self.runner.session_service))
 
     def changed(self, **values: Any) -> Job:
         """Return a copy of the job with other values. It keeps the values that ``read_session`` has computed."""
@@ -314,7 +317,7 @@ class Job:
             if refusing:  # ADK would also store events that close the pending calls
                 raise StoppedBeforeStoredError
             if is_input(event) and not has_begun and any(map(_is_of_run, session.events[known:])):
-                raise LeaseLostError
+                raise LeaseLostError(MESSAGE_OF_OTHER_RUN)
 
         def stored(event: Event) -> None:
             nonlocal has_begun

@@ -114,7 +114,8 @@ class RunWork:
             return False
         is_overtaken = session is not None and job.is_overtaken(run, session)
         if is_overtaken:
-            logger.warning("Another worker continues run %s, because the run log had forgotten its lease.", run.id)
+            text = "The run log had forgotten the lease of run %s, and another run or execution has stored an event."
+            logger.warning(text, run.id)
         return is_overtaken
 
     async def _complete_session(self, run: Run, job: Job) -> None:
@@ -133,8 +134,8 @@ class RunWork:
             run.outcome,
             agent=agent,
             mark=run.mark,
-            execution=run.id,
             holds_lease=run.holds_lease,
+            is_overtaken=partial(job.is_overtaken, run),
         )
         pause = self._times.completing
         while not await self._is_completed(completion, is_told=pause > self._times.completing):

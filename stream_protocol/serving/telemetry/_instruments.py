@@ -138,12 +138,12 @@ loop_lag: Final = _meter.create_histogram(
 )
 
 
-def count_refusal(reason: str, number: int = 1) -> None:
+def count_refusal(reason: str) -> None:
     """Count a refused request or connection.
 
     ``reason``: a word of a fixed list, because each different word creates a time series.
     """
-    refusals.add(number, {REASON: reason})
+    refusals.add(1, {REASON: reason})
 
 
 def count_failed_recovery(reason: str) -> None:
@@ -151,6 +151,6 @@ def count_failed_recovery(reason: str) -> None:
     failed_recoveries.add(1, {REASON: reason})
 
 
-def count_cut_reader(reason: str, number: int = 1) -> None:
-    """Count readers that were cut off. ``reason``: as for ``count_refusal``."""
-    cut_readers.add(number, {REASON: reason})
+def count_cut_reader(reason: str) -> None:
+    """Count a reader that was cut off. ``reason``: as for ``count_refusal``."""
+    cut_readers.add(1, {REASON: reason})

@@ -157,20 +157,18 @@ class CallReader:
         is_abort = facts.failure is not None and facts.failure.code == ABORTED  # ADK closes the calls of a stopped run
         if not self._approvals or facts.by_user or is_abort:
             return False
-        answered = (
-            self._known.find_call_of(facts, result)
+        return any(
+            self._known.find_undecided(facts, result) is not None
             for result in facts.results
             if result.id and result.waits_for is not CallKind.APPROVAL
         )
-        return any(known is not None and known.is_undecided for known in answered)
 
     def read(self, facts: EventFacts, *, is_hidden: bool = False) -> None:
         """Read the next event, with the content that the client was shown. ``is_hidden``: True if the client was not
         shown the event.
         """
         self._index += 1
-        if facts.by_user:
-            self._known.begin_run()
+        self._known.read_event(facts)
         if facts.scope is not None and (worked_on := self.find(CallReference(facts.scope, facts.speaker[0]))):
             worked_on.is_delegated = worked_on.is_delegated or worked_on.name == facts.speaker[0]
         if facts.is_fragment:

@@ -365,6 +365,10 @@ async def test_a_run_whose_lease_a_crash_has_lost_gets_no_stop_from_before_its_c
 async def test_a_run_whose_lease_a_crash_has_lost_gets_no_post_that_was_not_delivered(url: str, admin: Any) -> None:
     async with logs(url, lease=ROOMY) as [one, two]:
         owner, lease = await begin(one)
+        async with asyncio.timeout(HANG):
+            # The renewal that opens the run could deliver the post.
+            while (await running(two)).phase != "open":  # noqa: ASYNC110 - the store tells nobody
+                await asyncio.sleep(0.01)
         assert await two.store.post(CHAT, lease.run_id, Post.of(b"early")) is not None
         await admin.execute("TRUNCATE adk_ui_stream_leases")
         assert await two.post(CHAT, lease.run_id, b"late") is None

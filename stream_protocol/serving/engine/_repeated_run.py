@@ -1,0 +1,86 @@
+"""``RepeatedRun``: an execution that repeats earlier executions of its run, and shows their partial texts."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from typing import TYPE_CHECKING
+
+from stream_protocol.adk import Text, read
+from stream_protocol.serving.engine._shown import texts_in, unfinished_texts
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Sequence
+
+    from google.adk.events import Event
+
+    from stream_protocol.serving.engine._engine import Execution
+    from stream_protocol.serving.engine._resumed_sessions import ResumedSessions
+    from stream_protocol.serving.run_logs import EventBuffer
+
+
+class RepeatedRun:
+    """An execution of a run whose workers have died. Each partial text that a client has received is shown again.
+
+    Stored partial texts keep their position. The partial text of a model call that is called again is only in the log
+    of a dead worker. It is stored before the new response to this call, and before the steering messages that this
+    call reads. Only if the new response begins with a complete event, the text is stored after it.
+
+    ``logs``: the SSE events of the earlier executions, oldest first. ``response``: the SSE events of this execution.
+    """
+
+    def __init__(
+        self, sessions: ResumedSessions, execution: Execution, logs: Sequence[Sequence[bytes]], response: EventBuffer
+    ) -> None:
+        self._sessions = sessions
+        self._execution = execution
+        self._logs = logs
+        self._response = response
+        self._has_shown_all = False
+
+    async def repeats_model_call(self, agent: str, branch: str | None) -> bool:
+        """Return True if the agent's next model call repeats a call of an earlier execution."""
+        return self._sessions.is_repeating() or await self._execution.repeats_model_call(agent, branch)
+
+    async def events_before(self, message: Event | None, *, author: str, invocation_id: str) -> list[Event]:
+        """Return the partial texts before a steering message. Stores those that are only in the logs.
+
+        ``message``: the event in which an earlier execution has stored the message; ``None`` for a new message.
+        ``author``: the agent that reads the message.
+        """
+        if message is not None:
+            return self._sessions.take_partial_texts(before=message)
+        stored = self._sessions.take_partial_texts(rest=True)
+        return [*stored, *await self._unfinished(stored, author=author, invocation_id=invocation_id)]
+
+    async def shown(self, events: AsyncGenerator[Event]) -> AsyncGenerator[Event]:
+        """Yield the events of this execution, and the partial texts of earlier executions."""
+        sessions, execution = self._sessions, self._execution
+        async with aclosing(events):
+            async for event in events:
+                said = read(event)
+                for earlier in sessions.take_partial_texts(rest=execution.is_live and said.is_fragment):
+                    yield earlier
+                if not said.is_fragment:
+                    yield event
+                for earlier in sessions.take_partial_texts(rest=execution.is_live):
+                    yield earlier
+                if execution.is_live and not said.by_user:
+                    for text in await self._unfinished((), author=said.speaker[0], invocation_id=said.invocation_id):
+                        yield text
+                if said.is_fragment:
+                    yield event
+
+    async def _unfinished(self, taken: Sequence[Event], *, author: str, invocation_id: str) -> list[Event]:
+        """Store the partial texts that are only in the logs, and return their events. Later calls return none.
+
+        ``taken``: stored partial texts that the response does not contain yet.
+        """
+        if self._has_shown_all:
+            return []
+        self._has_shown_all = True
+        parts = (part for event in taken for part in read(event).parts)
+        again = [*texts_in([*self._response.events()]), *(part.text for part in parts if isinstance(part, Text))]
+        unfinished = unfinished_texts(self._logs, again, author=author, invocation_id=invocation_id)
+        for event in unfinished:
+            await self._sessions.append_shown(event)
+        return unfinished
