@@ -46,7 +46,7 @@ from stream_protocol.session._edited_messages import TruncatedHistory
 from stream_protocol.session._files import MEDIA_TYPE_PATTERN, FilePolicy, InlineFile, SavedFile, TextOrFile, read_file
 from stream_protocol.session._history import PageMessages, fold_response, session_to_messages, transcript_to_messages
 from stream_protocol.session._importing import messages_to_events
-from stream_protocol.session._interrupted_runs import completing_events, tool_failure_events, with_stopped_agents
+from stream_protocol.session._interrupted_runs import completing_events, stopped_responses, tool_failure_events
 from stream_protocol.session._page_values import (
     MAX_STATE_BYTES,
     STATE_KEY,

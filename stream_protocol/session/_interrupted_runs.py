@@ -110,7 +110,7 @@ def _closing_events(
     error_text = RUN_STOPPED_TEXT if outcome == "abort" else RUN_FAILED_TEXT
     hidden_ids = {event.id for event in hidden}
     responses = [
-        *(for_client_only(each) for each in map(with_stopped_agents, hidden if stopped else ()) if each is not None),
+        *(_hidden_responses(turn, hidden) if stopped else ()),
         *_missing_responses(turn, error_text, closes_pending=stopped, hidden=hidden_ids, failed=failed),
         *_responses_hidden_from_model(turn),
     ]
@@ -122,15 +122,25 @@ def _closing_events(
     return [*responses, _end_mark(turn, agent, ABORTED if outcome == "abort" else RUN_FAILED_CODE)]
 
 
-def with_stopped_agents(late: Event) -> Event | None:
-    """Return an event with the stored events of the agents that ran inside tool calls; ``None`` if there are none.
+def _hidden_responses(turn: Turn, hidden: Sequence[Event]) -> Iterator[Event]:
+    """Yield stopped responses to calls that the client was shown, and that hidden events answer.
 
-    ``late``: the event that answers these calls. It came after the response of a stopped run had ended. The returned
-    event has ADK's form for calls of a stopped run, without the results.
+    They are for the client only, because the model reads the hidden responses. A call then ends in a history as it
+    ended in the response: with the work of the agent inside it.
+    """
+    hidden_ids = {event.id for event in hidden}
+    shown_calls = (call for call in turn.calls if call.event.id not in hidden_ids)
+    answering = {response.facts.id for call in shown_calls for response in call.responses}
+    return (for_client_only(stopped_responses(event)) for event in hidden if event.id in answering)
+
+
+def stopped_responses(late: Event) -> Event:
+    """Return ADK's responses for a stopped run to the calls that ``late`` answers: an error in place of each result.
+
+    ``late`` came after the response of the run had ended. The stored events of the agents that ran inside these calls
+    are kept.
     """
     metadata = late.custom_metadata or {}
-    if NESTED_EVENTS not in metadata:
-        return None
     parts = [
         types.Part(
             function_response=types.FunctionResponse(

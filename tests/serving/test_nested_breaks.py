@@ -16,7 +16,7 @@ from typing_extensions import override
 from stream_protocol.serving import ChatService, ServiceLimits, create_app
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from tests.serving.chat_client import Page
-from tests.serving.instrumented import InstrumentedService
+from tests.serving.instrumented import InstrumentedService, let_time_out
 from tests.serving.steering import rest
 from tests.serving.support import HANG, begin, chat, client, said, soon
 
@@ -78,98 +78,183 @@ async def test_a_run_that_ends_with_its_last_reader_keeps_what_its_sub_agent_has
     assert card["output"]["metadata"]["stopped"] is True
 
 
-async def stopped(
-    service: InstrumentedService, page: Page, reached: asyncio.Event, may_go_on: asyncio.Event | None = None
-) -> None:
-    """Stop the run at this moment. The history then has what the page has."""
-    async with begin(page.app, page.body()) as answer:
-        assert await answer.status() == 200
-        await soon(reached)
-        async with client(page.app) as http:
-            assert (await http.post("/api/chat/c1/stop")).status_code == 202
-        if may_go_on is not None:
-            may_go_on.set()
-        page.take(await rest(answer))
-    await service.runs.free()
+ENDS = ("stop", "time limit", "size limit", "shutdown", "model")
+"""The ways in which a run ends before its agent: the user, the server, or an error of a model ends it."""
+
+
+class Ending:
+    """The end of a run at one moment. The agent goes on for a moment: a tool returns, or a model answers.
+
+    ``hold``: called at this moment.
+    """
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self._reached = asyncio.Event()
+        self._may_go_on = asyncio.Event()
+        self._model_fails = False
+
+    async def hold(self) -> str:
+        """Waits."""
+        self._reached.set()
+        await self._may_go_on.wait()
+        return "held"
+
+    async def hold_agent(self) -> None:
+        """Hold in a callback of an agent."""
+        await self.hold()
+
+    def answer_late(self, _request: Any) -> list[Any]:
+        """Return the turn of a model that holds."""
+        self._reached.set()
+        return [Wait(self._may_go_on), "Late."]
+
+    def before_model(self, callback_context: Any, llm_request: Any) -> None:
+        """Fail after the end, if it is the error of a model."""
+        if self._model_fails:
+            raise RuntimeError("broken")
+
+    async def happen(self, service: InstrumentedService, page: Page) -> None:
+        """Send the page's messages, and end the run at the moment. The page takes the response."""
+        async with begin(page.app, page.body()) as answer, asyncio.TaskGroup() as tasks:
+            assert await answer.status() == 200
+            await soon(self._reached)
+            run: Any = service.runs.run
+            match self.kind:
+                case "stop":
+                    run.stop()
+                case "time limit":
+                    let_time_out()
+                case "size limit":
+                    run.stop_at_limit("Too long.", "Its response is too large.")
+                case "shutdown":
+                    tasks.create_task(service.aclose())
+                case "model":
+                    self._model_fails = True
+            while not (run.log.closed or self._model_fails):  # noqa: ASYNC110 - a log has no event for its end
+                await asyncio.sleep(0)
+            self._may_go_on.set()
+            page.take(await rest(answer))
+        await service.runs.free()
+
+
+def agents(kind: str, ending: Ending, turns: list[Any], *, deep: str | None = None, **callbacks: Any) -> LlmAgent:
+    """Return an agent that calls an agent with these turns. With ``deep``, an agent of this kind stands between."""
+
+    def agent(name: str, kind: str | None, turns: list[Any], **more: Any) -> LlmAgent:
+        mode = KINDS[kind] if kind else {}
+        fails = ending.before_model
+        return LlmAgent(
+            name=name, description=name, model=ScriptedLlm(turns=turns), before_model_callback=fails, **mode, **more
+        )
+
+    called = agent("inner", kind, turns, tools=[ending.hold], **callbacks)
+    for name, caller in (("middle", deep), ("root", None)) if deep else (("root", None),):
+        calls: dict[str, Any] = {"tools": [AgentTool(called)]} if kind == "tool" else {"sub_agents": [called]}
+        called = agent(name, caller, [["Let me.", Call(called.name, {"request": "go"})], "Unseen."], **calls)
+        kind = caller or kind
+    return called
+
+
+class HeldStore(InMemorySessionService):
+    """Store that holds while it stores a result of an agent."""
+
+    held_at: Ending | None = None
+
+    @override
+    async def append_event(self, session: Session, event: Event) -> Event:
+        if self.held_at is not None and any(response.name == "inner" for response in event.get_function_responses()):
+            await self.held_at.hold()
+        return await super().append_event(session, event)
+
+
+def seen_at(moment: str, kind: str, ending: Ending, deep: str | None = None) -> tuple[LlmAgent, HeldStore]:
+    """Return the agent for a run that ends at this moment of its innermost agent, and its store."""
+    store = HeldStore()
+    says: list[Any] = ["Done.", *([Call("finish_task", {"result": "Done."})] if kind == "task" else [])]
+    turns: list[Any] = [says]
+    callbacks: dict[str, Any] = {}
+    match moment:
+        case "in a callback":
+            callbacks = {"before_agent_callback": lambda callback_context: ending.hold_agent()}
+        case "before a word":
+            turns = [ending.answer_late]
+        case "in a tool":
+            turns = [["I wait.", Call("hold")], "Late."]
+        case "after its last word":
+            callbacks = {"after_agent_callback": lambda callback_context: ending.hold_agent()}
+        case "while its result is stored":
+            store.held_at = ending
+    return agents(kind, ending, turns, deep=deep, **callbacks), store
+
+
+MOMENTS = ("in a callback", "before a word", "in a tool", "after its last word", "while its result is stored")
+
+each_end = pytest.mark.parametrize("end", ENDS)
+
+
+async def check_end(end: Ending, root: LlmAgent, store: HeldStore, ai_sdk: Any) -> Any:
+    """Send a message, and end its run. The history has what the page had. Returns the page's last message."""
+    service = InstrumentedService(root, session_service=store, ai_sdk=ai_sdk)
+    page = Page(create_app(service), ai_sdk=ai_sdk)
+    page.messages = [said("hi")]
+    await end.happen(service, page)
+    if end.kind == "shutdown":
+        page.app = create_app(ChatService(root, session_service=store, ai_sdk=ai_sdk))
     assert await page.stored() == page.messages
+    return page.messages[-1]
 
 
+@pytest.mark.parametrize("ai_sdk", [6, 7])
+@each_end
 @pytest.mark.parametrize(
     ("kind", "moment"),
     [
-        *((kind, moment) for kind in KINDS for moment in ("in a callback", "before a word", "in a tool")),
-        *((kind, "while its result is stored") for kind in ("tool", "single_turn")),
+        (kind, moment)
+        for kind in KINDS
+        for moment in MOMENTS
+        if (kind, moment) != ("task", "after its last word")  # ADK does not call this callback after `finish_task`
     ],
 )
-async def test_after_a_stop_a_card_has_in_a_history_what_the_page_had(kind: str, moment: str) -> None:
-    """The agent inside goes on for a moment: a tool returns. Nobody sees that."""
-    reached, may_go_on = asyncio.Event(), asyncio.Event()
-
-    async def hold() -> str:
-        """Waits."""
-        reached.set()
-        await may_go_on.wait()
-        return "held"
-
-    def wait(_request: Any) -> list[Any]:
-        reached.set()
-        return [Wait(may_go_on), "Late."]
-
-    async def before_agent(callback_context: Any) -> None:
-        await hold()
-
-    class Store(InMemorySessionService):
-        @override
-        async def append_event(self, session: Session, event: Event) -> Event:
-            if moment == "while its result is stored" and any(
-                response.name == "inner" for response in event.get_function_responses()
-            ):
-                await hold()
-            return await super().append_event(session, event)
-
-    turns: list[Any] = [["I wait.", Call("hold")], "Late."]
-    if moment in ("before a word", "while its result is stored"):
-        turns = [wait] if moment == "before a word" else ["Done."]
-    root = planner(kind, "Unused.")
-    tool: Any = root.tools[0] if kind == "tool" else None
-    inner: Any = root.sub_agents[0] if tool is None else tool.agent
-    inner.tools, inner.model = [hold], ScriptedLlm(turns=turns)
-    inner.before_agent_callback = before_agent if moment == "in a callback" else None
-    root.model = ScriptedLlm(turns=[["Let me.", Call("inner", {"request": "go"})]])
-    service = InstrumentedService(root, session_service=Store())
-    page = Page(create_app(service))
-    page.messages = [said("hi")]
-    await stopped(service, page, reached, may_go_on)
+async def test_after_each_end_of_a_run_a_card_has_in_a_history_what_the_page_had(
+    kind: str, moment: str, end: str, ai_sdk: Any
+) -> None:
+    ending = Ending(end)
+    await check_end(ending, *seen_at(moment, kind, ending), ai_sdk)
 
 
-async def test_after_a_stop_a_card_inside_a_card_has_in_a_history_what_the_page_had() -> None:
-    reached = asyncio.Event()
+@pytest.mark.parametrize("end", ["stop", "time limit", "size limit", "shutdown"])
+@pytest.mark.parametrize("kind", ["tool", "single_turn"])
+async def test_a_card_whose_result_is_stored_after_the_end_keeps_the_work_of_its_agent(kind: str, end: str) -> None:
+    ending = Ending(end)
+    message = await check_end(ending, *seen_at("while its result is stored", kind, ending), 7)
+    output = card_of(message)["output"]
+    assert shown(output) == ["Done."]
+    assert output["metadata"]["stopped"] is True
 
-    async def hold() -> str:
-        """Waits."""
-        reached.set()
-        await asyncio.sleep(0.05)
-        return "held"
 
-    inner: Any = planner("tool", "Unused.")
-    inner.name = "inner"
-    deep = inner.tools[0].agent
-    deep.name, deep.tools = "deep", [hold]
-    deep.model = ScriptedLlm(turns=[["I wait.", Call("hold")], "Late."])
-    inner.tools = [AgentTool(deep)]
-    inner.model = ScriptedLlm(turns=[["I ask.", Call("deep", {"request": "go"})]])
-    root = LlmAgent(
-        name="root",
-        model=ScriptedLlm(turns=[["Let me.", Call("inner", {"request": "go"})]]),
-        tools=[AgentTool(inner)],
-    )
-    service = InstrumentedService(root)
-    page = Page(create_app(service))
-    page.messages = [said("hi")]
-    await stopped(service, page, reached)
-    inside = card_of(page.messages[-1])["output"]
-    assert shown(inside) == ["I ask.", "tool-deep"]
-    assert shown(inside["parts"][-1]["output"]) == ["I wait.", "tool-hold"]
+@each_end
+@pytest.mark.parametrize(
+    ("kind", "outer", "moment"),
+    [
+        (kind, outer, moment)
+        for kind in KINDS
+        for outer in KINDS
+        for moment in ("in a tool", "after its last word")
+        # ADK runs no task agent below a single-turn agent.
+        if kind != "task" or (outer, moment) in (("tool", "in a tool"), ("task", "in a tool"))
+    ],
+)
+async def test_after_each_end_of_a_run_a_card_inside_a_card_has_in_a_history_what_the_page_had(
+    kind: str, outer: str, moment: str, end: str
+) -> None:
+    ending = Ending(end)
+    message = await check_end(ending, *seen_at(moment, kind, ending, deep=outer), 7)
+    if end != "model":
+        [card] = [part for part in message["parts"] if part["type"] == "tool-middle"]
+        assert shown(card["output"]) == ["Let me.", "tool-inner"]
+        inside = card["output"]["parts"][-1]["output"]
+        assert shown(inside) == (["I wait.", "tool-hold"] if moment == "in a tool" else ["Done."])
 
 
 @pytest.mark.parametrize("kind", KINDS)

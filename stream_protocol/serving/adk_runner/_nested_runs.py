@@ -32,7 +32,7 @@ from stream_protocol.adk import (
 )
 from stream_protocol.agents import RunChannel, run_channel, set_channel
 from stream_protocol.serving.adk_runner._runner import agent_tree
-from stream_protocol.session import storable_json, unfinished_events, with_stopped_agents
+from stream_protocol.session import stopped_responses, storable_json, unfinished_events
 from stream_protocol.stream import InnerStreams
 from stream_protocol.wire import is_instance
 
@@ -115,14 +115,13 @@ class NestedCall:
         """Posts an event of the nested agent, and keeps it if it is complete.
 
         The app's plugins have changed the event already. After a stop, the response shows no more events. So of later
-        events, only the stored events of deeper agents are kept: see ``with_stopped_agents``. A history then shows the
+        events, only the stored events of deeper agents are kept: see ``stopped_responses``. A history then shows the
         same as the response.
         """
         if not self.is_open:
-            event_with_work = with_stopped_agents(event)
-            if event_with_work is None:
+            if NESTED_EVENTS not in (event.custom_metadata or {}):
                 return
-            event = event_with_work
+            event = stopped_responses(event)
         self._streams.add(read(event))
         if event.partial:
             self.post(event.model_copy())
