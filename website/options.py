@@ -22,9 +22,7 @@ from stream_protocol.serving import (
     ServiceOptions,
     create_app,
 )
-from stream_protocol.serving.http._routes import DEFAULTS as ROUTE_DEFAULTS
-from stream_protocol.serving.requests._service_options import DEFAULTS as SERVICE_DEFAULTS
-from stream_protocol.stream._options import DEFAULTS as CONVERTER_DEFAULTS
+from website.defaults import DEFAULTS
 from website.paths import DOCS, ROOT
 
 PAGE: Final = ROOT / DOCS / "options.md"
@@ -117,8 +115,7 @@ def page() -> str:
 def options_of(owner: type | Callable[..., Any]) -> list[Option]:
     """Return the options, in the order of the docstring. Raises an error if the docstring lacks a keyword."""
     if is_typeddict(owner):
-        given = {**CONVERTER_DEFAULTS, **SERVICE_DEFAULTS, **ROUTE_DEFAULTS}
-        return [(name, _default(given.get(name)), text) for name, text in _documented_attributes(owner)]
+        return [(name, _default(DEFAULTS.get(name)), text) for name, text in _documented_attributes(owner)]
     if is_dataclass(owner) and (attributes := [*_documented_attributes(owner)]):
         defaults = {field.name: field.default for field in fields(owner)}
         return [(name, _default(defaults[name]), text) for name, text in attributes]

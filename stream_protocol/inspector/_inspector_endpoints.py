@@ -13,6 +13,7 @@ from google.adk.workflow import BaseNode
 from starlette.requests import Request
 from starlette.responses import Response
 
+from stream_protocol.check import Rule
 from stream_protocol.inspector._chat_view import chat_recording, check_chat, newest_entries
 from stream_protocol.inspector._dropped_file import recording_of_file, shown_file, test_of_file
 from stream_protocol.inspector._file_process import Reading, convert_in_process, refuse_if_crowded
@@ -91,6 +92,11 @@ class FileEndpoints:
     async def file_test(self, request: Request, user_id: str) -> Response:
         """Return a test for the recording of a dropped file."""
         return self._text(await self._of_file(test_of_file, request, user_id), user_id)
+
+    async def rules(self, _request: Request, user_id: str) -> Response:
+        """Return the rules of ``check``."""
+        rules = [{"name": rule, "severity": rule.severity, "effect": rule.effect} for rule in Rule]
+        return self._json(orjson.dumps(rules), user_id)
 
     async def _of_file(self, read: Reading[T], request: Request, user_id: str) -> T:
         """Return the result of ``read`` for the file in the request."""

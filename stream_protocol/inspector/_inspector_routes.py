@@ -47,7 +47,7 @@ def inspector_routes(
     ``GET {path}/{id}/inspect?after=N`` returns the entries of the user's own chat after number N, for a page that
     polls. ``…/inspect/recording``, ``…/inspect/pytest`` and ``…/inspect/findings`` return the chat as a recording, a
     test for this recording, and the findings of ``check``. ``GET /api/inspect/agents`` returns the tree of agents, each
-    with its model, tools and description.
+    with its model, tools and description. ``GET /api/inspect/rules`` returns the rules of ``check``.
 
     A client can also ``POST`` a file: a recording in any form, or a capture. ``/api/inspect`` returns the file's
     entries and findings. ``/api/inspect/recording`` returns the file as a recording, and ``/api/inspect/pytest``
@@ -59,7 +59,7 @@ def inspector_routes(
     check_route_path("path", path)
     check_callable("identify", identify, ("request",))
     endpoints = InspectorEndpoints(inspector, service)
-    json_endpoints = (endpoints.chat, endpoints.chat_findings, endpoints.agents)
+    json_endpoints = (endpoints.chat, endpoints.chat_findings, endpoints.agents, endpoints.rules)
 
     def route(method: str, path: str, endpoint: Endpoint, name: str | None) -> Route:
         async def admitted(request: Request) -> Response:
@@ -107,6 +107,7 @@ def _routes(
         route("GET", chat + "/recording", endpoints.chat_recording, None),
         route("GET", chat + "/pytest", endpoints.chat_test, None),
         route("GET", files + "/agents", endpoints.agents, None),
+        route("GET", files + "/rules", endpoints.rules, None),
         route("POST", files, endpoints.file, None),
         route("POST", files + "/recording", endpoints.file_recording, None),
         route("POST", files + "/pytest", endpoints.file_test, None),

@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 from starlette.applications import Starlette
 
+from stream_protocol.check import Rule
 from stream_protocol.cli import main
 from tests.conformance.fixtures import FOLDER
 from tests.documents import block
@@ -115,6 +116,7 @@ def test_the_inspector_shows_the_turns_that_were_played(tmp_path: Path) -> None:
         assert second["next"] == first["next"] + len(second["entries"])
         assert http.get("/api/chat/c1/inspect/findings").json() == {"findings": []}
         assert http.get("/api/inspect/agents").json() is None
+        assert [rule["name"] for rule in http.get("/api/inspect/rules").json()] == [*Rule]
         assert "def test_" in http.get("/api/chat/two_turns/inspect/pytest").text
         saved = http.get("/api/chat/c1/inspect/recording")
         assert saved.headers["content-disposition"].startswith("attachment; filename=")

@@ -18,6 +18,7 @@ from starlette.routing import Mount
 
 from stream_protocol import encode_sse, iter_chunks
 from stream_protocol.agents import report_progress
+from stream_protocol.check import Rule
 from stream_protocol.inspector import Inspector, inspector_routes
 from stream_protocol.recording import load_recording, replay_messages
 from stream_protocol.serving import ChatService, create_app
@@ -367,6 +368,12 @@ def test_a_capture_that_is_wrong_is_shown_with_what_is_wrong(page: Page, shots: 
     expect(panel(page).get_by_text("error", exact=True).first).to_be_visible()
     page.screenshot(path=shots / "inspector-findings.png")
     finding = panel(page).get_by_role("listitem").filter(has_text="text-not-started").first
+    finding.get_by_role("button", name="Rule text-not-started").click()
+    rule = panel(page).get_by_role("list", name="Rules").get_by_role("listitem").filter(has_text="text-not-started")
+    expect(rule).to_be_focused()
+    expect(rule).to_be_in_viewport()
+    expect(rule).to_contain_text(Rule.TEXT_NOT_STARTED.effect)
+    page.screenshot(path=shots / "inspector-rules.png")
     finding.get_by_role("button", name="Show").click()
     expect(panel(page).get_by_role("button", pressed=True)).to_contain_text("text-delta")
     assert shown(page, "JSON of the entry")["type"] == "text-delta"

@@ -199,6 +199,14 @@ def test_a_signature_names_its_options(url: str) -> None:
     assert "allow_origins" in text.partition('id="stream_protocol.serving.chat_router"')[2].partition("</pre>")[0]
 
 
+def test_a_table_of_parameters_has_the_default_of_each_option(url: str) -> None:
+    tables = {name: httpx.get(f"{url}reference/{name}/").text for name in ("serving", "stream_protocol", "recording")}
+    for text in tables.values():
+        assert re.findall(r"<code>\s*\.\.\.\s*</code>", text) == []
+    row = tables["stream_protocol"].partition("<code>ai_sdk</code>")[2].partition("</tr>")[0]
+    assert re.search(r"<code>6</code>\s*</td>\s*$", row)
+
+
 def test_a_search_ignores_common_words(browser: Browser, url: str) -> None:
     counts = set()
     for words in ("troubleshooting", "how+to+do+a+troubleshooting"):

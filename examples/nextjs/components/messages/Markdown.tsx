@@ -1,6 +1,7 @@
 import { Children, type CSSProperties, isValidElement, memo, type ReactNode, useEffect, useMemo, useRef } from "react";
 import { Block, type BlockProps, type Components, defaultRehypePlugins, defaultRemarkPlugins, Streamdown } from "streamdown";
 import { Boundary } from "../ui/boundary";
+import { useCjk } from "./cjk";
 import { Elsewhere, Picture } from "./Elsewhere";
 import { code } from "./highlighter";
 import { htmlAsText } from "./html-as-text";
@@ -40,7 +41,8 @@ export const Markdown = memo(function Markdown({ text, live = false, extension }
   const markdown = useMemo(() => withDollars(text), [text]);
   const math = useMath(markdown);
   const remark = useMemo(() => (extension ? [...REMARK, extension.remark] : REMARK), [extension]);
-  const plugins = useMemo(() => (math ? { code, math } : { code }), [math]);
+  const cjk = useCjk(markdown);
+  const plugins = useMemo(() => ({ code, ...(math && { math }), ...(cjk && { cjk }) }), [math, cjk]);
   useEffect(() => (box.current ? keepInTabOrder(box.current) : undefined), []);
   return (
     <div ref={box} className="wrap-anywhere">

@@ -3,6 +3,8 @@ import { Badge } from "../components/ui/badge";
 import { Button } from "../components/ui/button";
 import type { Row } from "./entries";
 import type { Finding, Findings } from "./inspector-api";
+import { RuleLink, Rules, useChosenRule } from "./Rules";
+import { WithCode } from "./WithCode";
 
 type CheckProps = Findings & {
   /** The rows whose chunks were checked. */
@@ -24,6 +26,7 @@ export function ErrorCount({ findings }: { findings: Finding[] }) {
 /** What `adk-ui-stream check` finds in what was sent. */
 export function Check({ findings, unchecked = 0, rows, onShow }: CheckProps) {
   const chunks = rows.flatMap(({ chunks }) => chunks);
+  const chosen = useChosenRule();
   const failure = chunks.findLast(({ chunk }) => chunk?.type === "error")?.chunk;
   return (
     <>
@@ -33,7 +36,7 @@ export function Check({ findings, unchecked = 0, rows, onShow }: CheckProps) {
         </Badge>
       )}
       <p className="text-sm text-muted-foreground">
-        {chunks.length} {chunks.length === 1 ? "chunk" : "chunks"}, by the rules of <code>adk-ui-stream check</code>.
+        {chunks.length} {chunks.length === 1 ? "chunk" : "chunks"}, checked by the rules of <code>adk-ui-stream check</code>.
       </p>
       {failure && (
         <p className="text-sm" data-failure>
@@ -47,14 +50,17 @@ export function Check({ findings, unchecked = 0, rows, onShow }: CheckProps) {
       )}
       <ul className="flex flex-col gap-3">
         {findings.map((finding, index) => (
-          <Found key={index} finding={finding} onShow={onShow} />
+          <Found key={index} finding={finding} onShow={onShow} onChoose={chosen.choose} />
         ))}
       </ul>
+      <Rules {...chosen} />
     </>
   );
 }
 
-function Found({ finding, onShow }: { finding: Finding; onShow: (number: number) => void }) {
+type FoundProps = { finding: Finding; onShow: (number: number) => void; onChoose: (rule: string) => void };
+
+function Found({ finding, onShow, onChoose }: FoundProps) {
   const { severity, rule, text, effect, chunk, line, versions, number } = finding;
   const bad = severity === "error";
   return (
@@ -63,7 +69,7 @@ function Found({ finding, onShow }: { finding: Finding; onShow: (number: number)
         <Badge tone={bad ? "bad" : "waiting"}>
           {bad ? <CircleX aria-hidden /> : <TriangleAlert aria-hidden />} {severity}
         </Badge>
-        <Rule name={rule} />
+        <RuleLink name={rule} onChoose={onChoose} />
         <span className="text-xs text-muted-foreground">
           chunk {chunk}
           {line !== undefined && `, line ${line}`}, {versions.map((version) => `v${version}`).join(" and ")}
@@ -82,23 +88,4 @@ function Found({ finding, onShow }: { finding: Finding; onShow: (number: number)
       </span>
     </li>
   );
-}
-
-/** The address of the rules in the documentation, where the page knows it. */
-const RULES = document.querySelector<HTMLMetaElement>("meta[name=rules]")?.content;
-
-/** The name of a rule, as a link to what the documentation says of it. */
-function Rule({ name }: { name: string }) {
-  const code = <code className="text-xs">{name}</code>;
-  if (RULES === undefined) return code;
-  return (
-    <a href={`${RULES}#${name}`} target="_blank" rel="noopener" className="text-primary underline underline-offset-2">
-      {code}
-    </a>
-  );
-}
-
-/** A sentence with code between back-quotes. */
-export function WithCode({ text }: { text: string }) {
-  return text.split(/`([^`]+)`/).map((piece, index) => (index % 2 === 1 ? <code key={index}>{piece}</code> : piece));
 }

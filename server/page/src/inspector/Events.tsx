@@ -1,7 +1,7 @@
 import { ChevronDown, X } from "lucide-react";
 import { createContext, memo, useContext, useDeferredValue, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { IconButton } from "../components/ui/icon-button";
-import { WithCode } from "./Check";
+import { WithCode } from "./WithCode";
 import { askedBy, authorOf, detailOf, type Entry, inBytes, inSeconds, kindOf, type Row, wordsOf } from "./entries";
 import { Filter } from "./Filter";
 import type { Finding } from "./inspector-api";

@@ -51,6 +51,13 @@ export async function loadFindings(id: string): Promise<Findings> {
   return (await ask(`${ofChat(id)}/findings`)).json();
 }
 
+export type Rule = { name: string; severity: Finding["severity"]; effect: string };
+
+/** The rules of `check`. */
+export async function loadRules(): Promise<Rule[]> {
+  return (await ask("api/inspect/rules")).json();
+}
+
 /** An agent, and those below it. */
 export type InspectedAgent = {
   name: string;

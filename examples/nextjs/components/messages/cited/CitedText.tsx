@@ -1,13 +1,12 @@
 import type { TextUIPart } from "ai";
-import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from "react";
+import { createContext, type ReactNode, useContext, useMemo } from "react";
 import type { ChatMessage } from "../../chat/message-types";
 import { Tooltip } from "../../ui/tooltip";
 import { Elsewhere } from "../Elsewhere";
+import { latePlugin } from "../late-plugin";
 import { COMPONENTS, type Extension, Markdown } from "../Markdown";
 import { numberedSources, type Source } from "../Sources";
 import type { Citation, CitedSource } from "./citations";
-
-type Marks = typeof import("./marks");
 
 const CitedContext = createContext<{ citations: Citation[]; sources: Source[] }>({ citations: [], sources: [] });
 
@@ -16,24 +15,11 @@ const LINK = "#citation-";
 
 const components = { ...COMPONENTS, a: LinkOrMark };
 
-let marks: Marks | undefined;
-
-/** What puts marks into a text: it is fetched for the first text with citations, which stands without them until then. */
-function useMarks(): Marks | undefined {
-  const [loaded, setLoaded] = useState(marks);
-  useEffect(() => {
-    if (loaded) return;
-    import("./marks").then(
-      (found) => setLoaded((marks = found)),
-      (error: unknown) => console.error("Citations are not shown:", error),
-    );
-  }, [loaded]);
-  return loaded;
-}
+const useMarks = latePlugin(() => import("./marks"), "Citations are not shown:");
 
 /** A text with the numbers of its sources behind the words that rest on them. */
 export function CitedText({ part, message }: { part: TextUIPart; message: ChatMessage }) {
-  const loaded = useMarks();
+  const loaded = useMarks(true);
   const cited = useMemo(
     () => ({ citations: loaded?.citationsOf(message, part) ?? [], sources: numberedSources(message.parts) }),
     [loaded, message, part],

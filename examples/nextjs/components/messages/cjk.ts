@@ -1,0 +1,18 @@
+import type { CjkPlugin } from "streamdown";
+import { latePlugin } from "./late-plugin";
+
+/** Chinese, Japanese and Korean characters, and their full-width punctuation. */
+const CJK = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\u3000-\u303F\uFF00-\uFFEF]/u;
+
+const usePlugin = latePlugin<CjkPlugin>(
+  () => import("@streamdown/cjk").then(({ cjk }) => cjk),
+  "Bold text beside Chinese, Japanese and Korean characters may show its asterisks:",
+);
+
+/**
+ * The plugin for texts without spaces between words. By CommonMark's rule, `**25℃**の` is not bold, because a
+ * punctuation mark stands before the closing asterisks, and a letter after them.
+ */
+export function useCjk(markdown: string): CjkPlugin | undefined {
+  return usePlugin(CJK.test(markdown));
+}

@@ -1,0 +1,1 @@
+export{s as Mermaid}from"./chunk-7TTQLYRW-Bzkhn6X4.js";
