@@ -66,6 +66,7 @@ def test_the_palette_is_loaded_again_by_its_button_and_by_its_keys(page_without_
         expect(palette).to_have_count(0)
         expect(texts(page)).to_have_text("You said: hello")
     page.keyboard.press("Control+k")
+    expect(palette).to_contain_text("could not be loaded")
     page.unroute(SCRIPTS)
     palette.get_by_role("button", name="Try again").click()
     expect(palette.get_by_role("combobox")).to_be_focused()

@@ -19,6 +19,7 @@ from tests.serving.chat_client import Page
 from tests.serving.instrumented import InstrumentedService, let_time_out
 from tests.serving.steering import rest
 from tests.serving.support import HANG, begin, chat, client, said, soon
+from tests.tools import OLD_ADK
 
 pytestmark = pytest.mark.filterwarnings("ignore:The `plugins` argument is deprecated:DeprecationWarning")
 
@@ -248,6 +249,8 @@ async def test_a_card_whose_result_is_stored_after_the_end_keeps_the_work_of_its
 async def test_after_each_end_of_a_run_a_card_inside_a_card_has_in_a_history_what_the_page_had(
     kind: str, outer: str, moment: str, end: str
 ) -> None:
+    if OLD_ADK and kind == outer == "task":
+        pytest.skip("In ADK 2.11 a task agent below a task agent does not reach its tool")
     ending = Ending(end)
     message = await check_end(ending, *seen_at(moment, kind, ending, deep=outer), 7)
     if end != "model":
