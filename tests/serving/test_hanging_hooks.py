@@ -263,26 +263,6 @@ async def test_an_engine_that_hangs_refuses_requests_and_keeps_nobody_from_stopp
     await service.aclose()
 
 
-async def test_a_stopped_run_frees_its_chat_although_the_engine_never_answers(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    engine, times = FakeEngine(), ServiceTimes(engine=LIMIT / 10, shutdown=LIMIT)
-    limits = ServiceLimits(hook_timeout=LIMIT)
-    service = service_for(["Half. ", Wait(asyncio.Event())], "Well.", engine=engine, limits=limits, times=times)
-    app = create_app(service)
-    async with begin(app, chat(said("hi"))) as exchange, client(app) as http:
-        await exchange.status()
-        await exchange.until("text-delta")
-        engine.answers.clear()
-        assert (await http.post("/api/chat/c1/stop")).status_code == 503
-        await exchange.until("abort")
-        await service.runs.free()
-    assert f"A run that has ended frees its chat: the engine keeps the run for {LIMIT} seconds." in said_by(caplog)
-    engine.answers.set()
-    assert text(await stream(app, chat(said("more", "u2")))) == "Well."
-    await service.aclose()
-
-
 async def test_a_refused_run_frees_its_chat_although_the_engine_never_records_it(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

@@ -87,7 +87,7 @@ class LocalRun:
 class LocalRuns:
     """The durable runs of this worker. Calls of the engine that end a run are repeated until they succeed.
 
-    A chat stays busy during these calls, but at most for ``ServiceTimes.shutdown``.
+    A chat stays busy during these calls: otherwise a worker could continue a run that has ended.
     """
 
     def __init__(self, service: DurableService) -> None:
@@ -148,7 +148,7 @@ class LocalRuns:
             if ending is not reporting:
                 reporting.cancel()
             if ending is not None:
-                await self._in_time(ending)
+                await asyncio.shield(ending)
 
     def note_record(self, local: LocalRun) -> None:
         """Called when the engine has stored the record of a new run. The run may still have to wait for its lease."""
@@ -161,7 +161,7 @@ class LocalRuns:
         local.keep()
         local.run.allow_recovery()
         if local.run.abort_signal.is_set():  # the stop came before the record existed
-            await self._in_time(self._local[local])
+            await asyncio.shield(self._local[local])
 
     async def store_end(self, unfinished: LocalRun | OrphanedRun) -> ToldEnd:
         """Stores the end of a run in the engine, and returns the end. A run without an end counts as stopped.
@@ -180,7 +180,7 @@ class LocalRuns:
 
     async def forget(self, record: RunRecord) -> None:
         """Deletes the record of a run that nobody recovers."""
-        await self._in_time(self._tasks.start(self._until_done(record, partial(self._engine.cancel, record))))
+        await self._until_done(record, partial(self._engine.cancel, record))
 
     async def _forget_ended(self, local: LocalRun) -> None:
         """Deletes the record of a run that this worker has ended.
@@ -225,17 +225,6 @@ class LocalRuns:
             return
         if not local.run.was_left:
             await self._until_done(local.record, partial(self.store_end, local))
-
-    async def _in_time(self, ending: asyncio.Task[None]) -> None:
-        """Waits for calls of the engine that end a run, at most ``ServiceTimes.shutdown``.
-
-        After that, the chat becomes free, and the calls continue. A worker that finds the record meanwhile also finds
-        the end in the session, and deletes the record.
-        """
-        await asyncio.wait({ending}, timeout=self._times.shutdown)
-        if not ending.done():
-            text = "A run that has ended frees its chat: the engine keeps the run for %s seconds."
-            logger.error(text, self._times.shutdown)
 
     async def _mark(self, local: LocalRun, state: LiveState) -> None:
         if not local.is_recorded or self._closed.is_set():
