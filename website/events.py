@@ -31,8 +31,10 @@ class Row:
 ROWS: Final = (
     Row(
         "text",
-        "`text-start`, `text-delta`, `text-end` for each continuous text of an author (agent, branch, node). "
-        "`providerMetadata.adk` names the author. A complete event adds only text that was not streamed",
+        "`text-start`, `text-delta`, `text-end` for each continuous text of one author. An author is a "
+        "combination of agent, branch and node. "
+        "`providerMetadata.adk` names the author. A non-partial event adds only the text that earlier partial "
+        "events did not stream",
         "text text_none aggregate_longer aggregate_reordered redacted code_executor no_parts",
     ),
     Row("text of parallel agents", "a text part for each agent", "parallel_agents"),
@@ -50,7 +52,7 @@ ROWS: Final = (
     ),
     Row(
         "streamed arguments",
-        "[`tool-input-delta`](streamed-arguments.md). The deltas are the JSON of the final input",
+        "[`tool-input-delta`](streamed-arguments.md). Joined, the deltas are the JSON text of the complete input",
         "streamed_arguments streamed_arguments_nested streamed_arguments_interleaved "
         "streamed_arguments_out_of_order streamed_arguments_unclosed streamed_arguments_two_calls "
         "accumulated_arguments nameless_call nameless_call_named_later nameless_call_fits_schema "
@@ -86,8 +88,8 @@ ROWS: Final = (
     Row("tool confirmation, denied", "`tool-approval-request`, then `tool-output-denied`", "approval_denied"),
     Row(
         "reason for an approval",
-        "[`requestReason`](approvals.md#say-why) and `descriptor` of `tool-approval-request`. Before `ai` 7.0.87, "
-        "`data-adk-approval` (`toolCallId`, `reason`, `descriptor`)",
+        "[`requestReason`](approvals.md#say-why) and `descriptor` of `tool-approval-request`. Clients with an "
+        "`ai` version below 7.0.87 get `data-adk-approval` (`toolCallId`, `reason`, `descriptor`) instead",
         "approval_with_reason",
     ),
     Row(
@@ -112,7 +114,7 @@ ROWS: Final = (
     ),
     Row("`transfer_to_agent`", "`data-adk-agent`", "transfer"),
     Row(
-        '`set_model_response`, `exit_loop`, `finish_task`, and calls of task agents with `nested_agents="flat"`',
+        '`set_model_response`, `exit_loop`, `finish_task`; with `nested_agents="flat"`, also calls to task agents',
         "none: see [`hidden_tools`](options.md#of-the-converter)",
         "output_schema_with_tools loop task_over_two_turns tools_all_hidden",
     ),
@@ -176,9 +178,9 @@ ROWS: Final = (
 HEAD: Final = """\
 # Events
 
-Each row shows a kind of ADK event and its chunks. A `RemoteA2aAgent` has the chunks of a local agent. Its data parts
-become `data-adk-data`, and a failed task becomes an error. A message [cannot show some events
-exactly](decisions/what-a-message-cannot-show.md).
+Each row shows a kind of ADK event and its chunks. The events of a `RemoteA2aAgent` give the same chunks as those of a
+local agent. Its data parts become `data-adk-data`, and a failed task becomes an error. A message [cannot show some
+events exactly](decisions/what-a-message-cannot-show.md).
 
 The first column links to recordings. To see one, download it and run:
 

@@ -79,11 +79,11 @@ def _path(steps: tuple[int | str, ...]) -> str:
 def _of_wrong_types(
     value: dict[Any, Any] | list[Any], within: Callable[[Any], dict[str, Any]], names: list[str]
 ) -> Iterator["_Location"]:
-    """Yield the locations of the innermost values whose type raises one of ``_TYPE_ERRORS``.
+    """Yield the locations of the innermost values on which ADK's validation raises one of ``_TYPE_ERRORS``.
 
-    Each value is tried in an event without the other values, because such an error does not name a location.
-    ``within``: a function that makes an event of the container's value. In a list, the last value comes first, so that
-    a caller can delete the values in this order.
+    These errors name no location. So this function validates an event for each value, without the other values.
+    ``within``: a function that takes a value for the searched object or list, and returns an event with it. In a list,
+    the last value comes first, so that a caller can delete the values in this order.
     """
     items = [*value.items()] if isinstance(value, dict) else [*reversed([*enumerate(value)])]
     for key, item in items:

@@ -116,7 +116,7 @@ def is_posted_data(event: "Event") -> bool:
 
 
 def carried_event(event: "Event") -> NestedEvent | None:
-    """Return the nested event that this event carries, if it is a posted event of a nested agent."""
+    """Return the nested event inside this event; ``None`` if this event was not posted for a nested agent."""
     metadata = event.custom_metadata or {}
     match metadata.get(NESTED_EVENT):
         case {"call_id": str(call_id), "event": inner}:

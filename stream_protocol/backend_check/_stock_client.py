@@ -124,7 +124,7 @@ class Chat:
             call.update({"state": "approval-responded", "approval": approval})  # type: ignore[typeddict-item]  # of any state
 
     def answer_client_tools(self, result: Mapping[str, Any]) -> None:
-        """Add the result to each call of the last message that waits for the client, as ``addToolOutput`` does."""
+        """In the last message, add a result to each call that waits for the client, as ``addToolOutput`` does."""
         for call in client_calls(self.messages[-1]):
             call.update(result)  # type: ignore[typeddict-item]  # as above
 

@@ -147,7 +147,7 @@ class Seconds(click.FloatRange):
     name = "seconds"
 
     def __init__(self, *, min_open: bool = False) -> None:
-        """``min_open``: True to refuse 0, too."""
+        """``min_open``: True if the minimum, 0, is also refused."""
         super().__init__(min=0, min_open=min_open)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:

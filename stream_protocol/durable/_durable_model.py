@@ -52,7 +52,8 @@ class ModelCallNames:
 
 
 def durable_model(model: BaseLlm, names: ModelCallNames) -> BaseLlm:
-    """Return a copy of the model whose responses are stored in each durable run. The copy has the model's class."""
+    """Return a copy of the model. During a durable run, the copy stores its responses. The copy has the model's
+    class."""
 
     async def generate_content_async(
         llm_request: LlmRequest,

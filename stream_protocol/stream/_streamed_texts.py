@@ -80,7 +80,7 @@ class UnconfirmedStream:
         return sum(len(piece) for part in self.parts for piece in part.pieces)
 
     def note(self, fragment: EventFacts, begin: int) -> None:
-        """Store the next fragment. ``begin``: the number of complete events before it."""
+        """Store the next fragment. ``begin``: the number of complete events before this fragment."""
         if self.newest is None:
             self.begin = begin
         self.newest = fragment

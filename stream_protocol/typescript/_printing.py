@@ -108,7 +108,8 @@ def braces(lines: Iterable[str], indent: str) -> str:
 
 
 def comment(text: str, indent: str) -> str:
-    """Return a doc comment before a line with this indent; empty for an empty text. Escapes ``*/`` in the text."""
+    """Return the doc comment for a line, indented as that line. Returns an empty string if the text is empty. Escapes
+    ``*/`` in the text."""
     lines = [" ".join(_CONTROL.sub(" ", line).split()) for line in text.strip().splitlines()]
     lines = [line.replace("*/", "*\\/") for line in lines]
     if not any(lines):

@@ -173,7 +173,7 @@ RUN_STOPPED_TEXT: Final = "The run was stopped before the tool finished."
 
 
 def tool_result(part: ToolPart) -> Any:
-    """Return the output of a call as the model reads it: without the message of a sub-agent."""
+    """Return the output of a call as the model reads it. If a sub-agent ran as the tool, its UI message is removed."""
     output = part.get("output")
     if not is_nested_message(output, part["toolCallId"]):
         return output

@@ -212,6 +212,15 @@ def outline(message: Any) -> list[str]:
     return [part.get("text", part["type"]) for part in message["parts"] if part["type"] != "step-start"]
 
 
+async def die_in_second_reply(deployment: Deployment, beginning: str) -> None:
+    """Let a worker die after it has shown the beginning of the second reply. The engine has the first reply."""
+    deployment.beginning = beginning
+    deployment.stored_calls = 1
+    async with deployment.worker() as first:
+        await first.say("Walk.")
+        await first.shows(beginning)
+
+
 BEGINNINGS = ["Step ", "Well, "]
 """Beginnings of the second reply. The first one is also the beginning of the first reply."""
 
@@ -221,11 +230,7 @@ async def test_a_steering_message_after_the_death_of_the_worker_stands_after_the
     deployment: Deployment, beginning: str
 ) -> None:
     """The recovered run reads the message in the model call that has shown the text."""
-    deployment.beginning = beginning
-    deployment.stored_calls = 1
-    async with deployment.worker() as first:
-        await first.say("Walk.")
-        await first.shows(beginning)
+    await die_in_second_reply(deployment, beginning)
     async with deployment.worker(holds=True) as second:
         await soon(second.held)
         await second.steer("Say hi.")
@@ -247,11 +252,7 @@ async def test_a_steering_message_after_the_death_of_the_worker_stands_after_the
 async def test_a_partial_text_survives_a_worker_that_dies_before_it_shows_the_text_again(
     deployment: Deployment, beginning: str
 ) -> None:
-    deployment.beginning = beginning
-    deployment.stored_calls = 1
-    async with deployment.worker() as first:
-        await first.say("Walk.")
-        await first.shows(beginning)
+    await die_in_second_reply(deployment, beginning)
     async with deployment.worker(holds=True) as second:
         await soon(second.held)
     async with deployment.worker(holds=True) as third:

@@ -209,7 +209,7 @@ def _count_node(event: Any, line: int, parents: list[_Collection], lines: dict[t
 
 
 def _unreadable_value(text: bytes) -> str:
-    """Return the place of the first value in the document that cannot be constructed."""
+    """Return the position of the first value that the parser cannot turn into a Python object."""
     loader = LOADER(text)
     nodes: list[Any] = [loader.get_single_node()]
     while nodes:

@@ -156,7 +156,8 @@ class Search:
         return cleaned
 
     def _enter(self, members: dict[str, Any] | list[Any]) -> bool:
-        """Subtract the work for a list or an object, and go one level down. Returns False if the limit is reached."""
+        """Subtract the cost of a list or an object from the remaining work, and go one level down. Returns False if the
+        limit is reached."""
         work = MEMBER_WORK * (1 + len(members))
         if work > self._left or self._levels >= MAX_LEVELS:
             return False
@@ -331,8 +332,8 @@ def _is_schema(value: dict[str, Any]) -> bool:
 
 
 def _credential_answer_key(value: dict[str, Any]) -> str | None:
-    """Return the key of a user's answer to a credential request, in an event or in a message part; ``None`` for other
-    objects."""
+    """Return the dictionary key of the answer, if the object is a user's answer to a credential request; otherwise
+    ``None``. The object is a part of an event or of a message."""
     if value.get("name") == REQUEST_CREDENTIAL and "response" in value:
         return "response"
     tools = (value.get("toolName"), str(value.get("type")).removeprefix("tool-"))

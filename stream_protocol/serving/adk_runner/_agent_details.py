@@ -45,7 +45,8 @@ def model_names(root: BaseNode) -> tuple[str, ...]:
 
 
 def used_models(root: BaseNode) -> UsedModels:
-    """Create the model of each agent in the tree, and ask the model's library for its API key. Sends no request."""
+    """Create the model of each agent in the tree, and let the model's library look for the API key. Sends no
+    request."""
     names: dict[str, None] = {}
     missing: dict[str, None] = {}
     for agent in agent_tree(root):

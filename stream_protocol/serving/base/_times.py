@@ -29,7 +29,7 @@ class ServiceTimes:
     shutdown: float = 10.0
     """The time for which ``aclose`` waits for stopped runs, longer than ``stop``.
 
-    An ended run keeps its chat for the same time if the engine does not respond.
+    A stopped run that the engine does not record within this time frees its chat.
     """
     answering: float = 3.0
     """The time for which ``aclose`` waits for open requests before it closes the run log."""

@@ -202,7 +202,7 @@ class EventBuffer:
         """Read the events that exist already, and move the cursor behind them.
 
         The bytes of these events are concatenated once, and all readers share the result. While a slow reader reads
-        them, it keeps no other events in memory.
+        this copy, the reader keeps only these events in memory.
         """
         cursor.begin_joined()
         joined = self._events.joined

@@ -2,19 +2,19 @@
 
 Where to change what:
 
-- ``_active_runs``: one run for each chat: resume, retry, stop; requests during a shutdown.
+- ``_active_runs``: permits one run for each chat. Resume, retry and stop; requests during a shutdown.
 - ``_claim``: a request holds its chat.
 - ``_planner``, ``_history_policy``: the plan of a request; the history of the server, or of the client.
 - ``_executor``: executes runs; ``engine`` has the durable executor.
 - ``_run``: the life of a run: stop, timeout, missing readers, failures.
 - ``_run_response``: the response of a run.
 - ``_run_posts``: events that tools post while they run.
-- ``_run_events``: a run without a service.
+- ``_run_events``: the events of a run without a ``ChatService``.
 - ``_steering_posts``: messages between requests and runs about steering.
 - ``_job``: events and conversion of a run; the message so far for a client that resumes.
 - ``_deferred_response``: responses that begin before the request is accepted.
-- ``_auto_resend``: a response to answers that nobody can use ends with an error, so that the client does not send them
-  again. ``stream/_steps`` prevents endless requests after all other responses.
+- ``_auto_resend``: ends a response with an error if no call waits for the client's answers. Otherwise the client would
+  send the answers again. For every other kind of response, ``stream/_steps`` prevents endless requests.
 - ``_on_finish``: the app's hook at the end of a response.
 
 A stop passes through these places, in this order:
@@ -22,13 +22,13 @@ A stop passes through these places, in this order:
 1. ``requests/_chat_reads`` takes the request, and ``Executor.stop`` passes it on. With an engine,
    ``LocalRuns.store_end`` stores the stop, so that no worker executes the run again.
 2. ``ActiveRuns.stop`` stops a run of this worker, or asks the run log.
-3. ``SharedRunLog.stop`` stores the stop in one step: for the run, and for requests that wait for the chat. It repeats
-   the stop of the run for one lease time.
-4. ``SharedLease`` of the run's worker gets the stop with a renewal.
+3. ``SharedRunLog.stop`` stores the stop in one step: for the run, and for requests that wait for the chat. It sends the
+   stop again and again until one lease time has passed.
+4. When the run's worker renews its lease, ``SharedLease`` receives the stop.
 5. ``Run.stop`` ends the response and cancels the agent. If the run has not begun, ``Job`` prevents its start.
 
-A request that arrived before the stop and begins later asks for newer stops: ``requests/_lifecycle``. ``_local_runs``
-and ``_recovery`` of the engine keep a stopped run from being executed again.
+A request may arrive before the stop, and start its run after it. So it looks for stops since its arrival:
+``requests/_lifecycle``. ``_local_runs`` and ``_recovery`` of the engine keep a stopped run from being executed again.
 """
 
 from stream_protocol.serving.base import warn_of_other_workers

@@ -138,7 +138,7 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def without_run(self, keys: Sequence[ChatKey]) -> set[ChatKey]:
-        """Returns the chats that no run holds. Needs one round trip to the run log."""
+        """Returns those of the given chats that have no active run. Needs one round trip to the run log."""
         runs = await self._run_log.current_many([self._name(key) for key in keys])
         return {key for key, run in zip(keys, runs, strict=True) if run is None}
 
@@ -188,9 +188,11 @@ class ActiveRuns:
     async def wait_until_settled(self, key: ChatKey) -> str | None:
         """Waits up to ``stop_timeout`` until no run of the chat is beginning or ending.
 
-        If a run is stopping, waits until it has ended and is stored, and until the run of a waiting request has begun.
+        If a run is stopping, waits until it is stored. If a request waits for that, also waits until the request's run
+        has begun.
 
-        Returns the idempotency key of the active run; ``None`` if no run has an accepted request.
+        Returns the idempotency key of the active run. Returns ``None`` without an active run, and before the run's
+        request is accepted.
         """
         deadline = _now() + self._limits.stop_timeout
         info = await self._run_log.current(self._name(key))

@@ -351,7 +351,8 @@ class Job:
         return self._messages_after(self.session.events)
 
     def continued_message(self) -> UIMessage:
-        """Return the assistant message that the response continues, with the user's new answers."""
+        """Return the assistant message that the response continues. It has the user's new answers to approvals and
+        questions."""
         assert isinstance(self.request_plan, AnsweredCalls)
         if not self.request_plan.past:  # nothing is stored, so only the client has the message
             return self.request.target

@@ -1,4 +1,5 @@
-"""``RunPosts``: the channel through which the tools of one run post events (``stream_protocol.agents``)."""
+"""``RunPosts``: the channel through which the tools of one run post events, with the functions of
+``stream_protocol.agents``."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ events."""
 
 
 class RunResponse:
-    """The response of one run. It begins with the first event, or with the end of the run.
+    """The response of one run. The response begins when the run has its first event, or when the run ends without one.
 
     ``log``: gets the SSE events. ``output``: compares the response with the events that ADK has stored for the run.
     """

@@ -108,8 +108,8 @@ class ToolCall:
         return self.state >= INTERIM
 
     def takes(self, fragment: CallPiece) -> bool:
-        """Return True if a named fragment with an unknown id can continue this call, and is not a new call of the same
-        tool.
+        """For a fragment that has a tool name and an unknown id: return True if it continues this call, False if it
+        begins another call of the same tool.
 
         A call that is not streamed comes in one piece without ``will_continue``. Two such calls may be equal.
         """

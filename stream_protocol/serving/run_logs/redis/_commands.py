@@ -154,7 +154,7 @@ class Commands:
                 await asyncio.sleep(LISTEN_SECONDS)
 
     async def warn_of_eviction(self) -> None:
-        """Log a warning if Redis evicts keys when its memory is full, once per store and process.
+        """Log a warning, once per store and process, if the configured policy lets Redis evict keys.
 
         Nothing is logged if a server does not return its policy, for example because its ACL forbids ``INFO``.
         """
