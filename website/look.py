@@ -1,10 +1,11 @@
-"""Hook of mkdocs that adjusts the layout of pages.
+"""Hook of mkdocs that adjusts the layout of pages, and writes the version into their footer.
 
 The front page and the pages of source files have no columns beside them. Long names in headings and tables get places
 where a line may break.
 """
 
 import re
+import tomllib
 from typing import Final
 
 from mkdocs.config.defaults import MkDocsConfig
@@ -21,6 +22,13 @@ _LONG_NAME: Final = re.compile(r"(?<=<code>)[^<]{48,}(?=</code>)")
 """Name that breaks even in the first column, which other cells are about."""
 _BREAK: Final = re.compile(r"(?<=[\w}\]])(?:&amp;|[./_:,=?-])(?=[\w{\[])")
 """Punctuation inside a name."""
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Return the settings with the version in the footer."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    config.copyright = f"{project['name']} {project['version']} · {config.copyright}"
+    return config
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> None:

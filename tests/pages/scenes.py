@@ -154,7 +154,7 @@ class Scenes:
 
     def go_on(self) -> None:
         told, self.told = self.told, asyncio.Event()
-        if self.loop is not None:
+        if self.loop is not None and not self.loop.is_closed():  # the server of the other version may be gone
             self.loop.call_soon_threadsafe(told.set)
 
     async def dig(self, depth: int) -> str:

@@ -301,6 +301,26 @@ def test_formulas_are_drawn_and_prices_are_not(page: Page, written: tuple[str, i
     expect(text.locator(".katex-error")).to_have_count(0)
 
 
+DISPLAYED: Final = {
+    "on its own line": "Before.\n\n$$E = mc^2$$\n\nAfter.",
+    "between two lines": "Before.\n$$E = mc^2$$\nAfter.",
+    "of several lines": "Before.\n\n$$\\begin{aligned}\na &= b \\\\\nc &= d\n\\end{aligned}$$\n\nAfter.",
+    "in an item": "1. Before.\n\n   $$E = mc^2$$\n2. After.",
+    "between brackets": "Before.\n\n\\[ E = mc^2 \\]\n\nAfter.",
+    "in a line of text": None,
+}
+"""Formulas on lines of their own, which are displayed."""
+
+
+@batch(markdown=DISPLAYED)
+def test_a_formula_on_its_own_lines_is_displayed(page: Page, markdown: str | None) -> None:
+    text = write(page, markdown or "Before $$E = mc^2$$ this. After.")
+    expect(text.locator(".katex")).to_have_count(1)
+    expect(text.locator(".katex-display")).to_have_count(0 if markdown is None else 1)
+    expect(text.locator(".katex-error")).to_have_count(0)
+    expect(text).to_contain_text("After.")
+
+
 @batch(text=["The interval [0, 1) is half-open.", "About ~~5 of 2 ** 3.", "Call __init", "See `this", "![a"])
 def test_a_finished_text_ends_as_it_was_written(page: Page, text: str) -> None:
     assert write(page, f"Before.\n\n{text}").locator("p").all_text_contents() == ["Before.", text]

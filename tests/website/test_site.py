@@ -193,6 +193,10 @@ def test_a_missing_page_leads_to_the_search_and_to_pages_that_exist(browser: Bro
         expect(tab.locator(".md-search-result__item").first.locator("h1")).to_have_text("Authentication")
 
 
+def test_the_footer_has_the_version(url: str) -> None:
+    assert "adk-ui-stream 0." in re.sub("<[^>]*>", "", httpx.get(url).text.partition("<footer")[2])
+
+
 def test_a_signature_names_its_options(url: str) -> None:
     text = httpx.get(f"{url}reference/serving/").text
     assert "Unpack" not in text

@@ -7,6 +7,7 @@ import { type ReactNode, useMemo, useState } from "react";
 import { type Host, HostContext } from "@/components/chat/host";
 import { Header } from "@/components/layout/Header";
 import { useSetting } from "@/components/layout/setting";
+import { SkipLink } from "@/components/layout/SkipLink";
 import { useShortcuts } from "@/components/layout/shortcuts";
 import { useTheme } from "@/components/layout/theme";
 import { useNarrow } from "@/components/layout/use-narrow";
@@ -44,6 +45,7 @@ export function Shell({ agent, children }: { agent: string | undefined; children
   return (
     <HostContext value={host}>
       <TooltipProvider delayDuration={400}>
+        <SkipLink />
         <div className="flex h-dvh overflow-hidden">
           <Sidebar current={open} narrow={narrow} open={sidebar} onOpenChange={showSidebar} />
           <div className="flex min-h-0 min-w-0 flex-1 flex-col">

@@ -1,11 +1,12 @@
 /**
- * A fence (group 1) or code in a line (2), a block of dollars; then what `\[…\]` on lines of its own (3 and 4), `\(…\)`
- * (5), `\[…\]` in a line (6), an escape and `$…$` (7) are. Groups have no names: these need a newer target than that of a
- * new Next.js app.
+ * A fence (group 1) or code in a line (2), `$$…$$` on lines of its own (3 and 4) and in a line; then `\[…\]` on lines of
+ * its own (5 and 6), `\(…\)` (7), `\[…\]` in a line (8), an escape and `$…$` (9). Groups have no names: these need a
+ * newer target than that of a new Next.js app.
  */
 const PIECES = new RegExp(
   [
     /^ {0,3}(`{3,}|~{3,})[^]*?(?:^ {0,3}\1[`~]*[ \t]*$|$(?![^]))|(`+)(?!`)[^]*?(?<!`)\2(?!`)/,
+    /^([ \t]*)\$\$((?:(?!\$\$|\n[ \t]*\n)[^])+)\$\$[ \t]*$/,
     /\$\$[^]*?\$\$/,
     /^([ \t]*)\\\[((?:\\[^\]]|[^\\])+)\\\][ \t]*$/,
     /\\\(((?:.|\n(?!\n))+?)\\\)/,
@@ -25,14 +26,15 @@ const PROSE = /(?<![\\a-z{])[a-z]{2,} +[a-z]{2,}(?![a-z{(])/i;
 const FORMULA = /\\[a-z]|\^|\s[=<>+-]\s/i;
 
 /**
- * Writes each formula between two dollars, which is the form that is drawn. Models write `$…$`, `\(…\)` and `\[…\]`, too,
- * and prices: a dollar before a space closes nothing, nor does one before a digit.
+ * Writes each formula between two dollars, which is the form that is drawn, and a displayed one between lines of two
+ * dollars. Models also write `$…$`, `\(…\)`, `\[…\]` and prices: a dollar before a space or a digit closes nothing.
  */
 export function withDollars(markdown: string): string {
   if (!/[$\\]/.test(markdown)) return markdown;
   return markdown.replace(PIECES, (piece: string, ...groups: (string | undefined)[]) => {
-    const [, , indent = "", display, inline, inLine, single] = groups;
-    if (display !== undefined) return `${indent}$$\n${indent}${display.trim()}\n${indent}$$`;
+    const [, , indent, dollars, otherIndent, brackets, inline, inLine, single] = groups;
+    const display = dollars ?? brackets;
+    if (display?.trim()) return ["$$", display.trim(), "$$"].map((line) => (indent ?? otherIndent ?? "") + line).join("\n");
     if (inline !== undefined) return `$$${inline.trim()}$$`;
     if (inLine !== undefined) return FORMULA.test(inLine) ? `$$\\displaystyle ${inLine.trim()}$$` : `\\[${withDollars(inLine)}\\]`;
     if (single !== undefined && !PROSE.test(single) && (!single.includes("\\$") || FORMULA.test(single))) return `$$${single}$$`;

@@ -73,7 +73,7 @@ export function ToolCard({ part, name, confirmation, reason, progress, denial, g
             <bdi className="min-w-0 shrink-0 truncate font-medium max-sm:shrink" title={getToolName(part)}>
               {name}
             </bdi>
-            {!open && <FirstArgument part={part} />}
+            <FirstArgument part={part} />
             <ToolState
               part={part}
               waiting={waits || asksInside ? (gated ? "credential" : "user") : undefined}
@@ -151,13 +151,13 @@ function isRunning(part: ToolPart, passed: boolean): boolean {
   return ["input-available", "approval-responded", "output-available"].includes(part.state) && !isOver(part, passed);
 }
 
-/** What tells two calls of one tool apart while they are folded: the first value that goes into each. */
+/** What tells two calls of one tool apart: the first value that goes into each. */
 function FirstArgument({ part }: { part: ToolPart }) {
   const values = isObject(part.input) && !isQuestion(part) && getToolName(part) !== CREDENTIAL ? Object.values(part.input) : [];
   const first = values.find((value) => (typeof value === "string" && value !== "") || typeof value === "number");
   if (first === undefined) return null;
   return (
-    <bdi className="min-w-0 truncate text-muted-foreground" data-argument>
+    <bdi className="min-w-0 shrink-[9999] truncate text-muted-foreground" data-argument>
       {String(first)}
     </bdi>
   );

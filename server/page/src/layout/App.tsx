@@ -9,11 +9,11 @@ import { pageCommands } from "../commands/commands";
 import { Shortcuts } from "../commands/Shortcuts";
 import { Sidebar } from "../components/sidebar/Sidebar";
 import { Boundary } from "../components/ui/boundary";
-import { Button } from "../components/ui/button";
 import { Dialog } from "../components/ui/dialog";
 import { later } from "../components/ui/later";
 import { TooltipProvider } from "../components/ui/tooltip";
 import { Header } from "../components/layout/Header";
+import { SkipLink } from "../components/layout/SkipLink";
 import { useChatTitle } from "../components/sidebar/chat-titles";
 import { useShortcuts } from "../components/layout/shortcuts";
 import { useTheme } from "../components/layout/theme";
@@ -21,10 +21,6 @@ import { useNarrow } from "../components/layout/use-narrow";
 import { HOST } from "./host";
 import { usePageInfo } from "./use-page-info";
 import { useSetting } from "../components/layout/setting";
-
-function focusField(): void {
-  document.querySelector<HTMLElement>("main textarea[aria-label=Message]")?.focus();
-}
 
 const Inspector = later(
   () => import("../inspector/Inspector"),
@@ -73,9 +69,7 @@ export function App() {
     <HostContext value={HOST}>
       <Direction.Provider dir={document.dir === "rtl" ? "rtl" : "ltr"}>
         <TooltipProvider delayDuration={400}>
-          <Button look="primary" className="fixed start-2 top-2 z-50 not-focus:sr-only" onClick={focusField}>
-            Skip to the message field
-          </Button>
+          <SkipLink />
           <div className="flex h-dvh overflow-hidden">
             <Sidebar current={id} narrow={overlaid} open={sidebar} onOpenChange={showSidebar} />
             <div className="flex min-w-0 flex-1 flex-col">
