@@ -167,7 +167,7 @@ CANCELLED: Final = "CancelledError"
 
 class RareRecords(logging.Filter):
     """Logging filter that passes each message of uvicorn at most once in ``WARNING_SECONDS``. A record with a traceback
-    always passes. ¶
+    always passes.
 
     uvicorn logs a message for each request with invalid HTTP. When the server disconnects a client during a response,
     our code logs the reason. So uvicorn's records about this are dropped.
