@@ -29,8 +29,8 @@ class ServiceTimes:
     response_patience: float = 5.0
     """The time that a history request waits for free memory. So two tabs can open a large chat one after the other."""
     shutdown: float = 10.0
-    """The time that ``aclose`` waits for stopped runs; must be longer than ``stop``. If the engine has not stored the
-    end of a run by then, the lease of the chat is released."""
+    """The time that ``aclose`` waits for stopped runs; must be longer than ``stop``. A stopped run that the engine has
+    not stored within this time is cancelled, so that its chat becomes free."""
     answering: float = 3.0
     """The time that ``aclose`` waits for open requests before it closes the run log."""
     closing: float = 3.0
