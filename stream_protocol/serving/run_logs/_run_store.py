@@ -265,9 +265,9 @@ class RunStore(Protocol):
     async def stop(self, chat: str, run_id: str, stop_id: str) -> tuple[str, str] | None:
         """Asks the run that holds the lease to stop. If ``run_id`` is not empty, asks only the run with this id.
 
-        The run sees the request when it renews its lease. Returns the run and its worker; ``None`` if there is none.
-        ``stop_id``: if it is not empty, it is kept as the id of the chat's newest stop for ``STOP_SECONDS``, with or
-        without a run. A full store may lose the id, but it must stop the run.
+        The run gets the stop when it renews its lease. Returns the ids of the run and its worker; ``None`` without such
+        a run. ``stop_id``: unless empty, kept for ``STOP_SECONDS`` as the id of the chat's newest stop, even without a
+        run. A full store may lose this id, but must stop the run.
         """
 
     async def newest_stop(self, chat: str) -> str:
