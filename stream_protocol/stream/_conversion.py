@@ -1,6 +1,6 @@
-"""The conversion of one response: it takes events one by one, and ends once with ``finish``, ``fail`` or ``abort``.
+"""Conversion of one response: it takes events one by one, and ends with ``finish``, ``fail`` or ``abort``.
 
-The chunks depend only on the events so far, so the same events give the same chunks.
+The conversion is deterministic: equal events give equal chunks.
 """
 
 from collections.abc import Callable, Iterable
@@ -21,38 +21,43 @@ NO_RESULT_TEXT = "The tool gave no result."
 RUN_FAILED_TEXT = "The run failed before the tool finished."
 
 Ending = Literal["finish", "error", "timeout", "abort"]
-"""The ending of a response. ``timeout`` is an ``error`` that also ended the calls that waited for an answer."""
+"""The ending of a response.
+
+``timeout`` is an ``error`` after which pending calls cannot be answered any more.
+"""
 
 T = TypeVar("T")
 
 
 class Conversion(Generic[T]):
-    """Conversion of one response of an agent, which writes chunks to a sink."""
+    """Converts the events of one response, and writes the chunks to a sink."""
 
     __slots__ = ("_events", "_running", "_settings", "_sink", "message_id", "outcome", "warn")
 
     def __init__(self, sink: Sink[T], settings: Settings, message_id: str | None, call_ids: CallIds) -> None:
-        """``call_ids``: the ids of the calls in the chat's earlier messages."""
+        """``call_ids``: the client ids of tool calls in the chat's earlier messages."""
         self._sink = sink
         self._settings = settings
         self.message_id = message_id
-        """The id of the response's message; ``None`` until an event names it."""
+        """The id of the message; ``None`` until the first event sets it."""
         self.warn = WarnOnce()
         """Logger for unexpected content of events."""
         self._events = EventWriter(sink, settings, call_ids, self.warn, _begin_nested)
         self._running = False
-        """True from the beginning of the response to its end."""
+        """True after the response has begun, until it ends."""
         self.outcome: Ending | None = None
-        """The ending of the response; ``None`` before the end."""
+        """How the response ended; ``None`` before its end."""
 
     def take(self) -> list[T]:
-        """Return and remove the written items, oldest first."""
+        """Return and remove the written items (chunks, or bytes of SSE events), oldest first."""
         return self._sink.take()
 
     # The life of a response
 
     def replay(self, past: Iterable["EventOrDict"]) -> None:
-        """Take the calls, counters and totals from the message's earlier events. Write no chunks for these events."""
+        """Restore the state of the message from its earlier events, such as calls, counters and totals. Write no
+        chunks.
+        """
         with self.warn.silenced():
             self._replay(past)
 
@@ -72,7 +77,7 @@ class Conversion(Generic[T]):
         self._running = False
 
     def _end_replayed(self) -> None:
-        """End an earlier response, and drop its chunks, because the client has them."""
+        """End an earlier response of the message. Discard its chunks, because the client has them."""
         self._events.end_parts(NO_RESULT_TEXT)
         self._events.steps.finish_last("finish")
         self._events.steps.response_has_content = False
@@ -81,17 +86,22 @@ class Conversion(Generic[T]):
 
     @property
     def failure(self) -> AgentRunError | None:
-        """The first failure in the events so far from which the run has not recovered; ``None`` if there is none."""
+        """The first failure that an event has reported and that the run has not recovered from; ``None`` if there is
+        none.
+        """
         return self._events.summary.failure
 
     @property
     def failed_calls(self) -> frozenset[str]:
-        """The client's ids of the calls that ended without a result because their tools raised."""
+        """The client ids of calls that ended without a result because their tools raised."""
         return frozenset(self._events.responses.failed)
 
     def finish(self) -> None:
-        """End the response after its last event: with ``finish``, or with the error or the abort that the events
-        report."""
+        """End the response after the last event of the run.
+
+        Writes the ``finish`` chunk. If the events report an error or an abort, it writes ``error`` or ``abort``
+        instead.
+        """
         if self.failure is not None:
             self.fail(self.failure)
         elif self._events.summary.aborted:
@@ -112,11 +122,10 @@ class Conversion(Generic[T]):
         self._end("finish")
 
     def fail(self, error: BaseException, *, stopped: bool = False) -> None:
-        """End the response of a failed run: end its open parts and calls, and write an ``error`` with the text of
+        """End the response of a failed run. Ends open parts and calls, and writes an ``error`` chunk with the text of
         ``on_error``.
 
-        Calls that wait for an answer stay open. ``stopped``: True if the run was stopped from outside. In this case,
-        calls that wait for an answer also end.
+        Calls that wait for an answer stay open, unless the run was stopped from outside (``stopped=True``).
         """
         closes_pending = stopped and self._running  # without an event of this run, its calls still wait
         self._check_running()
@@ -128,7 +137,7 @@ class Conversion(Generic[T]):
     def abort(self, reason: str | None = None) -> None:
         """End the response of a stopped run, with its open parts and calls.
 
-        As in ADK, calls that wait for an answer also end.
+        Calls that wait for an answer also end, as they do in ADK.
         """
         closes_pending = self._running  # without an event of this run, its calls still wait
         self._check_running()
@@ -167,21 +176,20 @@ class Conversion(Generic[T]):
     # Agents inside tool calls
 
     def show_nested(self, *, shows: bool = True) -> None:
-        """Switch the preliminary outputs of agents inside tool calls on (``shows=True``) or off.
+        """Switch preliminary outputs of agents inside tool calls on (``shows=True``) or off.
 
-        Switch them off while nobody reads the response. The final outputs are always written.
+        Switch them off while no client reads the response. Final outputs are always written.
         """
         self._events.responses.inner_agents.show(shows=shows)
 
     @property
     def is_waiting(self) -> bool:
-        """True if a call waits for an answer from outside the run."""
+        """True if a call waits for an answer from the user, the client or another system."""
         return any(call.is_pending for call in self._events.registry.waiting())
 
     def end_nested(self, pending_text: str) -> None:
-        """End the message of a nested agent.
-
-        Calls that still wait for an answer end with the error ``pending_text``.
+        """End the message of a nested agent. Calls that still wait for an answer end with the error
+        ``pending_text``.
         """
         self._check_running()
         self._events.end_parts(NO_RESULT_TEXT)
@@ -194,28 +202,28 @@ class Conversion(Generic[T]):
     # Streams that no complete event has confirmed
 
     def keep_unconfirmed(self) -> None:
-        """Start to store all streamed parts until a complete event confirms them. See ``unconfirmed``."""
+        """Store all streamed parts from now on, until a complete event repeats them."""
         self._events.authors.keep_unconfirmed()
 
     @property
     def unconfirmed(self) -> list[UnconfirmedStream]:
-        """The streamed parts that no complete event has confirmed, oldest first."""
+        """The streamed parts that no complete event has repeated, oldest first."""
         return self._events.authors.unconfirmed
 
     @property
     def complete_ids(self) -> list[str]:
-        """The ids of the complete events since ``keep_unconfirmed``, in their order."""
+        """The ids of the complete events since ``keep_unconfirmed`` was called, in order."""
         return self._events.authors.complete_ids
 
     # Events
 
     @property
     def text_delta(self) -> "Callable[[EventOrDict], T | None]":
-        """See ``EventWriter.text_delta``."""
+        """The fast path for an event that only continues a text. See ``EventWriter.text_delta``."""
         return self._events.text_delta
 
     def items(self, event: "EventOrDict") -> list[T]:
-        """Return all items that were not taken yet, including those that this event adds to the stream."""
+        """Return all items that were not taken yet, including the items for this event."""
         item = None if self._sink.queue else self._events.text_delta(event)
         if item is not None:
             return [item]
@@ -223,7 +231,7 @@ class Conversion(Generic[T]):
         return self.take()
 
     def feed(self, event: "EventOrDict") -> None:
-        """Write the chunks that this event adds to the stream. The event may be a dictionary."""
+        """Write the chunks for an event. The event may be a dictionary."""
         facts = read_next(event, self.warn)
         if not self._running:
             self._start(facts.invocation_id)
@@ -231,5 +239,5 @@ class Conversion(Generic[T]):
 
 
 def _begin_nested(settings: Settings, call_id: str) -> Conversion[AnyChunk]:
-    """Return a new conversion for an agent inside a call. ``call_id``: the client's id of the call."""
+    """Return a new conversion for an agent inside a tool call. ``call_id``: the client's id of the call."""
     return Conversion(ChunkSink(), settings.nested, call_id, NO_IDS)
