@@ -98,7 +98,7 @@ class KnownCall:
     mentioned: bool = False
     """True if the newest event has mentioned the call. The next mention of the id in that event means a different call.
     """
-    same_id: "list[CallsUnderId]" = field(default_factory=list, repr=False)
+    same_id: "tuple[CallsUnderId, ...]" = field(default=(), repr=False)
     """For each id of this call, all calls with that id."""
 
     entry: Any = None
@@ -198,6 +198,12 @@ class CallsUnderId:
             return next((known for known in self.numbers if speaker in (None, known.speaker)), None)
         by_speaker = self._index.by_speaker
         return self._first(by_speaker.values() if speaker is None else [by_speaker.get(speaker, _NONE)], key)
+
+    def newest(self, speaker: SpeakerKey) -> KnownCall | None:
+        """Return the newest call of this speaker."""
+        if (only := self._only) is not None:
+            return only if only.speaker == speaker else None
+        return next((known for known in reversed(self.numbers) if known.speaker == speaker), None)
 
     def first_equal(self, name: str, args: dict[str, Any], key: RankKey) -> KnownCall | None:
         """Return the first call of this tool with these arguments.

@@ -28,8 +28,8 @@ class InnerAgents:
         self._settings = settings
         self._registry = registry
         self._begin_nested = begin_nested
-        self._nested: dict[ToolCall, NestedMessage] = {}
-        """The messages of the agents that currently run inside calls."""
+        self._nested: dict[ToolCall, NestedMessage] | None = None
+        """The messages of the agents that currently run inside calls; ``None`` if there was none."""
         self._shows = True
         """False while nobody reads the response. Then preliminary outputs of these agents are not written."""
 
@@ -66,10 +66,9 @@ class InnerAgents:
             return
         if not self._settings.nests(call.name):
             return
-        if call not in self._nested:
-            self._nested[call] = self._begin_message(call)
-        self._nested[call].add(nested.event)
-        self._show(call)
+        message = self._message_of(call)
+        message.add(nested.event)
+        self._show(call, message)
 
     def add(self, call: ToolCall, facts: EventFacts, *, asks: bool) -> Any:
         """Process an event that happened inside this call, and show the agent's message in the call.
@@ -83,20 +82,19 @@ class InnerAgents:
         call.has_agent_inside = True
         if not self._settings.nests(call.name):
             return {"agent": call.name} if asks else None
-        if call not in self._nested:
-            self._nested[call] = self._begin_message(call, answerable=True)
-        self._nested[call].add(facts.event)
-        self._nested[call].add_stored(facts)
+        message = self._message_of(call, answerable=True)
+        message.add(facts.event)
+        message.add_stored(facts)
         if asks:
-            return self._nested[call].so_far()
-        self._show(call)
+            return message.so_far()
+        self._show(call, message)
         return None
 
     def end_task(self, call: ToolCall) -> Any:
         """Return the output of a call whose task agent has asked the user: the message so far, without a result."""
         if not self._settings.nests(call.name):
             return {"agent": call.name}
-        return self._whole(call, self._nested[call]).ended()
+        return self._whole(call, self._message_of(call)).ended()
 
     def has_ended(self, call: ToolCall) -> bool:
         """Return True if the output of the call is final although a result may come: see ``end_task``.
@@ -111,12 +109,11 @@ class InnerAgents:
         Return ``None`` if nothing of the agent was shown. ``run_failed``: True if the run ended with an error. In this
         case, the call also ends with an error, unless ADK has closed it before.
         """
-        message = self._nested.get(call)
-        if message is None or not self._settings.nests(call.name):
+        if call not in self._messages or not self._settings.nests(call.name):
             return None
         if run_failed and not call.closed_by_stop:
             return None
-        ended = self._nested.pop(call).ended({"stopped": True})
+        ended = self._messages.pop(call).ended({"stopped": True})
         return ended if ended["parts"] else None
 
     def note_stopped(self, call: ToolCall, kept: NestedEvents | None) -> None:
@@ -125,11 +122,11 @@ class InnerAgents:
         ``kept``: the agent's stored events. They become its message, unless the agent was shown live.
         """
         call.closed_by_stop = True
-        if kept is None or call in self._nested or not self._settings.nests(call.name):
+        if kept is None or call in self._messages or not self._settings.nests(call.name):
             return
-        self._nested[call] = self._begin_message(call)
+        message = self._message_of(call)
         for event in kept.events:
-            self._nested[call].add(event)
+            message.add(event)
 
     def show(self, *, shows: bool) -> None:
         """Switch preliminary outputs of nested agents on or off.
@@ -137,17 +134,28 @@ class InnerAgents:
         When they are switched on, the current messages are written.
         """
         began, self._shows = shows and not self._shows, shows
-        for call in self._nested if began else ():
+        for call, message in self._messages.items() if began else ():
             if call.state is not CallState.ANSWERED:
-                self._show(call)
+                self._show(call, message)
 
-    def _show(self, call: ToolCall) -> None:
+    def _show(self, call: ToolCall, message: NestedMessage) -> None:
         if not self._shows:
             return
-        if (message := self._nested[call].next_preliminary()) is not None:
-            call.write_preliminary(message)
-        for chunk in self._nested[call].take_transient():
+        if (output := message.next_preliminary()) is not None:
+            call.write_preliminary(output)
+        for chunk in message.take_transient():
             self._sink.data(chunk["type"].removeprefix("data-"), chunk["data"], data_id=chunk.get("id"), transient=True)
+
+    @property
+    def _messages(self) -> dict[ToolCall, NestedMessage]:
+        return {} if self._nested is None else self._nested
+
+    def _message_of(self, call: ToolCall, *, answerable: bool = False) -> NestedMessage:
+        """Return the message of the agent inside the call. Begin the message if there is none."""
+        self._nested = self._nested or {}
+        if call not in self._nested:
+            self._nested[call] = self._begin_message(call, answerable=answerable)
+        return self._nested[call]
 
     def _begin_message(self, call: ToolCall, *, answerable: bool = False) -> NestedMessage:
         conversion = self._begin_nested(self._settings, call.id)
@@ -159,7 +167,7 @@ class InnerAgents:
         ``kept``: the agent's stored events. The final message is built from these events even in a live response, so
         that it equals the message in a history.
         """
-        message = self._nested.pop(call, None)
+        message = self._messages.pop(call, None)
         if not self._settings.nests(call.name) or (message is None and kept is None):
             return output
         omitted = kept.omitted if kept is not None else 0

@@ -73,9 +73,7 @@ class AuthorStream:
     """The streamed parts of the current response that are neither text nor calls; ``None`` if there are none."""
     saved_artifacts: tuple[Mapping[str, int], ...] = ()
     """Saved artifacts in events without content. They are written after the content from which they were saved."""
-    calls_by_id: dict[str, ToolCall] = field(default_factory=dict)
-    """Id in a fragment -> newest call of this author with that id."""
-    streaming_calls: list[ToolCall] = field(default_factory=list)
+    streaming_calls: tuple[ToolCall, ...] = ()
     """The calls of the current response whose complete event is still to come."""
     unfinished_calls: tuple[ToolCall, ...] = ()
     """The calls of an earlier response that were missing in its complete event."""
@@ -167,7 +165,7 @@ class AuthorStream:
     def remove_call(self, call: ToolCall) -> None:
         """Remove a complete call from the incomplete calls."""
         if call in self.streaming_calls:
-            self.streaming_calls.remove(call)
+            self.streaming_calls = tuple(other for other in self.streaming_calls if other is not call)
         if call in self.unfinished_calls:
             self.unfinished_calls = tuple(other for other in self.unfinished_calls if other is not call)
 
@@ -177,8 +175,8 @@ class AuthorStream:
         self.streamed.clear()
         self._closed_texts = self.model = self.finish_reason = None
         self.other_parts = None
-        self.unfinished_calls += (*self.streaming_calls,)
-        self.streaming_calls.clear()
+        self.unfinished_calls += self.streaming_calls
+        self.streaming_calls = ()
         self.in_response = False
 
 

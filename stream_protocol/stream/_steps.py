@@ -18,7 +18,7 @@ A step ends only when no author has an open part. ``finish-step`` makes a v6 cli
 tool input that continues after a ``start-step`` would become a second part. So parallel agents share steps.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from stream_protocol.stream._speakers import AuthorStream
@@ -36,7 +36,7 @@ class Steps:
 
     _sink: Sink[Any]
     _registry: CallRegistry
-    _busy: list[AuthorStream] = field(default_factory=list)
+    _busy: tuple[AuthorStream, ...] = ()
     """Authors that may have open parts, in the order in which they were added. See ``AuthorStream.may_be_busy``."""
     response_has_content: bool = False
     """True if this response has written any content."""
@@ -45,10 +45,10 @@ class Steps:
     """True if the open step has content."""
     _step_has_output: bool = False
     """True if the open step has a tool's output."""
-    calls: list[ToolCall] = field(default_factory=list)
+    _calls: list[ToolCall] | None = None
     """The calls after the last ``start-step``, including those of an earlier response of this message.
 
-    Calls that the model's provider runs are not included, because the helpers ignore them.
+    ``None`` without calls. Calls that the model's provider runs are not included, because the helpers ignore them.
     """
 
     def begin_content(self, speaker: AuthorStream, *, requests_credential: bool = False) -> None:
@@ -72,7 +72,7 @@ class Steps:
             self._start()
         if not speaker.may_be_busy:
             speaker.may_be_busy = True
-            self._busy.append(speaker)
+            self._busy += (speaker,)
         speaker.in_response = True
         self._step_has_content = self.response_has_content = True
 
@@ -87,7 +87,8 @@ class Steps:
 
     def _any_busy(self) -> bool:
         while self._busy and not self._busy[-1].is_busy:
-            self._busy.pop().may_be_busy = False
+            self._busy[-1].may_be_busy = False
+            self._busy = self._busy[:-1]
         return bool(self._busy)
 
     def _call_stays(self, *, requests_credential: bool) -> bool:
@@ -102,12 +103,13 @@ class Steps:
         self._sink.start_step()
         self._step_is_open = True
         self._step_has_content = self._step_has_output = False
-        self.calls.clear()
+        self._calls = None
 
     def add_call(self, call: ToolCall) -> None:
         """Add the call to the open step."""
         if not call.provider_executed:
-            self.calls.append(call)
+            self._calls = self._calls or []
+            self._calls.append(call)
 
     def add_output(self, call: ToolCall) -> None:
         """Count the call's result as content of the open step."""
@@ -131,9 +133,9 @@ class Steps:
         would become final only in the next response, which the client requests by sending the answers. So the client
         would never send them.
         """
-        if not any(call.is_pending for call in self.calls):
-            return []
-        return [call for call in self.calls if call.state is CallState.INTERIM]
+        calls = self._calls or []
+        any_pending = any(call.is_pending for call in calls)
+        return [call for call in calls if any_pending and call.state is CallState.INTERIM]
 
     def end_before_message(self) -> None:
         """End the open step before a steering message, so that the next content begins a new step.
@@ -157,7 +159,7 @@ class Steps:
         of the chunk that ends the response.
         """
         self.finish()
-        if not may_resend(ending) or not self.calls or not all(call.is_settled for call in self.calls):
+        if not may_resend(ending) or not self._calls or not all(call.is_settled for call in self._calls):
             return metadata
         self._start()
         self.finish()

@@ -8,7 +8,7 @@ module detects that a complete event repeats the text, as nearly all complete ev
 have everything that the client has shown. Without a server, no ``UnconfirmedStream`` exists.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final
@@ -215,7 +215,7 @@ class StreamedTexts:
     def __init__(self) -> None:
         self._earlier: list[PrefixHash] | None = None
         """For each kind, the hashed beginning of the stream; ``None`` while nothing is hashed."""
-        self._known: list[tuple[PartKind, str]] = []
+        self._known: tuple[tuple[PartKind, str], ...] = ()
         """The texts after the hashed beginning, in their order."""
         self._length = 0
         """The number of characters in these texts."""
@@ -281,12 +281,11 @@ class StreamedTexts:
     def clear(self) -> None:
         """Forget the texts of the stream. The whole stream stays."""
         self.gather()
-        self._earlier = None
-        self._known.clear()
+        self._earlier, self._known = None, ()
         self._length = 0
 
     @property
-    def all_known(self) -> list[tuple[PartKind, str]] | None:
+    def all_known(self) -> Sequence[tuple[PartKind, str]] | None:
         """The texts of the stream in their order; ``None`` if their beginning is stored as a hash."""
         self.gather()
         return self._known if self._earlier is None else None
@@ -303,7 +302,7 @@ class StreamedTexts:
             return
         text = "".join(self.fragments)
         self.fragments.clear()
-        self._known.append((self._kind, text))
+        self._known += ((self._kind, text),)
         self._length += len(text)
         self._part_length += len(text)
         if self.kept is not None:
@@ -316,8 +315,7 @@ class StreamedTexts:
             self._earlier = [PrefixHash() for _ in PartKind]
         for beginning, text in zip(self._earlier, texts_by_kind(self._known), strict=True):
             beginning.add(text)
-        self._known.clear()
-        self._length = 0
+        self._known, self._length = (), 0
 
 
 def texts_by_kind(texts: Iterable[tuple[PartKind, str]]) -> list[str]:
