@@ -138,8 +138,7 @@ class Run:
 
         Called before the run can be stopped.
         """
-        if request.target["role"] == "assistant":
-            self._response.continue_message(request.target)
+        self._response.continue_message(request.continued_message)
 
     @property
     def mark(self) -> RunMark:
