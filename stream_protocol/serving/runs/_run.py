@@ -135,10 +135,11 @@ class Run:
         self.id = self._lease.run_id
 
     def continue_message(self, request: ChatRequest) -> None:
-        """If the request answers calls of an assistant message, sets this message as the one that the response
-        continues. Must be called before the run can be stopped."""
-        if request.target["role"] == "assistant":
-            self._response.continue_message(request.target)
+        """Sets the assistant message that the response continues, if the request answers calls of this message.
+
+        Called before the run can be stopped.
+        """
+        self._response.continue_message(request.continued_message)
 
     @property
     def mark(self) -> RunMark:
