@@ -126,12 +126,14 @@ class RunLogConformance:
             assert renewal.stop
             await store.free(last)
 
-    async def test_a_log_with_an_end_gets_no_more_events(self, workers: Workers) -> None:
+    async def test_a_log_with_an_end_gets_no_more_events_and_its_run_is_closed(self, workers: Workers) -> None:
         for store in _stores(workers):
             run = _run(store, "ended")
             token = await store.claim(run)
+            await store.renew(run, token, "open")
             for entry in (Entry(0, 1, TEXT, WHOLE), Entry(1, 2, END)):
                 assert await store.append(run, token, LogBatch(entry=entry, past=b"")) == 1
+                assert [found and found.phase for found in await store.peek([CHAT])] == ["closed"]
             entries = await store.entries(CHAT, run.run_id, 0, 0)
             assert b"".join(entry.events for entry in entries) == TEXT
             assert entries[-1].end == WHOLE
