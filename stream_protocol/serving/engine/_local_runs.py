@@ -160,7 +160,7 @@ class LocalRuns:
         """Called before a new run begins, while it holds its lease."""
         local.keep()
         local.run.allow_recovery()
-        if local.run.abort_signal.is_set():  # the stop came before the record existed
+        if local.run.agent_task.abort_signal.is_set():  # the stop came before the record existed
             await asyncio.shield(self._local[local])
 
     async def store_end(self, unfinished: LocalRun | OrphanedRun) -> ToldEnd:
@@ -203,7 +203,7 @@ class LocalRuns:
 
         So a later crash is not attributed to this run alone.
         """
-        while not self._draining and not local.run.is_ending.is_set():
+        while not self._draining and not local.run.agent_task.is_ending.is_set():
             with suppress(Exception):  # without the engine, no other run can begin
                 await self._engine.mark(local.record, local.log_id, "running")
                 return
@@ -214,7 +214,7 @@ class LocalRuns:
 
         Cancels the task of a stopped run that the engine does not record in time.
         """
-        await local.run.abort_signal.wait()
+        await local.run.agent_task.abort_signal.wait()
         try:
             async with asyncio.timeout(self._times.shutdown):
                 await local.has_record.wait()

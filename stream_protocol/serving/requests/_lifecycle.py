@@ -212,7 +212,8 @@ class RequestLifecycle:
             self._chat,
             self._incoming.idempotency_key,
             self._waiting,
-            since_stop=self._since_stop or "",
+            request=self._request,
+            since_stop=self._since_stop,
             begins_run=self._begins_run,
             requested_at=self._incoming.requested_at,
         )
@@ -286,10 +287,7 @@ class RequestLifecycle:
         return CLAIMING if has_ended else WAITING
 
     async def _look_for_orphans(self) -> RequestState:
-        claim = self._claimed
-        claim.run.continue_message(self._request)
-        await self._service.runs.stop_if_asked(self._chat, claim.run)
-        self._orphans = await self._service.executor.recover_same(self._chat, claim)
+        self._orphans = await self._service.executor.recover_same(self._chat, self._claimed)
         return ACCEPTING if self._orphans == "recovered" else PLANNING
 
     async def _plan_turn(self) -> RequestState:

@@ -15,7 +15,7 @@ from stream_protocol.serving.base import RUN_LOG, closing_refusal, not_ended_ref
 from stream_protocol.serving.run_logs import ChatTakenError, RunLogError
 from stream_protocol.serving.runs._claim import Claim, Taken
 from stream_protocol.serving.runs._run import Run
-from stream_protocol.serving.runs._steering_posts import STOPPED, delivery, post, question
+from stream_protocol.serving.runs._steering_posts import delivery, post, question
 from stream_protocol.serving.telemetry import observed_resume
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from stream_protocol.serving.chats import ChatKey
     from stream_protocol.serving.run_logs import RunInfo, RunLog, RunReader
     from stream_protocol.serving.runs._steering_posts import NextTurn, Reply
-    from stream_protocol.wire import UIMessage
+    from stream_protocol.wire import ChatRequest, UIMessage
 
 logger = logging.getLogger(__name__)
 
@@ -91,7 +91,8 @@ class ActiveRuns:
         idempotency_key: str,
         waiting: RunSlot,
         *,
-        since_stop: str = "",
+        request: ChatRequest | None = None,
+        since_stop: str | None = None,
         begins_run: bool = True,
         requested_at: float | None = None,
     ) -> Claim | Taken:
@@ -99,7 +100,8 @@ class ActiveRuns:
 
         Waits for an active run that is stopping, whose worker may be dead, or whose chat is not in the session store
         (yet). Before the wait, takes the slot ``waiting``. If no slot is free, the request is refused.
-        ``since_stop``: see ``Run``. ``begins_run=False``: only finds the active run of an equal request. Raises
+        ``request``: the request that the run answers; ``None`` for a change without a run. ``since_stop``: see
+        ``Run``. ``begins_run=False``: only finds the active run of an equal request. Raises
         ``ChatRequestError`` (503) after ``close``, if the other run does not end in time, or if ``begins_run=False``
         finds no run.
         """
@@ -109,6 +111,8 @@ class ActiveRuns:
         while True:
             if begins_run:
                 run = self._new_run(since_stop=since_stop, chat_was_busy=was_busy, requested_at=requested_at)
+                if request is not None:
+                    run.continue_message(request)
                 found = await self._claim(key, idempotency_key, run)
                 if isinstance(found, Claim):
                     return found
@@ -133,7 +137,7 @@ class ActiveRuns:
 
         Raises ``ChatRequestError`` (503) after ``close``.
         """
-        found = await self._claim(key, idempotency_key, self._new_run(since_stop=await self.newest_stop(key)))
+        found = await self._claim(key, idempotency_key, self._new_run())
         return found if isinstance(found, Claim) else None
 
     @_refuse_if_unreachable()
@@ -225,7 +229,7 @@ class ActiveRuns:
     async def stop(self, key: ChatKey) -> bool:
         """Stops the run of this chat on any worker. Returns False if there was no run.
 
-        Requests that wait for the chat are stopped, too: see ``stop_if_asked``. If the chat is new and not stored yet,
+        Requests that wait for the chat are stopped, too: see ``Run.heed_stops``. If the chat is new and not stored yet,
         waits up to ``stop_timeout`` until it is stored.
         """
         ours = await self._is_ours(key)
@@ -238,11 +242,6 @@ class ActiveRuns:
     async def newest_stop(self, key: ChatKey) -> str:
         """Returns the id of the newest stop of the chat, on any worker; empty without a recent stop."""
         return await self._run_log.newest_stop(self._name(key))
-
-    async def stop_if_asked(self, key: ChatKey, run: Run) -> None:
-        """Stops a new run if the user stopped the chat after the request had arrived: see ``Run``."""
-        if run.since_stop == STOPPED or await self.newest_stop(key) not in ("", run.since_stop):
-            run.stop()
 
     @_refuse_if_unreachable()
     async def stop_if_answering(self, key: ChatKey, idempotency_keys: Container[str]) -> None:
@@ -325,9 +324,12 @@ class ActiveRuns:
         except ChatTakenError as taken:
             return taken.run
         self._runs[run] = key
-        if self.is_closed:  # while the chat was being claimed
+        try:
+            self._refuse_if_closed()  # the worker may have been closed meanwhile
+            await run.heed_stops(self._run_log, self._name(key))
+        except BaseException:
             self._release(run)
-            raise closing_refusal()
+            raise
         return Claim(run, self._release, self._tasks)
 
     def _refuse_if_closed(self) -> None:

@@ -37,7 +37,7 @@ class NextTurn:
     """The client's context that came with the message; ``None`` without context."""
     overrides: RunOverrides
     """The overrides of the previous run."""
-    since_stop: str
+    since_stop: str | None
     """See ``Run``. If the chat was stopped after that, the message is stored without a reply."""
 
 
