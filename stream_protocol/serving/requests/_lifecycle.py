@@ -16,7 +16,7 @@ from stream_protocol.serving.chats import chat_key
 from stream_protocol.serving.requests._page_values import checked_request
 from stream_protocol.serving.requests._steering import can_steer, deliver
 from stream_protocol.serving.requests._stored_response import stored_response
-from stream_protocol.serving.runs import Claim, Incoming, deferred_response, refusal_as_events
+from stream_protocol.serving.runs import Claim, Incoming, deferred_response, question, refusal_as_events
 from stream_protocol.serving.telemetry import interrupts
 from stream_protocol.session import NewUserTurn, NothingToRun, idempotency_key
 from stream_protocol.wire import ChatRequestError
@@ -272,7 +272,7 @@ class RequestLifecycle:
             if await deliver(self._service, self._chat, run, self._request, self._planned) != "delivered":
                 return WAITING
             self._is_delivered = True
-        reply = await runs.wait_until_taken_in(self._chat, run, self._request.target["id"], self._patience)
+        reply = await runs.ask(self._chat, run, question(self._request.target["id"]), self._patience)
         if reply is None:
             return STEERING
         reader = await runs.read(self._chat, run.run_id) if reply == "taken-in" else None

@@ -9,13 +9,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Container, Seque
 from contextlib import asynccontextmanager
 from functools import partial
 from math import inf
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from stream_protocol.serving.base import RUN_LOG, closing_refusal, not_ended_refusal, unreachable_refusal
 from stream_protocol.serving.run_logs import ChatTakenError, RunLogError
 from stream_protocol.serving.runs._claim import Claim, Taken
 from stream_protocol.serving.runs._run import Run
-from stream_protocol.serving.runs._steering_posts import delivery, post, question
+from stream_protocol.serving.runs._steering_posts import post
 from stream_protocol.serving.telemetry import observed_resume
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from stream_protocol.serving.chats import ChatKey
     from stream_protocol.serving.run_logs import RunInfo, RunLog, RunReader
     from stream_protocol.serving.runs._steering_posts import NextTurn, Reply
-    from stream_protocol.wire import ChatRequest, UIMessage
+    from stream_protocol.wire import ChatRequest
 
 logger = logging.getLogger(__name__)
 
@@ -272,22 +272,14 @@ class ActiveRuns:
         return info if info is not None and info.phase == "open" else None
 
     @_refuse_if_unreachable()
-    async def steer(self, key: ChatKey, run: RunInfo, message: UIMessage, context: Any) -> Reply:
-        """Sends a steering message and the client's context to this run on any worker.
+    async def ask(self, key: ChatKey, run: RunInfo, content: bytes, patience: float | None) -> Reply | None:
+        """Sends ``delivery`` or ``question`` to this run on any worker, and returns the reply of the run.
 
-        ``context``: ``None`` without context. Raises ``ChatRequestError`` (503) if the run does not reply.
+        Returns ``None`` after ``patience`` seconds.
         """
-        reply = await self._post(key, run, delivery(message, context), self._limits.stop_timeout)
-        if reply is None or reply == "left":
-            raise unreachable_refusal(RUN_LOG)
-        return reply
-
-    @_refuse_if_unreachable()
-    async def wait_until_taken_in(
-        self, key: ChatKey, run: RunInfo, message_id: str, patience: float | None
-    ) -> Reply | None:
-        """Waits until the agent reads the steering message, or the run ends; ``None`` after ``patience`` seconds."""
-        return await self._post(key, run, question(message_id), patience)
+        # This worker ends its own runs, so it waits for their replies also after `close`.
+        closing = None if key in self._runs.values() else self._closing
+        return await post(self._run_log, self._name(key), run, content, patience, closing)
 
     @_refuse_if_unreachable()
     async def read(self, key: ChatKey, run_id: str, *, rebuild: bool = True) -> RunReader | None:
@@ -354,11 +346,6 @@ class ActiveRuns:
             return None
         reader = await self.read(key, other.run_id, rebuild=False)
         return None if reader is None else Taken(other, reader)
-
-    async def _post(self, key: ChatKey, run: RunInfo, content: bytes, patience: float | None) -> Reply | None:
-        # This worker ends its own runs, so it waits for their replies also after `close`.
-        closing = None if key in self._runs.values() else self._closing
-        return await post(self._run_log, self._name(key), run, content, patience, closing)
 
     async def _is_ours(self, key: ChatKey) -> bool:
         """Return True if the run of this chat belongs to this deployment.
