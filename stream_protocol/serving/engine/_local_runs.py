@@ -159,7 +159,7 @@ class LocalRuns:
         """Must be called before a new run begins, while the run holds its lease."""
         local.keep()
         local.run.allow_recovery()
-        if local.run.abort_signal.is_set():  # the stop came before the run was stored
+        if local.run.agent_task.abort_signal.is_set():  # the stop came before the record existed
             await asyncio.shield(self._local[local])
 
     async def store_end(self, unfinished: LocalRun | OrphanedRun) -> ToldEnd:
@@ -198,18 +198,22 @@ class LocalRuns:
                 await self._engine.cancel(local.record, has_ended=has_ended)
 
     async def let_others_in(self, local: LocalRun) -> None:
-        """Stores that a suspect run is no longer the worker's only run. So a later crash is not attributed to this run
-        alone."""
-        while not self._draining and not local.run.is_ending.is_set():
+        """Marks a suspect (a run that may crash its worker) as no longer the worker's only run.
+
+        So a later crash is not attributed to this run alone.
+        """
+        while not self._draining and not local.run.agent_task.is_ending.is_set():
             with suppress(Exception):  # without the engine, no other run can begin
                 await self._engine.mark(local.record, local.log_id, "running")
                 return
             await asyncio.sleep(self._times.forgetting)
 
     async def _report_end(self, local: LocalRun, task: asyncio.Task[object]) -> None:
-        """Store the end of a run in the engine as soon as the client has received the end. ``task``: the run's task. If
-        the engine has not stored a stopped run in time, cancel the task."""
-        await local.run.abort_signal.wait()
+        """Stores the end of a run in the engine as soon as the client has received the end. ``task``: the run's task.
+
+        Cancels the task of a stopped run that the engine does not record in time.
+        """
+        await local.run.agent_task.abort_signal.wait()
         try:
             async with asyncio.timeout(self._times.shutdown):
                 await local.has_record.wait()
