@@ -107,7 +107,7 @@ def test_routes_of_ones_own_answer(tmp_path: Path, gemini: Mapping[str, str]) ->
 
 
 def test_the_converter_alone_answers(tmp_path: Path, gemini: Mapping[str, str]) -> None:
-    with pasted(block("docs/converter.md", "stream_sse(events)"), tmp_path / "app", env=gemini) as url:
+    with pasted(block("docs/converter.md", "routes=[Route("), tmp_path / "app", env=gemini) as url:
         assert "You said: Hi" in streamed(url)
 
 
