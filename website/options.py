@@ -49,7 +49,7 @@ SECTIONS: Final[Mapping[str, tuple[type | Callable[..., Any], str]]] = {
     "`FilePolicy`": (FilePolicy, "`ChatService(files=…)` restricts attached files."),
     "`ServiceLimits`": (
         ServiceLimits,
-        "Pass them as `ChatService(limits=…)`. Each worker counts separately. See [the effects](trust/operators.md#limits).",
+        "Pass `ChatService(limits=…)`. Each worker counts separately. See [effects](trust/operators.md#limits).",
     ),
     "`LogBounds`": (LogBounds, "Limits of the log of one response."),
     "`PostgresRunLog`": (PostgresRunLog, "Needs the extra `postgres`: see [PostgreSQL](postgresql.md)."),

@@ -215,8 +215,8 @@ class ServeOptions:
         type=click.Choice(["append", "rewind"]),
         default="append",
         show_default=True,
-        help="Effect of a new message if the client sends fewer messages than are stored: append or rewind. See 'Durable "
-        "runs' in the docs.",
+        help="Effect of a new message if the client sends fewer messages than are stored: append or rewind. See "
+        "'Durable runs' in the docs.",
     )
     on_busy: Literal["interrupt", "steer", "reject"] = _in_file(
         type=click.Choice(["interrupt", "steer", "reject"]),

@@ -45,6 +45,9 @@ def answer(request):
 root_agent = LlmAgent(name="assistant", model=ScriptedLlm(respond=answer))
 """
 FETCH: Final = "([url, init]) => fetch(url, init).then(({ status }) => status)"
+COMPONENT: Final = ROOT / "examples" / "chat-page"
+"""The component to copy, and its page."""
+
 PASSING_ON: Final = ("app/api/[...path]/route.ts", "lib/agent.ts", "lib/chat-types.ts")
 """The file with which the Next.js example passes `/api` on to the agent's server."""
 
@@ -112,8 +115,8 @@ def browser(backend: Backend, gemini: Mapping[str, str], tmp_path_factory: pytes
     proxy = ROOT / "examples" / "nextjs"
     files = {
         "app/page.tsx": block("docs/quick-start.md", "export default function Page()"),
-        "app/component/chat-page.tsx": block("docs/chat-component.md", "export function ChatPage("),
-        "app/component/chat/[id]/page.tsx": block("docs/chat-component.md", "async function StoredChat("),
+        "app/component/chat-page.tsx": (COMPONENT / "chat-page.tsx").read_text(),
+        "app/component/chat/[id]/page.tsx": (COMPONENT / "page.tsx").read_text(),
         **{path: (proxy / path).read_text() for path in PASSING_ON},
     }
     with ExitStack() as running:
