@@ -105,8 +105,8 @@ class KnownCall:
     """True if the newest event contains the call. If this event contains the id again, the id belongs to a different
     call.
     """
-    same_id: "list[CallsUnderId]" = field(default_factory=list, repr=False)
-    """For each id of this call, the group of all calls with this id."""
+    same_id: "tuple[CallsUnderId, ...]" = field(default=(), repr=False)
+    """For each id of this call, all calls with that id."""
 
     entry: Any = None
     """An object of the caller for the call, such as its state in a message, its answers in a session, or its
@@ -207,6 +207,12 @@ class CallsUnderId:
             return next((known for known in self.numbers if speaker in (None, known.speaker)), None)
         by_speaker = self._index.by_speaker
         return self._first(by_speaker.values() if speaker is None else [by_speaker.get(speaker, _NONE)], key)
+
+    def newest(self, speaker: SpeakerKey) -> KnownCall | None:
+        """Return the newest call of this speaker."""
+        if (only := self._only) is not None:
+            return only if only.speaker == speaker else None
+        return next((known for known in reversed(self.numbers) if known.speaker == speaker), None)
 
     def first_equal(self, name: str, args: dict[str, Any], key: RankKey) -> KnownCall | None:
         """Return the oldest call of this tool with these arguments. If ``key`` returns ``None`` for its rank, it is

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from stream_protocol.adk._adk_requests import CallKind, confirmed_call
 from stream_protocol.adk._call_ids import CallIds
 from stream_protocol.adk._call_index import CallRank, CallReference, CallsUnderId, KnownCall, OpenCalls, SpeakerKey
+from stream_protocol.adk._failures import ABORTED
 
 if TYPE_CHECKING:
     from stream_protocol.adk._facts import Call, EventFacts, ProviderResult, Result
@@ -49,8 +50,8 @@ class KnownCalls:
         self._run = 0
         self._event: object = None
         """The newest event."""
-        self._mentioned: list[KnownCall] = []
-        """The calls that were read from the newest event so far."""
+        self._mentioned: tuple[KnownCall, ...] = ()
+        """The calls that the newest event has mentioned so far."""
         self._counts: dict[CallsUnderId, int] | None = None
         """Calls with the same id -> how many of them are in the newest event. ``None`` if it has no calls."""
         self._changed: list[tuple[KnownCall, Sequence[CallsUnderId]]] | None = None
@@ -89,8 +90,13 @@ class KnownCalls:
         if known not in calls.numbers:
             self._update()
             calls.add(known)
-            known.same_id.append(calls)
+            known.same_id += (calls,)
             self._note_changed(known, (calls,))
+
+    def newest(self, adk_id: str, speaker: SpeakerKey) -> KnownCall | None:
+        """Return the newest call of this speaker with the id; ``None`` if there is none."""
+        calls = self._same_id.get(adk_id)
+        return None if calls is None else calls.newest(speaker)
 
     def read_call(
         self, facts: "EventFacts", call: "Call", *, streamed: KnownCall | None = None, shown: bool = True
@@ -103,12 +109,29 @@ class KnownCalls:
         """
         if call.kind is CallKind.APPROVAL:
             return self.request_approval(facts.speaker, call.id or "", call.args, shown=shown)
-        if streamed is None:
-            return self.add_call(facts.event, facts.speaker, call.id, call.name, call.args, shown=shown)
-        if call.id:
-            self.alias(call.id, streamed)
-        self.complete(facts.event, streamed, call.name, call.args)
-        return streamed
+        known = streamed
+        if known is None:
+            self._begin_event(facts.event)
+            if (repeated := self._find_repeated(facts.speaker, call)) is not None:
+                self._count(repeated)
+                self._mention(facts.event, repeated)
+                return None
+            known = self.new(call.id, facts.speaker, shown=shown)
+        elif call.id:
+            self.alias(call.id, known)
+        self.complete(facts.event, known, call.name, call.args)
+        return known
+
+    def _find_repeated(self, speaker: SpeakerKey, call: "Call") -> KnownCall | None:
+        """Return the call that a complete call repeats: it is from an earlier event of the same run, and has the same
+        speaker, tool and arguments, and no response."""
+
+        def key(rank: CallRank) -> tuple[()] | None:
+            is_same = (rank.speaker, rank.run) == (speaker, self._run)
+            return () if is_same and not rank.mentioned and not rank.responses else None
+
+        calls = self._find(call.id)
+        return None if calls is None else calls.first_equal(call.name, call.args, key)
 
     def complete(self, event: object, known: KnownCall, name: str, args: dict[str, Any]) -> None:
         """Store the name and the arguments of a call.
@@ -122,37 +145,6 @@ class KnownCalls:
             self._begin_event(event)
             known.number = self._count(known)
             self._mention(event, known)
-
-    def add_call(
-        self,
-        event: object,
-        speaker: SpeakerKey,
-        adk_id: str | None,
-        name: str,
-        args: dict[str, Any],
-        *,
-        shown: bool = True,
-    ) -> KnownCall | None:
-        """Add a complete call and return it. Return ``None`` if it repeats an earlier call.
-
-        A call is a repetition if an earlier event of the same run has an equal call without a response. Equal calls
-        have the same speaker, tool and arguments. ``shown``: True to give the call an id in the client.
-        """
-        self._begin_event(event)
-
-        def key(rank: CallRank) -> tuple[()] | None:
-            is_same = (rank.speaker, rank.run) == (speaker, self._run)
-            return () if is_same and not rank.mentioned and not rank.responses else None
-
-        calls = self._find(adk_id)
-        repeated = None if calls is None else calls.first_equal(name, args, key)
-        if repeated is not None:
-            self._count(repeated)
-            self._mention(event, repeated)
-            return None
-        known = self.new(adk_id, speaker, shown=shown)
-        self.complete(event, known, name, args)
-        return known
 
     def request_approval(
         self, speaker: SpeakerKey, approval_id: str, args: dict[str, Any], *, shown: bool = True
@@ -226,6 +218,18 @@ class KnownCalls:
         waits = result.waits_for is not None
         known = self.find_answered(facts.event, _responder(facts), result.answered, is_placeholder=waits)
         return known if known is not None and known.is_undecided else None
+
+    def shows_approval(self, facts: "EventFacts") -> bool:
+        """Return True if the event is the first that shows the approval of a call: it has the result of a call whose
+        approval the user has not answered.
+
+        Call this before the event's calls and results are read.
+        """
+        is_abort = facts.failure is not None and facts.failure.code == ABORTED  # ADK closes the calls of a stopped run
+        if self._asked is None or facts.by_user or is_abort:
+            return False
+        answering = (result for result in facts.results if result.id and result.waits_for is not CallKind.APPROVAL)
+        return any(self.find_undecided(facts, result) is not None for result in answering)
 
     def read_provider_result(self, event: object, speaker: SpeakerKey, result: "ProviderResult") -> KnownCall | None:
         """Find the call of a tool that the model's provider has run, and count its result. ``event``: ``None`` for a
@@ -391,13 +395,13 @@ class KnownCalls:
             for known in self._mentioned:
                 known.mentioned = False
                 self._note_changed(known, known.same_id)
-            self._mentioned.clear()
+            self._mentioned = ()
 
     def _mention(self, event: object, known: KnownCall) -> None:
         self._begin_event(event)
         if not known.mentioned:
             known.mentioned = True
-            self._mentioned.append(known)
+            self._mentioned += (known,)
         self._note_changed(known, known.same_id)
 
 

@@ -143,7 +143,7 @@ class InspectedTurn:
         self._event_is_converted = True
         """True if the chunks of the newest event have been written. Later chunks come from the end of the response."""
         self.chat_id = request.id
-        self.continues = request.target["role"] == "assistant"
+        self.continues = request.continued_message is not None
         """True if the response continues a message of an earlier turn."""
         self.header = header_line(chat=request.id, options=options)
         """The first line of a recording of this turn."""

@@ -64,7 +64,7 @@ def attempted_decisions(request: ChatRequest, transcript: Transcript) -> Attempt
 
     If no answer matches a call, the result is a single decision of kind ``answer`` without a call.
     """
-    message = request.target if request.target["role"] == "assistant" else request.message_before_words
+    message = request.continued_message or request.message_before_words
     if message is None or request.trigger == "regenerate-message":
         return AttemptedDecisions()
     has_user_message = message is not request.target

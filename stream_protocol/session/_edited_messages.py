@@ -1,7 +1,7 @@
-"""Plans a user message: new, edited or regenerated.
+"""Plans a user message: new, edited, regenerated or sent again.
 
-A message that is sent again or regenerated replaces the stored message and everything after it. ``turn_to_rewind``
-finds the first turn to remove. The model does not read removed turns.
+``plan_user_message`` decides whether the agent runs, or the message is only a retry. ``turn_to_rewind`` decides which
+stored turns the chat loses before the message is stored. The model's next prompt does not contain these turns.
 
 Some UI libraries edit in a different way: they send a new message after a shorter history. An outdated tab sends a
 request of the same form. So the app decides how a truncated history is handled.
@@ -13,8 +13,14 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from stream_protocol.adk import confirmed_call
 from stream_protocol.session._files import SavedFile
-from stream_protocol.session._request_plans import CallAnswer, NewUserTurn, call_answer
-from stream_protocol.session._stored_responses import has_ended_by_itself
+from stream_protocol.session._request_plans import CallAnswer, NewUserTurn, NothingToRun, call_answer
+from stream_protocol.session._stored_responses import (
+    has_ended_by_itself,
+    idempotency_key,
+    response_to_equal_message,
+    response_with_steering,
+    wants_stored_response,
+)
 from stream_protocol.session._submitted_answers import REJECTED, answers_before_message
 from stream_protocol.session._user_message import (
     artifact_path,
@@ -45,6 +51,36 @@ missing in the request.
 
 def plan_user_message(
     request: ChatRequest,
+    transcript: Transcript,
+    *,
+    chat_was_busy: bool,
+    truncated_history: TruncatedHistory,
+    known_key: str | None,
+    content: Sequence[TextOrFile] | None,
+) -> NewUserTurn | NothingToRun:
+    """Return the ``RequestPlan`` for the user message of a request. The keyword arguments are those of ``plan``.
+
+    ``content``: the content of the message, if an earlier call of ``plan`` has found it.
+    """
+    message = request.target
+    stored = transcript.find_user_message(message["id"])
+    if stored is None:
+        steered_turn = transcript.find_steering(message["id"])
+        accepted = transcript.accepted.get(message["id"])
+        is_in_reply = chat_was_busy or steered_turn is not None
+        if accepted is not None and is_in_reply and accepted.message.get("parts") != message["parts"]:
+            raise ChatRequestError("This message is part of a reply. Send the new text as a new message.", status=409)
+        if steered_turn is not None:
+            return response_with_steering(steered_turn, is_superseded=steered_turn is not transcript.turns[-1])
+    else:
+        repeated = response_to_equal_message(known_key or idempotency_key(request), stored)
+        if repeated is not None and (chat_was_busy or wants_stored_response(request, stored, transcript)):
+            return repeated
+    return _plan_run(request, message, transcript, stored, truncated_history=truncated_history, content=content)
+
+
+def _plan_run(
+    request: ChatRequest,
     message: UIMessage,
     transcript: Transcript,
     stored: Turn | None,
@@ -54,9 +90,8 @@ def plan_user_message(
 ) -> NewUserTurn:
     """Return the plan for a user message that starts a run.
 
-    ``stored``: the turn with this message, if the message is stored. ``content``: the content of the message, if it is
-    already known. For a message that is not stored, the request's trigger is ignored, because the request may repeat a
-    failed regeneration.
+    ``stored``: the turn with this message, if the message is stored. The trigger of a message that is not stored does
+    not matter: the message may be the retry of a failed regeneration.
     """
     rewound = turn_to_rewind(request, transcript, stored, truncated_history)
     if stored is not None:
@@ -106,16 +141,22 @@ def turn_to_rewind(
 ) -> Turn | None:
     """Return the first turn to remove before the user's message is stored; ``None`` if no turn is removed.
 
-    All later turns are also removed. ``stored``: the turn with this message, if the message is stored. Raises
-    ``ChatRequestError`` (409) if an earlier turn has events of the same invocation, because a rewind would also remove
-    that turn.
+    The rewind removes this turn and all later turns. ``stored``: the turn with this message, if the message is stored.
+    Raises ``ChatRequestError`` (409) if the turn shares its invocation with an earlier turn, so that no rewind can
+    remove only this turn.
     """
     turn = stored
     if stored is None and truncated_history == "rewind":
         turn = _first_missing_turn(request, transcript)
-    if turn is not None and not transcript.begins_invocation(turn):
+    if turn is not None and not _begins_invocation(turn, transcript):
         raise ChatRequestError("This message belongs to an answer that began earlier; it stays.", status=409)
     return turn
+
+
+def _begins_invocation(turn: Turn, transcript: Transcript) -> bool:
+    """Return True if no earlier turn has events of this turn's invocation. Only such a turn can be rewound."""
+    own = turn.invocation_id
+    return turn is next(each for each in transcript.turns if any(event.invocation_id == own for event in each.stored))
 
 
 def _first_missing_turn(request: ChatRequest, transcript: Transcript) -> Turn | None:

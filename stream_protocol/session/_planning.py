@@ -17,14 +17,7 @@ from stream_protocol.adk import CallKind
 from stream_protocol.session._edited_messages import plan_user_message
 from stream_protocol.session._request_plans import AnsweredCalls, NothingToRun, call_answer
 from stream_protocol.session._schema_costs import Budget
-from stream_protocol.session._stored_responses import (
-    idempotency_key,
-    response_to_equal_answers,
-    response_to_equal_message,
-    response_to_superseded_answers,
-    response_with_steering,
-    wants_stored_response,
-)
+from stream_protocol.session._stored_responses import response_to_equal_answers, response_to_superseded_answers
 from stream_protocol.session._submitted_answers import (
     adk_response,
     answered_call,
@@ -74,22 +67,13 @@ def plan(
     target = request.target
     match target["role"]:
         case "user":
-            turn = transcript.find_user_message(target["id"])
-            accepted = transcript.accepted.get(target["id"]) if turn is None else None
-            steered_turn = transcript.find_steering(target["id"]) if turn is None else None
-            is_in_reply = chat_was_busy or steered_turn is not None
-            if accepted is not None and is_in_reply and accepted.message.get("parts") != target["parts"]:
-                raise ChatRequestError(
-                    "This message is part of a reply. Send the new text as a new message.", status=409
-                )
-            if steered_turn is not None:
-                return response_with_steering(steered_turn, is_superseded=steered_turn is not transcript.turns[-1])
-            if turn is not None:
-                repeated = response_to_equal_message(known_key or idempotency_key(request), turn)
-                if repeated is not None and (chat_was_busy or wants_stored_response(request, turn, transcript)):
-                    return repeated
             return plan_user_message(
-                request, target, transcript, turn, truncated_history=truncated_history, content=texts_and_files
+                request,
+                transcript,
+                chat_was_busy=chat_was_busy,
+                truncated_history=truncated_history,
+                known_key=known_key,
+                content=texts_and_files,
             )
         case "assistant" if request.trigger == "regenerate-message":
             raise ChatRequestError("There is no message of yours to answer again.", status=409)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from stream_protocol.adk import AgentSpeech, EventFacts, File, LiveTurnEnd, OtherPart, Part, ProviderPart, Text
 from stream_protocol.stream._streamed_texts import PartKind, PrefixHash, StreamedTexts, texts_by_kind
+from stream_protocol.stream.calls import CallRegistry
 
 if TYPE_CHECKING:
     from stream_protocol.stream._speakers import AuthorStream
@@ -88,9 +89,10 @@ class _TextComparison(NamedTuple):
 _NOTHING_STREAMED: Final = _TextComparison([0 for _ in PartKind], [], differs=False)
 
 
-def compare(facts: EventFacts, author: "AuthorStream") -> Comparison:
-    """Compare a complete event with the parts that its author has streamed since the author's previous complete
-    event.
+def compare(facts: EventFacts, author: "AuthorStream", calls: CallRegistry) -> Comparison:
+    """Compare a complete event with the parts that the same author has streamed before it.
+
+    Only parts after the author's previous complete event count. ``calls``: the calls of the message.
     """
     parts, others, failure = facts.parts, author.other_parts, facts.failure
     written = {} if others is None else others.written
@@ -100,7 +102,7 @@ def compare(facts: EventFacts, author: "AuthorStream") -> Comparison:
     whole = author.streamed.whole if ends_stream else None
     differs = texts.differs or (others is not None and others.any_missing_in(parts))
     has_all = not texts.unrepeated and (whole is None or whole.is_confirmed_by(parts))
-    is_changed_aggregate = (differs or not has_all) and _is_aggregate(facts, author)
+    is_changed_aggregate = (differs or not has_all) and _is_aggregate(facts, author, calls)
     is_separate = bool(parts) and differs and not is_changed_aggregate
     if is_separate:
         new_parts = _new_parts(parts, _NOTHING_STREAMED.lengths, {})
@@ -165,10 +167,9 @@ def _compare_texts(parts: Sequence[Part], streamed: StreamedTexts) -> _TextCompa
     return _TextComparison(lengths, unrepeated, differs=differs, same_text=PartKind.TEXT not in unrepeated)
 
 
-def _is_aggregate(facts: EventFacts, author: "AuthorStream") -> bool:
-    """Return True if a complete event with changed text is still the aggregate of the author's stream."""
-    call_ids = {call_id for call_id, call in author.calls_by_id.items() if call in author.streaming_calls}
-    if any(call.id in call_ids for call in facts.calls):
+def _is_aggregate(facts: EventFacts, author: "AuthorStream", calls: CallRegistry) -> bool:
+    """Return True if a complete event is the aggregate of the author's stream, although its text was changed."""
+    if any(calls.newest(call.id, author.key) in author.streaming_calls for call in facts.calls):
         return True
     if author.model and facts.model and facts.model != author.model:
         return False

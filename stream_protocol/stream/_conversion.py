@@ -3,7 +3,7 @@
 The conversion is deterministic: equal events give equal chunks.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from stream_protocol.adk import NO_IDS, CallIds, WarnOnce, begins_response, is_compaction, read_events, read_next
@@ -32,7 +32,7 @@ T = TypeVar("T")
 class Conversion(Generic[T]):
     """Converts the events of one response, and writes the chunks to a sink."""
 
-    __slots__ = ("_events", "_running", "_settings", "_sink", "message_id", "outcome", "warn")
+    __slots__ = ("_running", "_settings", "_sink", "events", "message_id", "outcome", "warn")
 
     def __init__(self, sink: Sink[T], settings: Settings, message_id: str | None, call_ids: CallIds) -> None:
         """``call_ids``: the client ids of tool calls in the chat's earlier messages."""
@@ -42,7 +42,8 @@ class Conversion(Generic[T]):
         """The id of the message; ``None`` until the first event sets it."""
         self.warn = WarnOnce()
         """Logger for unexpected content of events."""
-        self._events = EventWriter(sink, settings, call_ids, self.warn, _begin_nested)
+        self.events = EventWriter(sink, settings, call_ids, self.warn, _begin_nested)
+        """The writer for the events of the response."""
         self._running = False
         """True after the response has begun, until it ends."""
         self.outcome: Ending | None = None
@@ -77,24 +78,22 @@ class Conversion(Generic[T]):
         self._running = False
 
     def _end_replayed(self) -> None:
-        """End an earlier response of the message. Discard its chunks, because the client has them."""
-        self._events.end_parts(NO_RESULT_TEXT)
-        self._events.steps.finish_last("finish")
-        self._events.steps.response_has_content = False
-        self._events.summary.end_response()
+        """End an earlier response, and drop its chunks, because the client has them."""
+        self.events.end_parts(NO_RESULT_TEXT)
+        self.events.steps.finish_last("finish")
+        self.events.steps.response_has_content = False
+        self.events.summary.end_response()
         self.take()
 
     @property
     def failure(self) -> AgentRunError | None:
-        """The first failure that an event has reported and that the run has not recovered from; ``None`` if there is
-        none.
-        """
-        return self._events.summary.failure
+        """The first failure in the events so far from which the run has not recovered; ``None`` if there is none."""
+        return self.events.summary.failure
 
     @property
     def failed_calls(self) -> frozenset[str]:
-        """The client ids of calls that ended without a result because their tools raised."""
-        return frozenset(self._events.responses.failed)
+        """The client's ids of the calls that ended without a result because their tools raised."""
+        return frozenset(self.events.responses.failed)
 
     def finish(self) -> None:
         """End the response after the last event of the run.
@@ -104,7 +103,7 @@ class Conversion(Generic[T]):
         """
         if self.failure is not None:
             self.fail(self.failure)
-        elif self._events.summary.aborted:
+        elif self.events.summary.aborted:
             self.abort()
         else:
             self._finish()
@@ -112,11 +111,11 @@ class Conversion(Generic[T]):
     def _finish(self) -> None:
         self._check_running()
         metadata = self._metadata()
-        self._events.end_parts(NO_RESULT_TEXT)
-        self._events.responses.finalize_interim_outputs()
-        metadata = self._events.steps.finish_last("finish", metadata)
-        reason = self._events.summary.finish_reason(
-            any_pending=self.is_waiting, any_shown=self._events.steps.response_has_content
+        self.events.end_parts(NO_RESULT_TEXT)
+        self.events.responses.finalize_interim_outputs()
+        metadata = self.events.steps.finish_last("finish", metadata)
+        reason = self.events.summary.finish_reason(
+            any_pending=self.is_waiting, any_shown=self.events.steps.response_has_content
         )
         self._sink.finish(reason, metadata)
         self._end("finish")
@@ -129,8 +128,8 @@ class Conversion(Generic[T]):
         """
         closes_pending = stopped and self._running  # without an event of this run, its calls still wait
         self._check_running()
-        self._events.end_parts(RUN_FAILED_TEXT, closes_pending=closes_pending, error=error)
-        self._events.steps.finish_last("error")
+        self.events.end_parts(RUN_FAILED_TEXT, closes_pending=closes_pending, error=error)
+        self.events.steps.finish_last("error")
         self._sink.error(self._settings.error_text(error))
         self._end("timeout" if stopped else "error")
 
@@ -142,9 +141,9 @@ class Conversion(Generic[T]):
         closes_pending = self._running  # without an event of this run, its calls still wait
         self._check_running()
         metadata = self._metadata()
-        self._events.responses.forget_failures()
-        self._events.end_parts(RUN_STOPPED_TEXT, closes_pending=closes_pending)
-        metadata = self._events.steps.finish_last("abort", metadata)
+        self.events.responses.forget_failures()
+        self.events.end_parts(RUN_STOPPED_TEXT, closes_pending=closes_pending)
+        metadata = self.events.steps.finish_last("abort", metadata)
         if metadata is not None:
             self._sink.message_metadata(metadata)
         self._sink.abort(reason)
@@ -167,10 +166,10 @@ class Conversion(Generic[T]):
         self._running = False
 
     def _metadata(self) -> dict[str, Any] | None:
-        usage = self._events.summary.usage
+        usage = self.events.summary.usage
         metadata: dict[str, Any] = {} if usage is None else {"usage": usage}
-        if self._events.summary.model_id is not None:
-            metadata["modelId"] = self._events.summary.model_id
+        if self.events.summary.model_id is not None:
+            metadata["modelId"] = self.events.summary.model_id
         return json_value(self._settings.options["message_metadata"](metadata), lossy=True) or None
 
     # Agents inside tool calls
@@ -180,21 +179,21 @@ class Conversion(Generic[T]):
 
         Switch them off while no client reads the response. Final outputs are always written.
         """
-        self._events.responses.inner_agents.show(shows=shows)
+        self.events.responses.inner_agents.show(shows=shows)
 
     @property
     def is_waiting(self) -> bool:
-        """True if a call waits for an answer from the user, the client or another system."""
-        return any(call.is_pending for call in self._events.registry.waiting())
+        """True if a call waits for an answer from outside the run."""
+        return any(call.is_pending for call in self.events.registry.waiting())
 
     def end_nested(self, pending_text: str) -> None:
         """End the message of a nested agent. Calls that still wait for an answer end with the error
         ``pending_text``.
         """
         self._check_running()
-        self._events.end_parts(NO_RESULT_TEXT)
-        self._events.responses.end_calls(pending_text, closes_pending=True)
-        self._events.steps.finish()
+        self.events.end_parts(NO_RESULT_TEXT)
+        self.events.responses.end_calls(pending_text, closes_pending=True)
+        self.events.steps.finish()
         if (metadata := self._metadata()) is not None:
             self._sink.message_metadata(metadata)
         self._end("finish")
@@ -202,29 +201,24 @@ class Conversion(Generic[T]):
     # Streams that no complete event has confirmed
 
     def keep_unconfirmed(self) -> None:
-        """Store all streamed parts from now on, until a complete event repeats them."""
-        self._events.authors.keep_unconfirmed()
+        """Start to store all streamed parts until a complete event confirms them. See ``unconfirmed``."""
+        self.events.authors.keep_unconfirmed()
 
     @property
     def unconfirmed(self) -> list[UnconfirmedStream]:
-        """The streamed parts that no complete event has repeated, oldest first."""
-        return self._events.authors.unconfirmed
+        """The streamed parts that no complete event has confirmed, oldest first."""
+        return self.events.authors.unconfirmed
 
     @property
     def complete_ids(self) -> list[str]:
-        """The ids of the complete events since ``keep_unconfirmed`` was called, in order."""
-        return self._events.authors.complete_ids
+        """The ids of the complete events since ``keep_unconfirmed``, in their order."""
+        return self.events.authors.complete_ids
 
     # Events
 
-    @property
-    def text_delta(self) -> "Callable[[EventOrDict], T | None]":
-        """The fast path for an event that only continues a text. See ``EventWriter.text_delta``."""
-        return self._events.text_delta
-
     def items(self, event: "EventOrDict") -> list[T]:
-        """Return all items that were not taken yet, including the items for this event."""
-        item = None if self._sink.queue else self._events.text_delta(event)
+        """Return all items that were not taken yet, including those that this event adds to the stream."""
+        item = None if self._sink.queue else self.events.text_delta(event)
         if item is not None:
             return [item]
         self.feed(event)
@@ -235,7 +229,7 @@ class Conversion(Generic[T]):
         facts = read_next(event, self.warn)
         if not self._running:
             self._start(facts.invocation_id)
-        self._events.add(facts)
+        self.events.add(facts)
 
 
 def _begin_nested(settings: Settings, call_id: str) -> Conversion[AnyChunk]:

@@ -36,7 +36,6 @@ from stream_protocol.adk import (
 )
 from stream_protocol.stream._aggregates import compare, new_speech
 from stream_protocol.stream._data_parts import (
-    EventActions,
     write_artifacts,
     write_compaction,
     write_output,
@@ -72,7 +71,6 @@ class EventWriter(Generic[T]):
     """Writes the chunks of events, and stores the state that later events need."""
 
     __slots__ = (
-        "_actions",
         "_calls",
         "_complete_id",
         "_reasoning_count",
@@ -110,13 +108,11 @@ class EventWriter(Generic[T]):
         self.registry = CallRegistry(sink, call_ids, warn)
         self.steps = Steps(sink, self.registry)
         self._calls = FunctionCalls(sink, settings, self.registry, self.steps)
-        self._actions = EventActions(sink, settings, self.registry)
         self.responses = FunctionResponses(
             sink,
             settings,
             registry=self.registry,
             steps=self.steps,
-            actions=self._actions,
             warn=warn,
             begin_nested=begin_nested,
         )
@@ -295,7 +291,7 @@ class EventWriter(Generic[T]):
 
     def _add_complete(self, facts: EventFacts, speaker: AuthorStream) -> None:
         parts, reports = facts.parts, {type(report) for report in facts.reports}
-        comparison = compare(facts, speaker)
+        comparison = compare(facts, speaker, self.registry)
         self.authors.replace_stream(speaker, comparison)
         if comparison.is_separate:
             self._end_speaker(speaker)
@@ -316,7 +312,7 @@ class EventWriter(Generic[T]):
             self._write_artifacts(speaker)
         self._complete_id = facts.id
         if reports:
-            self._actions.write(facts)
+            self.responses.action_writer.write(facts)
             if not _OF_SOURCES.isdisjoint(reports) and self._settings.options["send_sources"]:
                 self._sources = self._sources or Sources(self._sink, self._settings.client)
                 self._sources.add(facts, speaker, as_streamed=comparison.same_text)

@@ -56,27 +56,26 @@ class FunctionCalls:
         self._registry = registry
         self._steps = steps
         self._event: Event | None = None
-        """The newest event that has fragments of calls."""
-        self._mentioned: list[ToolCall] = []
-        """The calls that have a fragment in the newest event so far."""
+        """The newest event with fragments of calls; ``None`` after a complete call."""
+        self._mentioned: tuple[ToolCall, ...] = ()
+        """The calls with a fragment in this event so far."""
 
     def add_fragment(self, event: "Event", speaker: AuthorStream, fragment: CallPiece) -> None:
         """Process a streamed fragment of a call."""
         if event is not self._event:
-            self._event, self._mentioned = event, []
+            self._event, self._mentioned = event, ()
         adk_id = fragment.id
-        call = speaker.calls_by_id.get(adk_id) if adk_id else None
+        call = self._registry.newest(adk_id, speaker.key)
         if call is not None and call.is_open:
             return
         if call is None or call not in speaker.streaming_calls:
             call = _continued(speaker, fragment, self._mentioned)
             if call is None:
                 call = self._registry.new(adk_id, speaker.key)
-                speaker.streaming_calls.append(call)
+                speaker.streaming_calls += (call,)
             if adk_id:
                 self._registry.known.alias(adk_id, call.known)
-                speaker.calls_by_id[adk_id] = call
-        self._mentioned.append(call)
+        self._mentioned += (call,)
         call.sign(fragment.signature)
         call.add_fragment(fragment)
         if call.state is CallState.UNNAMED:
@@ -100,7 +99,8 @@ class FunctionCalls:
         calls.
         """
         event, name, args, kind = facts.event, complete.name, complete.args, complete.kind
-        call = _completed(speaker, complete, ids)
+        self._event, self._mentioned = None, ()
+        call = self._completed(speaker, complete, ids)
         if kind is not None:
             self._hold_outer_calls(facts)
         if kind is CallKind.APPROVAL:
@@ -117,8 +117,6 @@ class FunctionCalls:
         if kind is CallKind.APPROVAL:
             self._request_approval(event, speaker, call, args)
             return
-        if complete.id:
-            speaker.calls_by_id[complete.id] = call
         speaker.remove_call(call)
         call.sign(complete.signature)
         if call.state is CallState.UNNAMED:
@@ -126,6 +124,18 @@ class FunctionCalls:
         self._complete_input(call, args, by_client=kind is not None)
         if kind is not None:
             call.await_client()
+
+    def _completed(self, speaker: AuthorStream, complete: Call, ids: Collection[str | None]) -> ToolCall | None:
+        """Return the streamed call that this complete call belongs to; ``None`` if it was not streamed."""
+        calls = (*speaker.streaming_calls, *speaker.unfinished_calls)
+        streamed = [call for call in calls if call.state <= CallState.INPUT_STREAMING]
+        if not streamed:
+            return None
+        claimed = {call_id: self._registry.newest(call_id, speaker.key) for call_id in ids}
+        if (same_id := claimed[complete.id]) in streamed:
+            return same_id
+        unclaimed = (call for call in streamed if call not in claimed.values())
+        return next((call for call in unclaimed if call.name in {"", complete.name}), None)
 
     def add_provider_call(self, speaker: AuthorStream, provider_call: ProviderCall) -> None:
         """Process a complete call of a tool that the model's provider runs, such as code execution."""
@@ -204,7 +214,7 @@ class FunctionCalls:
         return self._registry.find(CallReference(visible.get("functionCallId"), author=author, branch=branch))
 
 
-def _continued(speaker: AuthorStream, fragment: CallPiece, mentioned: list[ToolCall]) -> ToolCall | None:
+def _continued(speaker: AuthorStream, fragment: CallPiece, mentioned: Collection[ToolCall]) -> ToolCall | None:
     """Return the call that a fragment with an unknown id continues; ``None`` if the fragment begins a call."""
     if not speaker.streaming_calls or (fragment.id and not fragment.id.startswith(_ADK_ID)):
         return None
@@ -212,16 +222,3 @@ def _continued(speaker: AuthorStream, fragment: CallPiece, mentioned: list[ToolC
     if not fragment.name:
         return newest
     return newest if newest not in mentioned and newest.takes(fragment) else None
-
-
-def _completed(speaker: AuthorStream, complete: Call, ids: Collection[str | None]) -> ToolCall | None:
-    """Return the streamed call that this complete call finishes; ``None`` if it was not streamed."""
-    calls = (*speaker.streaming_calls, *speaker.unfinished_calls)
-    streamed = [call for call in calls if call.state <= CallState.INPUT_STREAMING]
-    if not streamed:
-        return None
-    claimed = {call_id: speaker.calls_by_id.get(call_id) for call_id in ids if call_id}
-    if complete.id and (same_id := claimed[complete.id]) in streamed:
-        return same_id
-    unclaimed = (call for call in streamed if call not in claimed.values())
-    return next((call for call in unclaimed if call.name in {"", complete.name}), None)

@@ -62,13 +62,13 @@ class FunctionResponses:
     """Finds the tool call to which a function response belongs, and changes the state and output of the call."""
 
     __slots__ = (
-        "_actions",
         "_raised",
         "_registry",
         "_settings",
         "_sink",
         "_steps",
         "_warn",
+        "action_writer",
         "failed",
         "inner_agents",
     )
@@ -80,7 +80,6 @@ class FunctionResponses:
         *,
         registry: CallRegistry,
         steps: Steps,
-        actions: EventActions,
         warn: WarnOnce,
         begin_nested: Callable[[Settings, str], NestedConversion],
     ) -> None:
@@ -89,7 +88,7 @@ class FunctionResponses:
         self._settings = settings
         self._registry = registry
         self._steps = steps
-        self._actions = actions
+        self.action_writer = EventActions(sink, settings, registry)
         self._warn = warn
         self._raised: set[ToolCall] | None = None
         """The calls whose tools raised according to the events; ``None`` if there are none."""
@@ -190,7 +189,7 @@ class FunctionResponses:
             return False
         if (artifacts := facts.report(Artifacts)) is not None:
             write_artifacts(self._sink, artifacts.saved, self._settings)
-        self._actions.write(facts)
+        self.action_writer.write(facts)
         if text := "".join(part.text for part in facts.parts if isinstance(part, Text)):
             self._add_output(call, text, preliminary=True)
         elif (output := facts.report(Output)) is not None:
@@ -206,7 +205,7 @@ class FunctionResponses:
         if nested is not None:
             self.inner_agents.add_nested(nested)
         elif posted.kind == POSTED_WIDGETS:
-            self._actions.write_posted(facts)
+            self.action_writer.write_posted(facts)
         else:
             self._warn(f"Skipped a posted event of the unknown kind {posted.kind!r}")
 

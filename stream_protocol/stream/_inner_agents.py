@@ -30,8 +30,8 @@ class InnerAgents:
         self._settings = settings
         self._registry = registry
         self._begin_nested = begin_nested
-        self._nested: dict[ToolCall, NestedMessage] = {}
-        """The messages of the agents that currently run inside calls."""
+        self._nested: dict[ToolCall, NestedMessage] | None = None
+        """The messages of the agents that currently run inside calls; ``None`` if there was none."""
         self._shows = True
         """False while no client reads the response. Then the agents' preliminary outputs are not written."""
 
@@ -71,10 +71,9 @@ class InnerAgents:
             return
         if not self._settings.nests(call.name):
             return
-        if call not in self._nested:
-            self._nested[call] = self._begin_message(call)
-        self._nested[call].add(nested.event)
-        self._show(call)
+        message = self._message_of(call)
+        message.add(nested.event)
+        self._show(call, message)
 
     def add(self, call: ToolCall, facts: EventFacts, *, asks: bool) -> Any:
         """Process an event of an agent that runs inside this call in the same session. Show the agent's message in the
@@ -89,20 +88,19 @@ class InnerAgents:
         call.has_agent_inside = True
         if not self._settings.nests(call.name):
             return {"agent": call.name} if asks else None
-        if call not in self._nested:
-            self._nested[call] = self._begin_message(call, answerable=True)
-        self._nested[call].add(facts.event)
-        self._nested[call].add_stored(facts)
+        message = self._message_of(call, answerable=True)
+        message.add(facts.event)
+        message.add_stored(facts)
         if asks:
-            return self._nested[call].so_far()
-        self._show(call)
+            return message.so_far()
+        self._show(call, message)
         return None
 
     def end_task(self, call: ToolCall) -> Any:
         """Return the output of a call whose task-mode agent has asked the user: the agent's message so far."""
         if not self._settings.nests(call.name):
             return {"agent": call.name}
-        return self._whole(call, self._nested[call]).ended()
+        return self._whole(call, self._message_of(call)).ended()
 
     def has_ended(self, call: ToolCall) -> bool:
         """Return True if the call of a task-mode agent has its final output, although the agent's result may still
@@ -118,12 +116,11 @@ class InnerAgents:
         Return ``None`` if the call must end with an error instead. This is the case if the agent has shown nothing, or
         if the run failed (``run_failed``) before ADK closed the call.
         """
-        message = self._nested.get(call)
-        if message is None or not self._settings.nests(call.name):
+        if call not in self._messages or not self._settings.nests(call.name):
             return None
         if run_failed and not call.closed_by_stop:
             return None
-        ended = self._nested.pop(call).ended({"stopped": True})
+        ended = self._messages.pop(call).ended({"stopped": True})
         return ended if ended["parts"] else None
 
     def note_stopped(self, call: ToolCall, kept: NestedEvents | None) -> None:
@@ -133,28 +130,39 @@ class InnerAgents:
         live.
         """
         call.closed_by_stop = True
-        if kept is None or call in self._nested or not self._settings.nests(call.name):
+        if kept is None or call in self._messages or not self._settings.nests(call.name):
             return
-        self._nested[call] = self._begin_message(call)
+        message = self._message_of(call)
         for event in kept.events:
-            self._nested[call].add(event)
+            message.add(event)
 
     def show(self, *, shows: bool) -> None:
         """Switch the preliminary outputs of agents inside calls on or off. Switching on writes their current
         messages.
         """
         began, self._shows = shows and not self._shows, shows
-        for call in self._nested if began else ():
+        for call, message in self._messages.items() if began else ():
             if call.state is not CallState.ANSWERED:
-                self._show(call)
+                self._show(call, message)
 
-    def _show(self, call: ToolCall) -> None:
+    def _show(self, call: ToolCall, message: NestedMessage) -> None:
         if not self._shows:
             return
-        if (message := self._nested[call].next_preliminary()) is not None:
-            call.write_preliminary(message)
-        for chunk in self._nested[call].take_transient():
+        if (output := message.next_preliminary()) is not None:
+            call.write_preliminary(output)
+        for chunk in message.take_transient():
             self._sink.data(chunk["type"].removeprefix("data-"), chunk["data"], data_id=chunk.get("id"), transient=True)
+
+    @property
+    def _messages(self) -> dict[ToolCall, NestedMessage]:
+        return {} if self._nested is None else self._nested
+
+    def _message_of(self, call: ToolCall, *, answerable: bool = False) -> NestedMessage:
+        """Return the message of the agent inside the call. Begin the message if there is none."""
+        self._nested = self._nested or {}
+        if call not in self._nested:
+            self._nested[call] = self._begin_message(call, answerable=answerable)
+        return self._nested[call]
 
     def _begin_message(self, call: ToolCall, *, answerable: bool = False) -> NestedMessage:
         conversion = self._begin_nested(self._settings, call.id)
@@ -166,7 +174,7 @@ class InnerAgents:
         ``kept``: the stored events of the agent. The final message is built from these events, so that it is the same
         in a live response and in a history.
         """
-        message = self._nested.pop(call, None)
+        message = self._messages.pop(call, None)
         if not self._settings.nests(call.name) or (message is None and kept is None):
             return output
         omitted = kept.omitted if kept is not None else 0

@@ -72,11 +72,9 @@ class AuthorStream:
     other_parts: OtherStreamedParts | None = None
     """The streamed parts of the current response that are neither text nor calls; ``None`` without such parts."""
     saved_artifacts: tuple[Mapping[str, int], ...] = ()
-    """Artifacts that were saved in events without content. They are written after the content."""
-    calls_by_id: dict[str, ToolCall] = field(default_factory=dict)
-    """Id in a fragment -> the author's newest call with this id."""
-    streaming_calls: list[ToolCall] = field(default_factory=list)
-    """The calls of the current response whose complete event has not come."""
+    """Saved artifacts in events without content. They are written after the content from which they were saved."""
+    streaming_calls: tuple[ToolCall, ...] = ()
+    """The calls of the current response whose complete event is still to come."""
     unfinished_calls: tuple[ToolCall, ...] = ()
     """The streamed calls of earlier responses that their complete events did not contain."""
     in_response: bool = False
@@ -167,7 +165,7 @@ class AuthorStream:
     def remove_call(self, call: ToolCall) -> None:
         """Remove a call from the incomplete calls, because its complete event has come."""
         if call in self.streaming_calls:
-            self.streaming_calls.remove(call)
+            self.streaming_calls = tuple(other for other in self.streaming_calls if other is not call)
         if call in self.unfinished_calls:
             self.unfinished_calls = tuple(other for other in self.unfinished_calls if other is not call)
 
@@ -177,8 +175,8 @@ class AuthorStream:
         self.streamed.clear()
         self._closed_texts = self.model = self.finish_reason = None
         self.other_parts = None
-        self.unfinished_calls += (*self.streaming_calls,)
-        self.streaming_calls.clear()
+        self.unfinished_calls += self.streaming_calls
+        self.streaming_calls = ()
         self.in_response = False
 
 

@@ -18,7 +18,7 @@ A step ends only when no author has an open part, so parallel agents share steps
 all open text parts. A tool input that continued after ``start-step`` would become a second part.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from stream_protocol.stream._speakers import AuthorStream
@@ -36,8 +36,8 @@ class Steps:
 
     _sink: Sink[Any]
     _registry: CallRegistry
-    _busy: list[AuthorStream] = field(default_factory=list)
-    """Authors that may have open parts, in the order in which they were added."""
+    _busy: tuple[AuthorStream, ...] = ()
+    """Authors that may have open parts, in the order in which they were added. See ``AuthorStream.may_be_busy``."""
     response_has_content: bool = False
     """True if this response has written any content."""
     _step_is_open: bool = False
@@ -45,10 +45,10 @@ class Steps:
     """True if the open step has content."""
     _step_has_output: bool = False
     """True if the open step has a tool's output."""
-    calls: list[ToolCall] = field(default_factory=list)
-    """The calls after the last ``start-step``. They may belong to an earlier response of the same message.
+    _calls: list[ToolCall] | None = None
+    """The calls after the last ``start-step``, including those of an earlier response of this message.
 
-    Calls that the model's provider runs are left out, because the client's auto-send helpers ignore them.
+    ``None`` without calls. Calls that the model's provider runs are not included, because the helpers ignore them.
     """
 
     def begin_content(self, speaker: AuthorStream, *, requests_credential: bool = False) -> None:
@@ -71,7 +71,7 @@ class Steps:
             self._start()
         if not speaker.may_be_busy:
             speaker.may_be_busy = True
-            self._busy.append(speaker)
+            self._busy += (speaker,)
         speaker.in_response = True
         self._step_has_content = self.response_has_content = True
 
@@ -86,7 +86,8 @@ class Steps:
 
     def _any_busy(self) -> bool:
         while self._busy and not self._busy[-1].is_busy:
-            self._busy.pop().may_be_busy = False
+            self._busy[-1].may_be_busy = False
+            self._busy = self._busy[:-1]
         return bool(self._busy)
 
     def _call_stays(self, *, requests_credential: bool) -> bool:
@@ -101,12 +102,13 @@ class Steps:
         self._sink.start_step()
         self._step_is_open = True
         self._step_has_content = self._step_has_output = False
-        self.calls.clear()
+        self._calls = None
 
     def add_call(self, call: ToolCall) -> None:
         """Add the call to the open step."""
         if not call.provider_executed:
-            self.calls.append(call)
+            self._calls = self._calls or []
+            self._calls.append(call)
 
     def add_output(self, call: ToolCall) -> None:
         """Record that a call of the open step has a result."""
@@ -129,9 +131,9 @@ class Steps:
         The client's auto-send helpers send the user's answers only if all outputs after the last ``start-step`` are
         final. So an interim output beside a pending call must become final. Otherwise the answer would never be sent.
         """
-        if not any(call.is_pending for call in self.calls):
-            return []
-        return [call for call in self.calls if call.state is CallState.INTERIM]
+        calls = self._calls or []
+        any_pending = any(call.is_pending for call in calls)
+        return [call for call in calls if any_pending and call.state is CallState.INTERIM]
 
     def end_before_message(self) -> None:
         """End the open step before a steering message, so that the next content begins a new step.
@@ -155,7 +157,7 @@ class Steps:
         ``ending``: the type of the response's last chunk.
         """
         self.finish()
-        if not may_resend(ending) or not self.calls or not all(call.is_settled for call in self.calls):
+        if not may_resend(ending) or not self._calls or not all(call.is_settled for call in self._calls):
             return metadata
         self._start()
         self.finish()

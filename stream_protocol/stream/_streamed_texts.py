@@ -7,7 +7,7 @@ text is stored as a hash. The hash shows if a complete event repeats the text, a
 these streams to the session. So the history and the next prompt have all text that the client has shown.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final
@@ -215,9 +215,9 @@ class StreamedTexts:
 
     def __init__(self) -> None:
         self._earlier: list[PrefixHash] | None = None
-        """The hashed beginning of the stream, for each kind of text; ``None`` if nothing is hashed."""
-        self._known: list[tuple[PartKind, str]] = []
-        """The texts after the hashed beginning of the stream, in order."""
+        """For each kind, the hashed beginning of the stream; ``None`` while nothing is hashed."""
+        self._known: tuple[tuple[PartKind, str], ...] = ()
+        """The texts after the hashed beginning, in their order."""
         self._length = 0
         """The number of characters in ``_known``."""
         self._kind = PartKind.TEXT
@@ -282,13 +282,12 @@ class StreamedTexts:
     def clear(self) -> None:
         """Remove the texts that complete events are compared with. The stored stream (``kept``) stays."""
         self.gather()
-        self._earlier = None
-        self._known.clear()
+        self._earlier, self._known = None, ()
         self._length = 0
 
     @property
-    def all_known(self) -> list[tuple[PartKind, str]] | None:
-        """All texts of the stream in order; ``None`` if the beginning is stored as a hash."""
+    def all_known(self) -> Sequence[tuple[PartKind, str]] | None:
+        """The texts of the stream in their order; ``None`` if their beginning is stored as a hash."""
         self.gather()
         return self._known if self._earlier is None else None
 
@@ -304,7 +303,7 @@ class StreamedTexts:
             return
         text = "".join(self.fragments)
         self.fragments.clear()
-        self._known.append((self._kind, text))
+        self._known += ((self._kind, text),)
         self._length += len(text)
         self._part_length += len(text)
         if self.kept is not None:
@@ -317,8 +316,7 @@ class StreamedTexts:
             self._earlier = [PrefixHash() for _ in PartKind]
         for beginning, text in zip(self._earlier, texts_by_kind(self._known), strict=True):
             beginning.add(text)
-        self._known.clear()
-        self._length = 0
+        self._known, self._length = (), 0
 
 
 def texts_by_kind(texts: Iterable[tuple[PartKind, str]]) -> list[str]:

@@ -10,7 +10,6 @@ from collections.abc import (
     AsyncGenerator,
     AsyncIterable,
     AsyncIterator,
-    Callable,
     Collection,
     Iterable,
     Iterator,
@@ -18,7 +17,7 @@ from collections.abc import (
 )
 from contextlib import aclosing, nullcontext
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack
+from typing import TYPE_CHECKING, Final, TypeVar, Unpack
 
 from stream_protocol.adk import EventOrDict, UnexpectedItemError, WarnOnce, find_task_agents, read_events
 from stream_protocol.stream._conversion import Conversion
@@ -132,22 +131,24 @@ class _TaskAgents:
     The first call of the predicate reads the events.
     """
 
-    __slots__ = ("_events", "_names")
+    __slots__ = ("_events", "_names", "_past")
 
-    def __init__(self, *events: Sequence["Event"]) -> None:
+    def __init__(self, past: Sequence["Event"], events: Sequence["Event"]) -> None:
+        self._past = past
         self._events = events
         self._names: frozenset[str] | None = None
 
     def __call__(self, tool: str) -> bool:
         if self._names is None:
-            self._names, self._events = find_task_agents(chain(*self._events)), ()
+            self._names = find_task_agents(chain(self._past, self._events))
+            self._past = self._events = ()
         return tool in self._names
 
 
 async def _stream(
     conversion: Conversion[T], events: AsyncIterable[EventOrDict], tail: tuple[T, ...]
 ) -> AsyncGenerator[T, None]:
-    text_delta: Callable[[Any], T | None] = conversion.text_delta
+    text_delta = conversion.events.text_delta
     try:
         async with aclosing(events) if isinstance(events, AsyncGenerator) else nullcontext():
             async for event in events:
@@ -167,7 +168,7 @@ async def _stream(
 
 
 def _iterate(conversion: Conversion[T], events: Iterable[EventOrDict], tail: tuple[T, ...]) -> Iterator[T]:
-    text_delta: Callable[[Any], T | None] = conversion.text_delta
+    text_delta = conversion.events.text_delta
     try:
         for event in events:
             if (item := text_delta(event)) is not None:

@@ -95,6 +95,11 @@ class ChatRequest:
         return self.messages_to_target[-1]
 
     @property
+    def continued_message(self) -> UIMessage | None:
+        """The assistant message that the response continues; ``None`` if the response begins a message."""
+        return self.target if self.target["role"] == "assistant" else None
+
+    @property
     def says_new_words(self) -> bool:
         """True if the request submits a new user message.
 

@@ -16,7 +16,7 @@ from tests.processes import ROOT
 BEGINNING: Final = """\
 # The command line
 
-`adk-ui-stream COMMAND`, or `python -m stream_protocol COMMAND`.
+The commands of `adk-ui-stream` with all options. Run `adk-ui-stream COMMAND`, or `python -m stream_protocol COMMAND`.
 
 | Exit code | |
 |---|---|
@@ -24,8 +24,6 @@ BEGINNING: Final = """\
 | 1 | `check` found an error, the file of `types --check` is outdated, or all turns of `record` failed |
 | 2 | bad usage, or a target or a file that cannot be used; stderr has the reason |
 | 130 | another command ended by Ctrl-C |
-
-`NO_COLOR=1` turns colours off. `FORCE_COLOR=1` turns them on.
 
 To complete commands in bash, add this line to `~/.bashrc`:
 
@@ -39,7 +37,7 @@ In zsh, use `zsh_source`. In fish, add `_ADK_UI_STREAM_COMPLETE=fish_source adk-
 
 
 IN_FILE: Final = """\
-`init` writes a `pyproject.toml` with all further options.
+`init` writes all further options into `pyproject.toml`, such as:
 
 ```toml
 [tool.adk-ui-stream.serve]

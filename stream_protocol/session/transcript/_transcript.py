@@ -227,11 +227,6 @@ class Transcript:
     def _as_if_not_rewound(self) -> tuple[Turn, ...]:
         return tuple(_read(self._facts, TranscriptReader(self._beginnings, hidden_events=self._hidden), self._hidden))
 
-    def begins_invocation(self, turn: Turn) -> bool:
-        """Return True if no earlier turn has events of this turn's invocation. Only such a turn can be rewound."""
-        own = turn.invocation_id
-        return turn is next(each for each in self.turns if any(event.invocation_id == own for event in each.stored))
-
 
 @dataclass
 class _Draft:

@@ -130,7 +130,7 @@ class TranscriptReader:
         return place
 
     def _find_place(self, facts: EventFacts) -> EventRole:
-        shows_approval = self.calls.shows_approval(facts)
+        shows_approval = self.calls.known.shows_approval(facts)
         if facts.is_user_message:
             return EventRole.SAME_RESPONSE if self._user_is_speaking else EventRole.NEW_MESSAGE
         if not self._begun:

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from stream_protocol.adk import (
-    ABORTED,
     REQUEST_CONFIRMATION,
     REQUEST_CREDENTIAL,
     Call,
@@ -142,7 +141,8 @@ class CallReader:
     def __init__(self, ids: CallIds) -> None:
         self.calls: list[StoredCall] = []
         self._index = -1
-        self._known = KnownCalls(ids)
+        self.known = KnownCalls(ids)
+        """Finds the call of an event."""
         self._approvals: dict[str, StoredCall] = {}
         """Id of ``adk_request_confirmation`` -> the approval request."""
 
@@ -151,26 +151,12 @@ class CallReader:
         """True if the client's answer to a call is missing."""
         return any(call.is_awaited for call in self.calls)
 
-    def shows_approval(self, facts: EventFacts) -> bool:
-        """Return True if this event is the first to show that a call was approved.
-
-        Call this before ``read`` for the same event.
-        """
-        is_abort = facts.failure is not None and facts.failure.code == ABORTED  # ADK closes the calls of a stopped run
-        if not self._approvals or facts.by_user or is_abort:
-            return False
-        return any(
-            self._known.find_undecided(facts, result) is not None
-            for result in facts.results
-            if result.id and result.waits_for is not CallKind.APPROVAL
-        )
-
     def read(self, facts: EventFacts, *, is_hidden: bool = False) -> None:
         """Read the next event in the form in which the client was shown it. ``is_hidden``: True if the client was not
         shown it.
         """
         self._index += 1
-        self._known.read_event(facts)
+        self.known.read_event(facts)
         if facts.scope is not None and (worked_on := self.find(CallReference(facts.scope, facts.speaker[0]))):
             worked_on.is_delegated = worked_on.is_delegated or worked_on.name == facts.speaker[0]
         if facts.is_fragment:
@@ -183,12 +169,12 @@ class CallReader:
                 case Call() if speaker is not None:
                     self._add_call(facts, part, shown=not is_hidden)
                 case ProviderPart(value=ProviderCall() as run) if speaker is not None and not is_hidden:
-                    self._known.new(run.id, speaker, run.name)
+                    self.known.new(run.id, speaker, run.name)
                 case ProviderPart(value=ProviderResult() as run) if speaker is not None and not is_hidden:
-                    self._known.read_provider_result(facts.event, speaker, run)
+                    self.known.read_provider_result(facts.event, speaker, run)
 
     def _add_call(self, facts: EventFacts, call: Call, *, shown: bool) -> None:
-        known = self._known.read_call(facts, call, shown=shown)
+        known = self.known.read_call(facts, call, shown=shown)
         if known is None:
             return
         asked_about: StoredCall | None = known.entry
@@ -206,7 +192,7 @@ class CallReader:
             known.entry = made
 
     def _add_result(self, facts: EventFacts, result: Result) -> None:
-        known, waits, is_approval = self._known.read_result(facts, result)
+        known, waits, is_approval = self.known.read_result(facts, result)
         if is_approval:
             call: StoredCall | None = self._approvals[result.id or ""]
         else:
@@ -219,7 +205,7 @@ class CallReader:
             call.responses.append(StoredResponse(facts, self._index, result))
 
     def find(self, reference: CallReference) -> StoredCall | None:
-        """Return the call to which ``reference`` refers; ``None`` if there is none. See ``KnownCalls.find``."""
-        known = self._known.find(reference)
+        """Return the call whose tool runs or has run: see ``KnownCalls.find``."""
+        known = self.known.find(reference)
         call: StoredCall | None = None if known is None else known.entry
         return call

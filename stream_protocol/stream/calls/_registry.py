@@ -25,11 +25,12 @@ class CallRegistry:
         self._sink = sink
         self._warn = warn
         self.known = KnownCalls(ids.copy())
-        """Finds the call to which an event refers. ``of`` returns its ``ToolCall``."""
-        self._unsettled: list[ToolCall] = []
-        """The calls without a result, in order. Some calls in this list may have a result by now.
+        """Finds the call that an event means. See ``of``."""
+        self._unsettled: list[ToolCall] | None = None
+        """The calls that are not settled, in their order, and some calls that have settled meanwhile.
 
-        They are removed from the beginning of the list when the list is read.
+        Settled calls are removed from the beginning when the list is read. So each call is removed once. ``None``
+        without such calls.
         """
 
     def new(
@@ -42,12 +43,18 @@ class CallRegistry:
         if not (known.has_id or provider_executed):
             self._warn(f"ADK gave a function call no id; it is {known.id}")
         known.entry = call = ToolCall(self._sink, known, provider_executed=provider_executed)
+        self._unsettled = self._unsettled or []
         self._unsettled.append(call)
         return call
 
     def of(self, known: KnownCall) -> ToolCall:
         """Return the ``ToolCall`` for a call in ``known``. Add it if it is new."""
         return known.entry or self._add(known)
+
+    def newest(self, adk_id: str | None, speaker: SpeakerKey) -> ToolCall | None:
+        """Return the newest call of this speaker with the id; ``None`` if there is none."""
+        found = self.known.newest(adk_id, speaker) if adk_id else None
+        return None if found is None else found.entry
 
     def find(self, reference: CallReference, *, event: object = None) -> ToolCall | None:
         """Return the call to which ``reference`` refers; ``None`` if there is none. See ``KnownCalls.find``."""
@@ -59,9 +66,10 @@ class CallRegistry:
         return [*self._read_unsettled()]
 
     def _read_unsettled(self) -> Iterator[ToolCall]:
-        calls = self._unsettled
+        calls = self._unsettled or []
         first = next((place for place, call in enumerate(calls) if not call.is_settled), len(calls))
         del calls[:first]
+        self._unsettled = calls or None
         return (call for call in calls if not call.is_settled)
 
     def waiting(self) -> Iterator[ToolCall]:
@@ -86,4 +94,4 @@ class CallRegistry:
         was_settled = call.is_settled
         call.request_approval(note)
         if was_settled:  # the call becomes the newest
-            self._unsettled = [*(other for other in self._unsettled if other is not call), call]
+            self._unsettled = [*(other for other in self._unsettled or () if other is not call), call]
