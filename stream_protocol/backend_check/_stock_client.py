@@ -166,8 +166,8 @@ class Chat:
     async def open(
         self, trigger: str = "submit-message", *, message_id: str | None = None, http: httpx.AsyncClient | None = None
     ) -> AsyncIterator[ChatResponse]:
-        """Context manager that sends the messages, and returns the response. Its end closes the connection, as
-        ``stop()`` does.
+        """Context manager that sends the messages, and returns the response. Leaving the context closes the connection,
+        as ``stop()`` does.
         """
         body = {**self.backend.settings.body, "id": self.id, "messages": self.messages, "trigger": trigger}
         if message_id is not None:

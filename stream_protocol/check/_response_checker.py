@@ -88,7 +88,7 @@ class ResponseChecker:
         """True if the client has added the message to its list. An empty message without an id is not added."""
         self._inputs = InputTexts()
         self._empty_steps = 0
-        """The number of steps at the end of the message that the client has not stored. It stores them with the next
+        """The number of empty steps at the end of the message. The client stores these steps only with the next
         change.
         """
         self._continue(continued)
@@ -169,7 +169,7 @@ class ResponseChecker:
             self._empty_steps += 1
 
     def _note_call(self, chunk: ChunkFields) -> None:
-        """Record the id of the call that the chunk mentions. It may mention the call by the id of an approval
+        """Record the id of the call that the chunk mentions. Some chunks mention a call by the id of its approval
         request.
         """
         if "toolCallId" in chunk:

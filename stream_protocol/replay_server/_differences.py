@@ -101,7 +101,7 @@ def _part_answers(index: int, part: ToolPart) -> Iterator[ReceivedAnswer]:
 
 
 def _cut(value: str | None, equal: int) -> str:
-    """Return the part of a long value that is shown. It ends at the end of a word, unless the word is very long.
+    """Return the part of a long value that is shown. The part ends at the end of a word, unless the word is very long.
 
     ``equal``: the number of equal characters at the beginning of the recorded and the received value.
     """

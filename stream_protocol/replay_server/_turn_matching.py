@@ -111,8 +111,8 @@ def _candidates(
 ) -> list[tuple[TurnSummary, TurnSummary | None]]:
     """Return the turns that begin with a user message and may match, each with the turn before it.
 
-    If the request regenerates the response of the turn ``last``, the turn after ``last`` is the first candidate. It may
-    be the recorded regeneration. The second candidate is ``last`` itself.
+    If the request regenerates the response of the turn ``last``, the turn after ``last`` is the first candidate. This
+    turn may be the recorded regeneration. The second candidate is ``last`` itself.
     """
     pairs = [
         (turn, previous)
