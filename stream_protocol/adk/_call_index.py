@@ -50,8 +50,8 @@ class CallReference(NamedTuple):
 
 
 def stored_reference(call_id: str, stored: Mapping[str, Any], author: str, branch: str | None) -> CallReference:
-    """Return the reference to a call whose id and number are stored. ``stored``: has the field ``number`` unless it is
-    0.
+    """Return the reference to a call whose id and number are stored. ``stored``: the result of
+    ``CallReference.stored_number``.
 
     ``author`` and ``branch``: those of the agent that made the call.
     """
@@ -265,7 +265,7 @@ class _Index:
             self._remove_empty(old, numbers)
 
     def _remove_empty(self, known: KnownCall, numbers: dict[KnownCall, int]) -> None:
-        """Remove the index entries of a dropped call, unless they contain other calls."""
+        """Remove the index entries that became empty when a call was dropped."""
         if (ranks := self.by_speaker.get(known.speaker)) is not None and not any(ranks.firsts(numbers)):
             del self.by_speaker[known.speaker]
         if (ranks := self.by_content.get(known.content)) is not None and not any(ranks.firsts(numbers)):

@@ -180,7 +180,7 @@ def item_of(event: "Event", response: "FunctionResponse", listed: Sequence[Any])
 
 
 class ApprovalNote(NamedTuple):
-    """The reason and the descriptor of an approval, as the tool declares them for the user who approves the call."""
+    """The reason and the descriptor that a tool declares for the user who approves its calls."""
 
     reason: str | None = None
     descriptor: Any = None

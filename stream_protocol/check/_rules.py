@@ -125,8 +125,8 @@ class Finding(NamedTuple):
     """A problem, and its position in the file."""
 
     line: int
-    """The line number, from 1. For recorded events, the line of the newest event, or its number if it has no line of
-    its own.
+    """The line number, from 1. For recorded events, this is the line of the newest event, or the number of the
+    event.
     """
     chunk: int
     """The number of the chunk in the file, from 1. A problem between two chunks has the number of the first chunk."""

@@ -134,8 +134,8 @@ class Chats:
     def _playable(self, chat_id: str, last: PlayedChat | None) -> Iterator[LibraryEntry]:
         """Return the recordings that a chat may play.
 
-        If the chat's id names a recording, this is the only one. Otherwise all recordings are returned, and the
-        recording that the chat played last comes first.
+        If the chat's id names a recording, only this recording is returned. Otherwise all recordings are returned,
+        beginning with the recording that the chat played last.
         """
         if (named := self.library.find(chat_id)) is not None:
             return iter([named])

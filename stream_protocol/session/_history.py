@@ -5,7 +5,7 @@ client. Later events change earlier parts:
 
 - The user's answer to an approval request is added to the part of the call.
 - A late result is added to the message that has its call.
-- A call that can no longer be answered gets an error.
+- A call that cannot be answered any more gets an error.
 """
 
 from __future__ import annotations

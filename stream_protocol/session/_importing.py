@@ -71,7 +71,7 @@ def messages_to_events(
 
     ``agent``: the root agent's name, used as the author of assistant messages. ``agents``: the names of other agents
     that ``providerMetadata.adk.author`` of a part may name as its author. ``start``: the timestamp of the first event,
-    in seconds since 1970. Each later event gets a timestamp one millisecond later. Equal arguments give equal events.
+    in seconds since 1970. The timestamps of later events increase by a millisecond. Equal arguments give equal events.
 
     The invocation id of a turn is the id of its assistant message. System messages, data parts, sources and other parts
     that ADK cannot represent are left out. Raises ``ChatRequestError`` for an invalid message, and for a refused file

@@ -72,7 +72,7 @@ class Comparison(NamedTuple):
 
 
 class _TextComparison(NamedTuple):
-    """The result of comparing only the texts and thoughts of a complete event with the streamed ones."""
+    """The result of comparing only the texts and thoughts of a complete event with those that were streamed."""
 
     lengths: list[int]
     """For each kind, the number of characters at the beginning of the event's text that must not be written."""
@@ -148,9 +148,9 @@ def _new_parts(parts: Iterable[Part], lengths: Iterable[int], others: Mapping[st
 def _compare_texts(parts: Sequence[Part], streamed: StreamedTexts) -> _TextComparison:
     """Compare the texts of a complete event with the streamed texts.
 
-    An event that does not begin with the whole stream counts as different, unless the stream contains the event's text.
-    Of a long stream, ``StreamedTexts`` has only a hash of the beginning, so only its beginning and its end can be
-    compared.
+    If an event does not begin with the whole stream, and the stream does not contain the event's text, the texts
+    differ. Of a long stream, ``StreamedTexts`` has only a hash of the beginning, so only its beginning and its end can
+    be compared.
     """
     if not streamed:
         return _NOTHING_STREAMED

@@ -137,8 +137,8 @@ class InnerAgents:
             message.add(event)
 
     def show(self, *, shows: bool) -> None:
-        """Switch the preliminary outputs of agents inside calls on or off. Switching on writes their current
-        messages.
+        """Switch the preliminary outputs of agents inside calls on or off. When they are switched on, the agents'
+        current messages are written.
         """
         began, self._shows = shows and not self._shows, shows
         for call, message in self._messages.items() if began else ():

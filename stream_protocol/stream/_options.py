@@ -120,7 +120,7 @@ class ConverterOptions(TypedDict, total=False):
 
 
 def masked_error_text(error: BaseException) -> str:
-    """Return the default error text. All errors have the same text, except ``RunLimitError``, which has its own."""
+    """Return the default error text for the client. Only a ``RunLimitError`` has a text of its own."""
     return str(error) if isinstance(error, RunLimitError) else DEFAULT_ERROR_TEXT
 
 

@@ -101,7 +101,7 @@ class AuthorStream:
         return [*closed, (self._part_id, self.streamed.part_length)] if self.kind is PartKind.TEXT else closed
 
     def write_whole(self, text: str) -> None:
-        """Write a text, or the rest of one, that was not streamed. A part must be open."""
+        """Write a text that was not streamed, or the rest of a streamed text. A part must be open."""
         self.write(text)
         self.streamed.add_unstreamed(text)
 
@@ -230,7 +230,9 @@ class Authors(Generic[T]):
             self._unconfirmed.inner.add(facts)
 
     def note_fragment(self, author: AuthorStream, facts: EventFacts) -> None:
-        """Store a fragment for its fields. Does nothing unless ``keep_unconfirmed`` was called."""
+        """Store a fragment, because its fields may be needed later. Does nothing unless ``keep_unconfirmed`` was
+        called.
+        """
         if author.streamed.kept is not None:
             author.streamed.kept.note(facts, len(self.complete_ids))
 

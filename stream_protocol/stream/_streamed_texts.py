@@ -60,7 +60,7 @@ class UnconfirmedStream:
     begin: int = 0
     """The number of complete events that came before the stream."""
     newest: EventFacts | None = None
-    """The newest fragment, except fragments that only continued a text. Its fields are copied to the stored event."""
+    """The newest fragment that did more than continue a text. Its fields are copied to the stored event."""
     ended: bool = False
     """True if a complete event of the author came after the stream, but did not repeat all of it."""
     repeated: list[PartKind] = field(default_factory=list)
@@ -81,7 +81,9 @@ class UnconfirmedStream:
         return sum(len(piece) for part in self.parts for piece in part.pieces)
 
     def note(self, fragment: EventFacts, begin: int) -> None:
-        """Store the next fragment for its fields. ``begin``: how many complete events came before this fragment."""
+        """Store the next fragment, because its fields may be needed later. ``begin``: how many complete events came
+        before this fragment.
+        """
         if self.newest is None:
             self.begin = begin
         self.newest = fragment

@@ -82,7 +82,9 @@ def _size(path: Path) -> int:
 
 
 def _bound_work(store: sqlite3.Connection, path: Path) -> None:
-    """Limit the work of SQLite: it is interrupted after more instructions than the size of the store allows."""
+    """Limit the number of SQLite instructions in proportion to the size of the store. Above the limit, SQLite is
+    interrupted.
+    """
     checks = iter(range(1 + _size(path) * MAX_CODES // _CODES_AT_ONCE))
     store.set_progress_handler(lambda: next(checks, None) is None, _CODES_AT_ONCE)
     store.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE)

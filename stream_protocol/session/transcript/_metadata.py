@@ -28,7 +28,9 @@ sent to the client, and ADK does not pass them to the agent of an ``AgentTool``.
 """
 
 DETAILS_PREFIX: Final = "adk-ui-stream-details-"
-"""The prefix of the ids of sessions that store details of a chat for the list of chats, such as its title."""
+"""The prefix of the ids of sessions that store details of a chat, such as its title. The list of chats shows these
+details.
+"""
 
 EVENT_INTERVAL: Final = 0.001
 """Seconds between two events that this library appends. ADK orders events by time."""

@@ -33,7 +33,7 @@ class EventRole(Enum):
     HIDDEN = auto()
     """An event of the newest turn that only the model reads."""
     BESIDE = auto()
-    """A compaction event in the newest turn. Only the client is shown this event."""
+    """A summary of earlier events (compaction) in the newest turn. Only the client is shown this event."""
     OUTSIDE = auto()
     """An event that is not part of the conversation, such as a rewind or a user event without content."""
 
@@ -41,8 +41,8 @@ class EventRole(Enum):
 class TranscriptReader:
     """Finds the role of each event in the conversation. Do not pass rewound events (``HiddenEvents`` lists them).
 
-    - A user message begins a turn. If user events are missing, each new invocation begins a turn, unless a call of the
-      newest message waits for an answer.
+    - A user message begins a turn. If user events are missing, a new invocation begins a turn, but not while a call of
+      the newest message waits for an answer.
     - Any other user event begins a new response. If the answer to an approval is missing, the result of the approved
       call begins a new response.
     - All other events belong to the newest response, even if they are unrelated.
