@@ -211,8 +211,8 @@ class SharedLease:
         return phase_of(self.owner.log, is_open=self._open)
 
     def _note_renewal(self, sent_at: float) -> None:
-        """Store that the lease is renewed. Its time counts from the moment at which the command was sent. The moment at
-        which the store executed the command is unknown."""
+        """Mark the lease as renewed. Its time counts from the moment at which the command was sent. The moment at which
+        the store executed the command is unknown."""
         self._renewed_at = sent_at
         self._trying_since = None
         self._settle()

@@ -74,8 +74,8 @@ class ActiveRuns:
         self._chat_exists = chat_exists
         self._runs_are_recovered = runs_are_recovered
         self._runs: dict[Run, ChatKey] = {}
-        """The runs of this worker, each with its chat. A chat can have two for a moment: a run that has lost its lease
-        and is ending, and the next run."""
+        """The runs of this worker, each with its chat. A chat can have two runs for a moment: a run that has lost its
+        lease and is ending, and the next run."""
         self._closing = asyncio.Event()
         self._waits_until = inf
         """The time from which requests no longer wait for runs of other workers, because this worker shuts down."""
@@ -100,9 +100,9 @@ class ActiveRuns:
     ) -> Claim | Taken:
         """Claims the chat for a new run, or returns the active run of the chat.
 
-        Waits until the active run has ended in three cases: the run is stopping, its worker may be dead, or the session
-        store lacks its chat. Before the wait, takes the slot ``waiting``, or refuses the request if no slot is free.
-        ``since_stop``: see ``Run``. With ``begins_run=False``, only looks for the active run of an equal request.
+        In three cases, waits until the active run has ended: the run is stopping, its worker may be dead, or the
+        session store lacks the chat. Before the wait, takes the slot ``waiting``, or refuses the request if no slot is
+        free. ``since_stop``: see ``Run``. With ``begins_run=False``, only looks for the active run of an equal request.
         Raises ``ChatRequestError`` (503) after ``close``, if the active run does not end in time, or if
         ``begins_run=False`` finds no run.
         """
@@ -163,8 +163,9 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def wait_for_end(self, key: ChatKey, run: RunInfo, patience: float | None) -> bool:
-        """Waits up to ``patience`` seconds until this run has ended and is stored. Returns False if the time is over.
-        ``patience``: ``None`` for no limit. Raises ``ChatRequestError`` (503) when this worker is closed."""
+        """Waits up to ``patience`` seconds until this run has ended and is stored. Returns False if the run has not
+        ended by then. ``patience``: ``None`` for no limit. Raises ``ChatRequestError`` (503) when this worker is
+        closed."""
         deadline = inf if patience is None else _now() + patience
         left = await self._wait_while(key, lambda now: now.run_id == run.run_id, deadline, until_close=True)
         return left is None or left.run_id != run.run_id

@@ -49,7 +49,8 @@ NOT_FAILURES: Final = (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt,
 TOO_LONG_TEXT: Final = "The answer became too long and was ended. Ask for less at once."
 TOO_SLOW_TEXT: Final = "The answer took too long and was ended. Ask for less at once."
 TOO_MANY_CALLS_TEXT: Final = "The answer needed too many steps and was ended. Ask for less at once."
-"""The error text for the client if a run has made too many model calls. The texts above are for other limits."""
+"""The error text for the client if a run has made too many model calls. ``TOO_LONG_TEXT`` and ``TOO_SLOW_TEXT`` are for
+other limits."""
 
 TEXTS_OF_TIMEOUTS: Final = frozenset({TOO_LONG_TEXT, TOO_SLOW_TEXT})
 """The error texts of runs whose outcome is ``timeout``."""
@@ -123,8 +124,8 @@ class Run:
         return self._response.outcome
 
     async def holds_lease(self) -> bool:
-        """Return True if the run holds the chat's lease. If the lease was not renewed in time, asks the run log for its
-        holder."""
+        """Return True if the run holds the chat's lease. If the lease was not renewed in time, asks the run log which
+        run holds it."""
         return self._lease.held or await self._lease.confirm()
 
     async def claim(self, run_log: RunLog, chat: str, idempotency_key: str) -> None:
