@@ -178,7 +178,7 @@ ROWS: Final = (
 HEAD: Final = """\
 # Events
 
-Each row shows a kind of ADK event and its chunks. The events of a `RemoteA2aAgent` give the same chunks as those of a
+The stream chunks of each kind of ADK event. The events of a `RemoteA2aAgent` give the same chunks as those of a
 local agent. Its data parts become `data-adk-data`, and a failed task becomes an error. A message [cannot show some
 events exactly](decisions/what-a-message-cannot-show.md).
 

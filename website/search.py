@@ -3,7 +3,6 @@
 The search finds guides before the reference, leaves out decisions and the source of examples, and ignores common words.
 """
 
-from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
@@ -42,12 +41,6 @@ WEIGHTS: Final = {
 
 WORKER: Final = "assets/javascripts/workers/search.*.min.js"
 """Script of the theme that searches in the browser."""
-
-
-def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Put the version at the foot of each page."""
-    config.copyright = f"adk-ui-stream {version('adk-ui-stream')} · {config.copyright}"
-    return config
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> None:

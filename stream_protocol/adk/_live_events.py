@@ -1,12 +1,11 @@
 """Read events of live (bidirectional) runs with speech. ADK's format:
 
-* Events without content have the user's speech in ``input_transcription``, and the agent's speech in
-  ``output_transcription``. Pieces come first, then a finished event with the whole text. Or there is only the finished
-  event.
-* The sound is ``inline_data`` with raw samples, or a reference to an artifact in which ADK saved the sound.
-* ``interrupted`` or ``turn_complete`` marks the end of the agent's turn.
+- Transcribed speech is in events without content: ``input_transcription`` is the user's speech,
+  ``output_transcription`` the agent's. Fragments may come before the finished event with the whole text.
+- The sound is in ``inline_data`` with raw samples, or in an artifact to which the event refers.
+- ``interrupted`` or ``turn_complete`` marks the end of the agent's turn.
 
-ADK up to 1.18 neither marks the pieces as ``partial`` nor sets ``finished``.
+ADK up to 1.18 sets neither ``partial`` for fragments nor ``finished`` for the whole text.
 """
 
 from typing import TYPE_CHECKING, Final
@@ -19,13 +18,13 @@ if TYPE_CHECKING:
     from google.genai.types import Part
 
 RAW_AUDIO: Final = "audio/pcm"
-"""The beginning of the media type of raw samples, before the rate. Browsers cannot play such samples as a file."""
+"""The media type of raw audio samples, without its parameters. Browsers cannot play such samples as a file."""
 
 _SAVED_SOUND: Final = "/_adk_live/"
 
 
 def is_live_sound(part: "Part") -> bool:
-    """Return True if the part is sound of a live run, not a file."""
+    """Return True if the part is sound of a live run. Return False for audio files and all other parts."""
     blob, reference = part.inline_data, part.file_data
     if blob is not None:
         return (blob.mime_type or "").lower().startswith(RAW_AUDIO)
@@ -44,16 +43,15 @@ def without_sound(event: "Event") -> "Event":
 
 
 def readable_event(event: "Event") -> "Event":
-    """Return the event in a form in which speech and relayed messages are ordinary content.
+    """Return the event with the user's speech and the messages of agents behind A2A as ordinary content.
 
-    The user's speech becomes the content. An event with only a piece of the speech becomes a fragment. Sound of live
-    runs is removed. An event of an agent behind A2A gets the content that the agent sent. Any other event is returned
-    unchanged.
+    The transcription of the user's speech becomes the content. If it is only a fragment of the speech, the event
+    becomes a fragment. Sound of live runs is removed. Any other event is returned unchanged.
     """
     speech = event.input_transcription
     if speech is None or not speech.text or event.content is not None or event.output_transcription is not None:
         return unwrap_a2a(without_sound(event))
-    # Older ADKs name the agent that hears the speech as its author.
+    # In older ADK versions, the author of the user's speech is the agent that hears it.
     content = {"role": USER, "parts": [{"text": speech.text}]}
     spoken = type(event).model_validate({"author": USER, "content": content}).content
     changed = {"author": USER, "content": spoken, "input_transcription": None, "partial": not speech.finished or None}

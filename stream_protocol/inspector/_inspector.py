@@ -144,7 +144,7 @@ class InspectedTurn:
         self._event_is_converted = True
         """True if the next chunks do not come from an event."""
         self.chat_id = request.id
-        self.continues = request.target["role"] == "assistant"
+        self.continues = request.continued_message is not None
         """True if the response continues a message of an earlier turn."""
         self.header = header_line(chat=request.id, options=options)
         """First line of a recording of this turn."""

@@ -1,6 +1,6 @@
-"""Stores the texts and files of a user message in the record of its run, so that another worker can read them.
+"""Converts the texts and files of a user message to JSON for the stored record of a run. Another worker can read it.
 
-The record has no file bytes. It names the place that has them: an artifact and its version, or a part of a message.
+The JSON has no file bytes. It identifies the artifact or the message part that has them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def record_content(texts_and_files: Iterable[TextOrFile]) -> list[dict[str, Any]]:
-    """Return the texts and files of a message as JSON. Each file is given by its place."""
+    """Return the texts and files of a message as JSON. A file is represented by the place of its bytes."""
     return [_recorded(item) for item in texts_and_files]
 
 
@@ -51,8 +51,8 @@ def content_from_record(
 ) -> list[TextOrFile]:
     """Return the texts and files from JSON that ``record_content`` made. The caller must load saved artifacts.
 
-    ``message``: the request's message. ``events``: all events of the session, including rewound events. Raises
-    ``ChatRequestError`` if a file no longer exists.
+    ``message``: the message in the request. ``events``: all events of the session, including rewound events. Raises
+    ``ChatRequestError`` if a file does not exist any more.
     """
     return [_from_record(item, message, events) for item in recorded]
 

@@ -1,4 +1,4 @@
-"""Provider metadata of parts: the author, and the thought signature."""
+"""Provider metadata of parts: the author and the thought signature."""
 
 from base64 import b64encode
 
@@ -14,5 +14,5 @@ def provider_metadata(speaker: SpeakerKey, signature: bytes | None = None) -> Pr
 
 
 def signature_metadata(signature: bytes) -> ProviderMetadata:
-    """Return provider metadata with the signature, in the form of the AI SDK's Google provider."""
+    """Return provider metadata with a thought signature, in the format of the AI SDK's Google provider."""
     return {"google": {"thoughtSignature": b64encode(signature).decode()}}

@@ -57,10 +57,6 @@ class Timers:
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._closed = False
 
-    def __contains__(self, name: str) -> bool:
-        """Return True if a timer of this name was started and was not cancelled."""
-        return name in self._timers
-
     def start(self, name: str, seconds: float | None, action: Callable[[], object]) -> None:
         """Calls ``action`` after ``seconds``. If ``seconds`` is ``None``, only cancels the timer of this name."""
         self.cancel(name)

@@ -92,7 +92,7 @@ class DurableExecutor(Executor):
                 durable = job if record.refusal else job.with_runner(execution.runner)
                 await self._work.do(run, durable, durable.events(run))
 
-            async with self._isolation.beside_others(run.is_ending):
+            async with self._isolation.beside_others(run.agent_task.is_ending):
                 try:
                     await self._local.execute(local, self._engine.execute(record, self._service.runner, run.id, work))
                 except Exception as error:

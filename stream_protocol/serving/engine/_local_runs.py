@@ -160,7 +160,7 @@ class LocalRuns:
         """Lets other workers recover a new run. Must be called before the run begins, while it holds its lease."""
         local.keep()
         local.run.allow_recovery()
-        if local.run.abort_signal.is_set():  # the stop came before the run was stored
+        if local.run.agent_task.abort_signal.is_set():  # the stop came before the run was stored
             await asyncio.shield(self._local[local])
 
     async def store_end(self, unfinished: LocalRun | OrphanedRun) -> ToldEnd:
@@ -201,16 +201,18 @@ class LocalRuns:
     async def let_others_in(self, local: LocalRun) -> None:
         """Marks a suspect run in the engine as no longer the worker's only run. So a later crash is not attributed to
         this run alone."""
-        while not self._draining and not local.run.is_ending.is_set():
+        while not self._draining and not local.run.agent_task.is_ending.is_set():
             with suppress(Exception):  # without the engine, no other run can begin
                 await self._engine.mark(local.record, local.log_id, "running")
                 return
             await asyncio.sleep(self._times.forgetting)
 
     async def _report_end(self, local: LocalRun, task: asyncio.Task[object]) -> None:
-        """Store the end of a run in the engine as soon as the client has received the end. ``task``: the run's task. If
-        the engine has not stored a stopped run in time, cancel the task."""
-        await local.run.abort_signal.wait()
+        """Stores the end of a run in the engine as soon as the client has received the end. ``task``: the run's task.
+
+        Cancels the task of a stopped run that the engine does not record in time.
+        """
+        await local.run.agent_task.abort_signal.wait()
         try:
             async with asyncio.timeout(self._times.shutdown):
                 await local.has_record.wait()

@@ -139,7 +139,6 @@ class OrphanedRuns:
         runner = with_sessions(self._runner, sessions)
         job = self._service.planner.job(request, request_plan, sessions.found, overrides, runner, lambda _: run.open())
         run.belong_to(record.id)
-        run.recover()
         run.allow_recovery()
         if sessions.has_input:
             run.open()

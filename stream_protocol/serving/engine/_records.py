@@ -130,7 +130,7 @@ def _unplanned(record: RunRecord, sessions: ResumedSessions) -> tuple[ChatReques
         words = {"id": record.id, "role": "user", "parts": [{"type": "text", "text": ""}]}
         request = parse_chat_request({"id": record.chat_id, "messages": [words]})
     transcript = Transcript(sessions.found.events)
-    continued = transcript.current if request.target["role"] == "assistant" else None
+    continued = transcript.current if request.continued_message is not None else None
     if continued is None:
         request_plan = NewUserTurn(
             texts_and_files=("",), client_message_id=request.target["id"], call_ids=transcript.call_ids

@@ -77,7 +77,7 @@ class Recovery:
             await self._execute()
 
     async def _execute(self) -> None:
-        orphan, isolation, ending = self._orphan, self._tools.isolation, self._run.is_ending
+        orphan, isolation, ending = self._orphan, self._tools.isolation, self._run.agent_task.is_ending
         log = await self._written(orphan.log_id)
         end = end_of_orphan(orphan, log)
         if self._run.was_left:

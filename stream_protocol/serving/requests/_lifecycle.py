@@ -16,7 +16,7 @@ from stream_protocol.serving.chats import chat_key
 from stream_protocol.serving.requests._page_values import checked_request
 from stream_protocol.serving.requests._steering import can_steer, deliver
 from stream_protocol.serving.requests._stored_response import stored_response
-from stream_protocol.serving.runs import Claim, Incoming, deferred_response, refusal_as_events
+from stream_protocol.serving.runs import Claim, Incoming, deferred_response, question, refusal_as_events
 from stream_protocol.serving.telemetry import interrupts
 from stream_protocol.session import NewUserTurn, NothingToRun, idempotency_key
 from stream_protocol.wire import ChatRequestError
@@ -213,7 +213,8 @@ class RequestLifecycle:
             self._chat,
             self._incoming.idempotency_key,
             self._waiting,
-            since_stop=self._since_stop or "",
+            request=self._request,
+            since_stop=self._since_stop,
             begins_run=self._begins_run,
             requested_at=self._incoming.requested_at,
         )
@@ -273,7 +274,7 @@ class RequestLifecycle:
             if await deliver(self._service, self._chat, run, self._request, self._planned) != "delivered":
                 return WAITING
             self._is_delivered = True
-        reply = await runs.wait_until_taken_in(self._chat, run, self._request.target["id"], self._patience)
+        reply = await runs.ask(self._chat, run, question(self._request.target["id"]), self._patience)
         if reply is None:
             return STEERING
         reader = await runs.read(self._chat, run.run_id) if reply == "taken-in" else None
@@ -288,10 +289,7 @@ class RequestLifecycle:
         return CLAIMING if has_ended else WAITING
 
     async def _look_for_orphans(self) -> RequestState:
-        claim = self._claimed
-        claim.run.continue_message(self._request)
-        await self._service.runs.stop_if_asked(self._chat, claim.run)
-        self._orphans = await self._service.executor.recover_same(self._chat, claim)
+        self._orphans = await self._service.executor.recover_same(self._chat, self._claimed)
         return ACCEPTING if self._orphans == "recovered" else PLANNING
 
     async def _plan_turn(self) -> RequestState:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Literal, NotRequired, TypeAlias
 
 from typing_extensions import TypedDict
 
-from stream_protocol.serving.base import run_off_loop
+from stream_protocol.serving.base import RUN_LOG, run_off_loop, unreachable_refusal
 from stream_protocol.serving.chats import chat_key
 from stream_protocol.serving.requests._page_values import checked_request, page_context, store_state
-from stream_protocol.serving.runs import Incoming
+from stream_protocol.serving.runs import Incoming, delivery
 from stream_protocol.session import NewUserTurn, NothingToRun, idempotency_key
 from stream_protocol.wire import ChatRequestError
 
@@ -47,7 +47,8 @@ def can_steer(request_plan: RequestPlan) -> bool:
 
 
 async def deliver(service: ServiceContext, key: ChatKey, run: RunInfo, request: ChatRequest, planned: Planned) -> Reply:
-    """Sends the request's message and state to a run. Raises ``ChatRequestError`` (429) if too many messages wait.
+    """Sends the request's message and state to a run. Raises ``ChatRequestError``: 429 if too many messages
+    wait, 503 if the run does not reply.
 
     The state is stored first, so that the model call which reads the message has the state. For a message that was
     accepted before, the state is not stored again: the agent or the client may have changed it since.
@@ -55,7 +56,10 @@ async def deliver(service: ServiceContext, key: ChatKey, run: RunInfo, request: 
     message = request.target
     if planned.transcript is None or message["id"] not in planned.transcript.accepted:
         await store_state(service, key, request)
-    reply = await service.store.with_timeout(service.runs.steer(key, run, message, page_context(service, request)))
+    post = delivery(message, page_context(service, request))
+    reply = await service.store.with_timeout(service.runs.ask(key, run, post, service.limits.stop_timeout))
+    if reply is None or reply == "left":
+        raise unreachable_refusal(RUN_LOG)
     if reply == "full":
         text = "Too many of your messages wait for the answer. Try again in a moment."
         raise ChatRequestError(text, status=429, retry_after=2, reason="steering_messages")

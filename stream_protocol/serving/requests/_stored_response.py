@@ -35,8 +35,7 @@ async def stored_response(service: ServiceContext, incoming: Incoming, stored: N
         )
         if stored.is_interrupted:
             return [*ending_in_error(events, INTERRUPTED_TEXT), done]
-        continued = None if stored.repeats == "words" else incoming.request.target
-        return [*prevent_auto_resend(events, continued=continued), done]
+        return [*prevent_auto_resend(events, continued=incoming.request.continued_message), done]
 
     return _iterate(await run_off_loop(response, events=[*stored.past, *stored.events]), memory)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from stream_protocol.serving.base import cancel_and_wait
 from stream_protocol.serving.run_logs._log_writer import LogWriter
@@ -25,10 +25,6 @@ if TYPE_CHECKING:
     from stream_protocol.serving.run_logs._run_store import LeaseTimes, RunIdentity, RunStore
 
 logger = logging.getLogger(__name__)
-
-END_SECONDS: Final = 1.0
-"""The maximum number of seconds that readers wait for the end of a response. They wait until the store has the phase
-``closed``."""
 
 
 class SharedLease:
@@ -58,9 +54,6 @@ class SharedLease:
         self._posts = PostReplies(store, run, owner)
         self._renewal_wanted = asyncio.Event()
         self._released = asyncio.Event()
-        self._end_reported = asyncio.Event()
-        """Set when the store has the phase ``closed``. Also set when the lease is lost, because the store never gets
-        this phase then."""
 
     @property
     def run_id(self) -> str:
@@ -126,7 +119,6 @@ class SharedLease:
             patience=self._times.renewal_interval,
         )
         tasks = [asyncio.create_task(writer.copy()), asyncio.create_task(self._renew())]
-        ending = asyncio.create_task(self._report_end())
         try:
             await self._released.wait()
             if self.owner.log.closed and not self._lost:
@@ -135,25 +127,7 @@ class SharedLease:
             await cancel_and_wait(tasks)
             self._cancel_timer()  # after the tasks, because a running renewal starts the timer again
         await self._posts.wait()
-        try:
-            await self.free_in_store()
-        finally:
-            await cancel_and_wait([ending])
-
-    async def _report_end(self) -> None:
-        """Report the end of the response to the store, and then let readers have the end.
-
-        The report comes first because a client may send its next request to another worker. If the store does not
-        respond, the readers get the end after ``END_SECONDS``.
-        """
-        try:
-            await self.owner.log.wait_closed()
-            self.renew_now()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(END_SECONDS):
-                    await self._end_reported.wait()
-        finally:
-            self.owner.log.give_end()
+        await self.free_in_store()
 
     async def free_in_store(self) -> None:
         """Frees the chat in the store, if this run holds the chat's lease. A failure is only logged, because the lease
@@ -188,12 +162,9 @@ class SharedLease:
                 pause = min(RETRY_SECONDS, self._times.renewal_interval)
 
     async def _renew_once(self, sent_at: float) -> None:
-        """Renew the lease once. Stop the run if the store's reply says so."""
-        has_ended = self.owner.log.closed
+        """Renew the lease once, and stop the run if another worker has asked for that."""
         renewal = await self._store.renew(self._run, self._token, self._phase())
-        if has_ended:
-            self._end_reported.set()
-        if self._lost:  # `_lose` has ended the run before the reply came
+        if self._lost:  # the reply came after `_lose` had ended the run
             return
         if renewal is None:
             self._lose()
@@ -233,7 +204,7 @@ class SharedLease:
 
     def _lose(self) -> None:
         self._lost = True
-        self._end_reported.set()
+        self.owner.log.give_end()
         self._settle()
         self._cancel_timer()
         logger.error("The lease of run %s is lost: the run ends.", self.run_id)

@@ -33,6 +33,9 @@ UNREAD_GATHER_SECONDS: Final = 0.25
 """Seconds between two batches while no other worker reads the run. A command takes several times as long as all other
 work on a chunk, so fewer commands save time. If this worker dies, the unsent events are lost."""
 
+END_SECONDS: Final = 1.0
+"""The maximum number of seconds that a reader of this worker waits for the end of a response until the store has it."""
+
 MAX_PIECE: Final = 2**20
 """The maximum number of bytes in one batch, unless a single event is larger."""
 
@@ -43,8 +46,10 @@ JOIN_SECONDS: Final = 2.0
 class LogWriter:
     """Copies ``log`` to the store.
 
-    A batch has all events that were appended while the previous batch was sent. So a slow store gets fewer and larger
-    batches. The end of the log is sent when readers of this worker may get the end: see ``EventBuffer.hold_end``.
+    A batch has all events that were appended while the batch before it was sent, so a slow store gets fewer and larger
+    batches. In one step with the end of the log, the store gets the phase ``closed``. No reader on any worker gets the
+    end before that, because its client may send the next request to another worker. If the store does not respond,
+    readers of this worker get the end after ``END_SECONDS``.
 
     ``renew_lease``: called when the store has no lease of the run. ``read_elsewhere``: set while other workers read the
     run. ``patience``: seconds for which ``log`` keeps its original events while the store is unreachable. Afterwards
@@ -80,7 +85,20 @@ class LogWriter:
         events, and their bytes."""
 
     async def copy(self) -> None:
-        """Copies the log until the store has all events and the end of the response."""
+        """Copies the log until the store has all events and the end. Then gives the end to readers of this worker."""
+        giving = asyncio.create_task(self._give_end_later())
+        try:
+            await self._copy()
+        finally:
+            await cancel_and_wait([giving])
+            self._log.give_end()
+
+    async def _give_end_later(self) -> None:
+        await self._log.wait_closed()
+        await asyncio.sleep(END_SECONDS)
+        self._log.give_end()
+
+    async def _copy(self) -> None:
         loop = asyncio.get_running_loop()
         failing_since: float | None = None
         self._log.ack(0)

@@ -10,13 +10,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Container, Seque
 from contextlib import asynccontextmanager
 from functools import partial
 from math import inf
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from stream_protocol.serving.base import RUN_LOG, closing_refusal, not_ended_refusal, unreachable_refusal
 from stream_protocol.serving.run_logs import ChatTakenError, RunLogError
 from stream_protocol.serving.runs._claim import Claim, Taken
 from stream_protocol.serving.runs._run import Run
-from stream_protocol.serving.runs._steering_posts import STOPPED, delivery, post, question
+from stream_protocol.serving.runs._steering_posts import post
 from stream_protocol.serving.telemetry import observed_resume
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from stream_protocol.serving.chats import ChatKey
     from stream_protocol.serving.run_logs import RunInfo, RunLog, RunReader
     from stream_protocol.serving.runs._steering_posts import NextTurn, Reply
-    from stream_protocol.wire import UIMessage
+    from stream_protocol.wire import ChatRequest
 
 logger = logging.getLogger(__name__)
 
@@ -94,7 +94,8 @@ class ActiveRuns:
         idempotency_key: str,
         waiting: RunSlot,
         *,
-        since_stop: str = "",
+        request: ChatRequest | None = None,
+        since_stop: str | None = None,
         begins_run: bool = True,
         requested_at: float | None = None,
     ) -> Claim | Taken:
@@ -102,9 +103,10 @@ class ActiveRuns:
 
         In three cases, waits until the active run has ended: the run is stopping, its worker may be dead, or the
         session store lacks the chat. Before the wait, takes the slot ``waiting``, or refuses the request if no slot is
-        free. ``since_stop``: see ``Run``. With ``begins_run=False``, only looks for the active run of an equal request.
-        Raises ``ChatRequestError`` (503) after ``close``, if the active run does not end in time, or if
-        ``begins_run=False`` finds no run.
+        free. ``request``: the request that the run answers; ``None`` for a change without a run. ``since_stop``: see
+        ``Run``. With ``begins_run=False``, only looks for the active run of an equal request. Raises
+        ``ChatRequestError`` (503) after ``close``, if the active run does not end in time, or if ``begins_run=False``
+        finds no run.
         """
         deadline = _now() + self._limits.stop_timeout
         # Read before the claim, because some run logs wait in `claim` for a run that is about to end.
@@ -112,6 +114,8 @@ class ActiveRuns:
         while True:
             if begins_run:
                 run = self._new_run(since_stop=since_stop, chat_was_busy=was_busy, requested_at=requested_at)
+                if request is not None:
+                    run.continue_message(request)
                 found = await self._claim(key, idempotency_key, run)
                 if isinstance(found, Claim):
                     return found
@@ -132,9 +136,11 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def claim_free(self, key: ChatKey, idempotency_key: str) -> Claim | None:
-        """Claims the chat for a new run. Returns ``None`` if the chat has an active run. Raises ``ChatRequestError``
-        (503) after ``close``."""
-        found = await self._claim(key, idempotency_key, self._new_run(since_stop=await self.newest_stop(key)))
+        """Claims the chat for a new run; ``None`` if another run holds the chat.
+
+        Raises ``ChatRequestError`` (503) after ``close``.
+        """
+        found = await self._claim(key, idempotency_key, self._new_run())
         return found if isinstance(found, Claim) else None
 
     @_refuse_if_unreachable()
@@ -223,8 +229,8 @@ class ActiveRuns:
     async def stop(self, key: ChatKey) -> bool:
         """Stops the run of this chat, whichever worker executes it. Returns False if the chat had no run.
 
-        Also stops requests that wait for the chat: see ``stop_if_asked``. If the chat is new and not yet stored, first
-        waits up to ``stop_timeout`` until the chat is stored.
+        Requests that wait for the chat are stopped, too: see ``Run.heed_stops``. If the chat is new and not stored yet,
+        waits up to ``stop_timeout`` until it is stored.
         """
         ours = await self._is_ours(key)
         if not ours:
@@ -236,11 +242,6 @@ class ActiveRuns:
     async def newest_stop(self, key: ChatKey) -> str:
         """Returns the id of the chat's newest stop, from any worker; an empty text without a recent stop."""
         return await self._run_log.newest_stop(self._name(key))
-
-    async def stop_if_asked(self, key: ChatKey, run: Run) -> None:
-        """Stops a new run if the user has stopped the chat since the run's request arrived: see ``Run``."""
-        if run.since_stop == STOPPED or await self.newest_stop(key) not in ("", run.since_stop):
-            run.stop()
 
     @_refuse_if_unreachable()
     async def stop_if_answering(self, key: ChatKey, idempotency_keys: Container[str]) -> None:
@@ -270,21 +271,14 @@ class ActiveRuns:
         return info if info is not None and info.phase == "open" else None
 
     @_refuse_if_unreachable()
-    async def steer(self, key: ChatKey, run: RunInfo, message: UIMessage, context: Any) -> Reply:
-        """Sends a steering message to this run, whichever worker executes it. ``context``: the client's context;
-        ``None`` without context. Raises ``ChatRequestError`` (503) if the run does not reply."""
-        reply = await self._post(key, run, delivery(message, context), self._limits.stop_timeout)
-        if reply is None or reply == "left":
-            raise unreachable_refusal(RUN_LOG)
-        return reply
+    async def ask(self, key: ChatKey, run: RunInfo, content: bytes, patience: float | None) -> Reply | None:
+        """Sends ``delivery`` or ``question`` to this run on any worker, and returns the reply of the run.
 
-    @_refuse_if_unreachable()
-    async def wait_until_taken_in(
-        self, key: ChatKey, run: RunInfo, message_id: str, patience: float | None
-    ) -> Reply | None:
-        """Waits until a model call reads the steering message, or the run ends. Returns ``None`` after ``patience``
-        seconds."""
-        return await self._post(key, run, question(message_id), patience)
+        Returns ``None`` after ``patience`` seconds.
+        """
+        # This worker ends its own runs, so it waits for their replies also after `close`.
+        closing = None if key in self._runs.values() else self._closing
+        return await post(self._run_log, self._name(key), run, content, patience, closing)
 
     @_refuse_if_unreachable()
     async def read(self, key: ChatKey, run_id: str, *, rebuild: bool = True) -> RunReader | None:
@@ -323,9 +317,12 @@ class ActiveRuns:
         except ChatTakenError as taken:
             return taken.run
         self._runs[run] = key
-        if self.is_closed:  # if `close` was called during the claim
+        try:
+            self._refuse_if_closed()  # the worker may have been closed meanwhile
+            await run.heed_stops(self._run_log, self._name(key))
+        except BaseException:
             self._release(run)
-            raise closing_refusal()
+            raise
         return Claim(run, self._release, self._tasks)
 
     def _refuse_if_closed(self) -> None:
@@ -348,11 +345,6 @@ class ActiveRuns:
             return None
         reader = await self.read(key, other.run_id, rebuild=False)
         return None if reader is None else Taken(other, reader)
-
-    async def _post(self, key: ChatKey, run: RunInfo, content: bytes, patience: float | None) -> Reply | None:
-        # `close` ends the runs of this worker. So a request waits for their replies even after `close`.
-        closing = None if key in self._runs.values() else self._closing
-        return await post(self._run_log, self._name(key), run, content, patience, closing)
 
     async def _is_ours(self, key: ChatKey) -> bool:
         """Return True if the run of this chat belongs to this deployment.

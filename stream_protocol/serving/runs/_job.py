@@ -226,7 +226,7 @@ class Job:
             state_delta=self._state_delta() or None,
             run_config=run_config_for_turn(self.request_plan, self._config_with_context(run.steering), run.mark),
             yield_user_message=True,
-            abort_signal=run.abort_signal,
+            abort_signal=run.agent_task.abort_signal,
         )
         failure: BaseException | None = None
         try:
@@ -247,7 +247,7 @@ class Job:
             failure = error
         finally:
             await run.steering.leave()
-        if complete and not run.abort_signal.is_set():  # a stop can make tools fail
+        if complete and not run.agent_task.abort_signal.is_set():  # a stop can make tools fail
             for event in await self._store_tool_failures(run, plugin, [*session.events, *complete], failure):
                 yield event
         if failure is not None:

@@ -23,6 +23,7 @@ from stream_protocol.agents import open_channel
 from stream_protocol.serving.adk_runner import SteeringInbox
 from stream_protocol.serving.base import DEFAULT_TIMES, ServiceTimes, Timers, TurnRecorders
 from stream_protocol.serving.run_logs import EventBuffer
+from stream_protocol.serving.runs._agent_task import AgentTask
 from stream_protocol.serving.runs._run_posts import RunPosts
 from stream_protocol.serving.runs._run_response import ResponseFactory, RunResponse
 from stream_protocol.serving.runs._steering_posts import STOPPED, NextTurn, reply_to
@@ -66,10 +67,10 @@ class Run:
     Call the methods in this order: ``claim``; ``run_agent``; ``open`` as soon as the user's message is stored;
     ``release``. If the request is refused, skip ``run_agent`` and ``open``.
 
-    ``log``: the buffer with the SSE events of the response, which a ``RunLog`` gives to other requests. ``since_stop``:
-    the id of the chat's newest stop when the request arrived; later stops also stop this run. ``STOPPED`` stops the run
-    in any case. ``chat_was_busy``: True if another run held the lease of the chat when the request arrived.
-    ``requested_at``: the time of the request, by ``time.perf_counter``; by default now.
+    ``log``: the SSE events of the response. A ``RunLog`` gives them to other requests. ``since_stop``: the id of the
+    chat's newest stop when the request arrived, or ``STOPPED``; ``None`` if only stops after the claim count.
+    ``chat_was_busy``: True if another run held the lease of the chat when the request arrived. ``requested_at``: the
+    time of the request, by ``time.perf_counter``; now by default.
     """
 
     _lease: Lease
@@ -85,16 +86,14 @@ class Run:
         bounds: LogBounds,
         times: ServiceTimes = DEFAULT_TIMES,
         *,
-        since_stop: str = "",
+        since_stop: str | None = None,
         chat_was_busy: bool = False,
         requested_at: float | None = None,
     ) -> None:
-        self.since_stop = since_stop
+        self._since_stop = since_stop
         self.chat_was_busy = chat_was_busy
         self.log = EventBuffer(bounds, on_readers=self._count_readers)
-        self.abort_signal = asyncio.Event()
-        self.is_ending = asyncio.Event()
-        """Set when the run is stopped, or left to another worker. From then on, the run waits for nothing."""
+        self.agent_task = AgentTask(times.stop)
         self.output = RunOutput()
         self.steering = SteeringInbox()
         """The steering messages for the run."""
@@ -106,8 +105,6 @@ class Run:
         self._response = RunResponse(self.log, self.output, self.observer)
         self.can_be_recovered = False
         """True if another worker can recover the run."""
-        self.is_recovered = False
-        """True if this run is the recovery of an orphaned run."""
         self._record_id: str | None = None
         self.opened = asyncio.Event()
         """Set when the request is accepted, which means that the user's message is stored."""
@@ -115,7 +112,6 @@ class Run:
         self._given_up = False
         self.was_left = False
         """True if the run was left to another worker."""
-        self._task: asyncio.Task[object] | None = None
         self._timers = Timers()
 
     @property
@@ -135,11 +131,23 @@ class Run:
         self._lease = await run_log.claim(chat, idempotency_key, self)
         self.id = self._lease.run_id
 
+    async def heed_stops(self, run_log: RunLog, chat: str) -> None:
+        """Stops the run if the chat was stopped between the arrival of the request and the claim.
+
+        The run log reports later stops to the run. Raises ``RunLogError``.
+        """
+        newest = await run_log.newest_stop(chat)
+        if self._since_stop is None:
+            self._since_stop = newest
+        elif self._since_stop == STOPPED or newest not in ("", self._since_stop):
+            self.stop()
+
     def continue_message(self, request: ChatRequest) -> None:
-        """If the request answers calls of an assistant message, sets this message as the one that the response
-        continues. Must be called before the run can be stopped."""
-        if request.target["role"] == "assistant":
-            self._response.continue_message(request.target)
+        """Sets the assistant message that the response continues, if the request answers calls of this message.
+
+        Called before the run can be stopped.
+        """
+        self._response.continue_message(request.continued_message)
 
     @property
     def mark(self) -> RunMark:
@@ -150,9 +158,10 @@ class Run:
         """Stores the id under which the engine has stored the run. Called before the run begins."""
         self._record_id = record_id
 
-    def recover(self) -> None:
-        """Marks the run as the recovery of an orphaned run. If a store is unreachable, such a run is not refused."""
-        self.is_recovered = True
+    @property
+    def is_recovered(self) -> bool:
+        """True for the recovery of an orphaned run. Its request is not refused if a store is unreachable."""
+        return self._record_id not in (None, self.id)
 
     def allow_recovery(self, *, allowed: bool = True) -> None:
         """Sets ``can_be_recovered``: True if another worker can recover the run from now on."""
@@ -167,9 +176,11 @@ class Run:
                 self._wait_for_reader()
 
     def begin_after(self, late: AcceptedMessage, overrides: RunOverrides) -> None:
-        """Sets the turn that begins when the run has released its chat. Its message is the late steering message. A
-        stop of this run also stops the new turn."""
-        since_stop = STOPPED if self.outcome == "abort" else self.since_stop
+        """Begins a turn with a late steering message when the run has released its chat.
+
+        A stop of this run also stops that turn.
+        """
+        since_stop = STOPPED if self.outcome == "abort" else self._since_stop
         self.next_turn = NextTurn(
             message=late.message, context=late.context, overrides=overrides, since_stop=since_stop
         )
@@ -209,9 +220,7 @@ class Run:
         if self._given_up or not await self.holds_lease():
             return
         self._response.prepare(response_factory, recorder)
-        self._task = asyncio.current_task()
-        if self.log.closed:
-            self._stop_agent()
+        self.agent_task.begin()
         self._timers.start("time", self._limits.run_timeout, self._expire)
         posts = RunPosts(self._add_posted, pause=self._times.progress, has_ended=lambda: self.log.closed)
         try:
@@ -232,7 +241,7 @@ class Run:
             if not self.was_left:
                 self.stop()  # if this task was cancelled, the response is still open
             self._timers.cancel_all()
-            self._task = None  # a later stop must not cancel the task, which now stores the end
+            self.agent_task.end()
 
     @property
     def is_open(self) -> bool:
@@ -240,9 +249,11 @@ class Run:
         return self.opened.is_set()
 
     def may_store_input(self, request_plan: NewUserTurn | AnsweredCalls) -> bool:
-        """Return True if the run may still store the user's message, or the user's answers to calls. A stopped run
-        stores a user message, but no reply. Of the user's answers, a stopped run stores only the denials."""
-        return isinstance(request_plan, NewUserTurn) or not self.abort_signal.is_set()
+        """Return True if the run may still store the user's message, or the user's answers to calls.
+
+        A stopped run stores a message without a reply. Of the answers, it stores only the denials.
+        """
+        return isinstance(request_plan, NewUserTurn) or not self.agent_task.abort_signal.is_set()
 
     async def _read(self, events: AsyncGenerator[Event], posts: RunPosts) -> None:
         async with aclosing(events):
@@ -258,16 +269,15 @@ class Run:
         self.steering.refuse("aborted")
         self._show_earlier()
         self._end(lambda response: response.abort())
-        self._stop_agent()
+        self.agent_task.ask_to_end()
 
     def leave(self) -> None:
         """Leaves the run to another worker. The response does not end: its readers are disconnected, and reconnect."""
         if not self.log.closed:
             self.was_left = True
             self.steering.refuse("left")
-            self.is_ending.set()
             self.log.cut_off_readers()
-            self._cancel()
+            self.agent_task.cancel()
 
     async def receive(self, post: bytes) -> bytes:
         """Handles bytes that a request has sent about a steering message: see ``delivery`` and ``question``. Returns
@@ -283,9 +293,9 @@ class Run:
         if self.can_be_recovered and not self.log.closed:
             self.leave()
             return
-        self._end(partial(_fail, lost))
-        self._signal_end()
-        self._cancel()
+        self._end(partial(fail_response, error=lost))
+        self.agent_task.ask_to_end()
+        self.agent_task.cancel()
 
     def _wait_for_reader(self) -> None:
         """Start the timer that stops a run without a reader. The first reader is the HTTP response to the run's
@@ -351,24 +361,8 @@ class Run:
         error = RunLimitError(text)
         self.observer.failed(error)
         self._show_earlier()
-        self._end(lambda response: fail_response(response, error, stopped=True))
-        self._stop_agent()
-
-    def _signal_end(self) -> None:
-        self.is_ending.set()
-        self.abort_signal.set()
-
-    def _stop_agent(self) -> None:
-        self._signal_end()
-        # The timer of an earlier stop stays.
-        if self._task is not None and not self._task.done() and "stop" not in self._timers:
-            self._timers.start("stop", self._times.stop, self._cancel)
-
-    def _cancel(self) -> None:
-        """Cancel the run repeatedly until it ends, because some tools swallow a cancellation."""
-        if self._task is not None and not self._task.done():
-            self._task.cancel()
-            self._timers.start("stop", self._times.stop, self._cancel)
+        self._end(partial(fail_response, error=error, stopped=True))
+        self.agent_task.ask_to_end()
 
     def _end_failed(self, error: BaseException) -> None:
         """End the response with an error of the agent or of an app's hook."""
@@ -376,7 +370,7 @@ class Run:
         self._show_earlier()
         if isinstance(error, LlmCallsLimitExceededError):  # the limit of model calls in ADK's ``RunConfig``
             error = RunLimitError(TOO_MANY_CALLS_TEXT)
-        self._end(partial(_fail, error))
+        self._end(partial(fail_response, error=error))
 
     def _end(self, write_end: Callable[[Conversion[bytes]], None]) -> None:
         """Write the last chunk of the response and close the log. Does nothing if the response has ended."""
@@ -396,7 +390,3 @@ class Run:
         if response.failure is not None:
             self._response.note_failure(response.failure)
         response.finish()
-
-
-def _fail(error: BaseException, response: Conversion[bytes]) -> None:
-    fail_response(response, error)

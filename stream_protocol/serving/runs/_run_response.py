@@ -56,7 +56,7 @@ class RunResponse:
         self._recorder = TurnRecorders()
         self._conversion: Conversion[bytes] | None = None
 
-    def continue_message(self, message: UIMessage) -> None:
+    def continue_message(self, message: UIMessage | None) -> None:
         """Sets the assistant message that the response continues, as the client sent it."""
         self._continued = message
 

@@ -39,8 +39,8 @@ class NextTurn:
     """The client's context that came with the message; ``None`` without context."""
     overrides: RunOverrides
     """The overrides of the previous run."""
-    since_stop: str
-    """See ``Run``. If the chat was stopped later than this stop, the message is stored without a reply."""
+    since_stop: str | None
+    """See ``Run``. If the chat was stopped after that, the message is stored without a reply."""
 
 
 def delivery(message: UIMessage, context: Any) -> bytes:

@@ -166,6 +166,10 @@ WITH given AS (
     SELECT run, after, count, events, ending FROM held WHERE stored = after AND ended = ''
     ON CONFLICT DO NOTHING
     RETURNING run
+), closed AS (
+    UPDATE adk_ui_stream_leases AS lease SET phase = 'closed' FROM held
+    WHERE (lease.chat, lease.run, lease.token, lease.phase) = (held.chat, held.run, held.token, 'open')
+        AND held.ending <> '' AND held.stored = held.after AND held.ended = ''
 ), told AS (
     SELECT pg_notify($9 || reader.worker, 'more ' || reader.run)
     FROM added JOIN adk_ui_stream_readers AS reader USING (run) WHERE reader.until > clock_timestamp()
@@ -174,9 +178,9 @@ SELECT run, CASE WHEN stored = after AND ended = '' THEN count ELSE stored END A
     (SELECT count(*) FROM told) AS told
 FROM held
 """
-"""SQL statement that appends entries to the logs of several runs, and notifies their readers. Returns the number of
-events in each log; no row for a run that does not hold the lease. Appends nothing to a log with an end, or with another
-number of events than expected."""
+"""Appends entries to the logs of several runs, and notifies their readers. Returns the number of events in each log; no
+row for a run that does not hold the lease. Appends nothing unless the log has the expected number of events, and no
+end. The end of a log closes an open run."""
 
 REPLACE: Final = """
 -- chat, run, token, joined, events, past, log ms

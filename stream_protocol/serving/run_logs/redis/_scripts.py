@@ -118,7 +118,7 @@ that the run is over. A delayed renewal leaves a closed run closed.
 
 APPEND: Final = """
 -- KEYS lease log head; ARGV run token expected count events past end log-ms
-local lease = redis.call('HMGET', KEYS[1], 'run', 'token')
+local lease = redis.call('HMGET', KEYS[1], 'run', 'token', 'phase')
 if lease[1] ~= ARGV[1] or lease[2] ~= ARGV[2] then return -1 end
 local head = redis.call('HMGET', KEYS[3], 'count', 'end')
 local count = tonumber(head[1] or '0')
@@ -131,13 +131,15 @@ redis.call('HSET', KEYS[3], 'count', ARGV[4])
 if ARGV[7] ~= '' then
     redis.call('HSET', KEYS[3], 'end', 1)
     redis.call('XADD', KEYS[2], ARGV[4] .. '-1', 'end', ARGV[7])
+    if lease[3] == 'open' then redis.call('HSET', KEYS[1], 'phase', 'closed') end
 end
 redis.call('PEXPIRE', KEYS[2], ARGV[8])
 redis.call('PEXPIRE', KEYS[3], ARGV[8])
 return tonumber(ARGV[4])
 """
-"""Lua script that appends events to a run's log. Returns the number of events in the log, or -1 if the run does not
-hold the lease. Appends nothing unless the log has the expected number of events, so the script may be repeated."""
+"""Appends events to a run's log. Returns the number of events in the log, or -1 if the run does not hold the lease.
+Appends nothing unless the log has the expected number of events, so it may be repeated. The end of the log closes an
+open run."""
 
 REPLACE: Final = """
 -- KEYS lease log head; ARGV run token joined events past log-ms
