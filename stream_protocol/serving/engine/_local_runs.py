@@ -208,10 +208,8 @@ class LocalRuns:
             await asyncio.sleep(self._times.forgetting)
 
     async def _report_end(self, local: LocalRun, task: asyncio.Task[object]) -> None:
-        """Stores the end of a run in the engine as soon as the client has received the end. ``task``: the run's task.
-
-        Cancels the task of a stopped run that the engine does not record in time.
-        """
+        """Store the end of a run in the engine as soon as the client has received the end. ``task``: the run's task. If
+        the engine has not stored a stopped run in time, cancel the task."""
         await local.run.agent_task.abort_signal.wait()
         try:
             async with asyncio.timeout(self._times.shutdown):

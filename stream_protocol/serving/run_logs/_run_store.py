@@ -237,9 +237,8 @@ class RunStore(Protocol):
         """Appends a batch to the run's log. Returns the number of events in the log, or ``None`` if the run does not
         hold the lease.
 
-        Returns ``None`` if the run does not hold the lease. Appends nothing unless the log has exactly
-        ``piece.entry.after`` events, and nothing to a log with an end. The end of the log changes the phase ``open`` to
-        ``closed``. The phase ``claimed`` does not change.
+        Appends nothing unless the log has exactly ``piece.entry.after`` events. Appends nothing to a log with an end.
+        The end of the log changes the phase ``open`` to ``closed``. The phase ``claimed`` does not change.
         """
 
     async def replace(self, run: RunIdentity, token: int, snapshot: Snapshot) -> int | None:

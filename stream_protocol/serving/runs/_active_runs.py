@@ -136,10 +136,8 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def claim_free(self, key: ChatKey, idempotency_key: str) -> Claim | None:
-        """Claims the chat for a new run; ``None`` if another run holds the chat.
-
-        Raises ``ChatRequestError`` (503) after ``close``.
-        """
+        """Claims the chat for a new run. Returns ``None`` if the chat has an active run. Raises ``ChatRequestError``
+        (503) after ``close``."""
         found = await self._claim(key, idempotency_key, self._new_run())
         return found if isinstance(found, Claim) else None
 
@@ -229,8 +227,8 @@ class ActiveRuns:
     async def stop(self, key: ChatKey) -> bool:
         """Stops the run of this chat, whichever worker executes it. Returns False if the chat had no run.
 
-        Requests that wait for the chat are stopped, too: see ``Run.heed_stops``. If the chat is new and not stored yet,
-        waits up to ``stop_timeout`` until it is stored.
+        Also stops requests that wait for the chat: see ``Run.heed_stops``. If the chat is new and not yet stored, first
+        waits up to ``stop_timeout`` until the chat is stored.
         """
         ours = await self._is_ours(key)
         if not ours:
@@ -272,11 +270,9 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def ask(self, key: ChatKey, run: RunInfo, content: bytes, patience: float | None) -> Reply | None:
-        """Sends ``delivery`` or ``question`` to this run on any worker, and returns the reply of the run.
-
-        Returns ``None`` after ``patience`` seconds.
-        """
-        # This worker ends its own runs, so it waits for their replies also after `close`.
+        """Sends bytes from ``delivery`` or ``question`` to this run, whichever worker executes it. Returns the run's
+        reply, or ``None`` after ``patience`` seconds."""
+        # `close` ends the runs of this worker. So a request waits for their replies even after `close`.
         closing = None if key in self._runs.values() else self._closing
         return await post(self._run_log, self._name(key), run, content, patience, closing)
 

@@ -178,9 +178,9 @@ SELECT run, CASE WHEN stored = after AND ended = '' THEN count ELSE stored END A
     (SELECT count(*) FROM told) AS told
 FROM held
 """
-"""Appends entries to the logs of several runs, and notifies their readers. Returns the number of events in each log; no
-row for a run that does not hold the lease. Appends nothing unless the log has the expected number of events, and no
-end. The end of a log closes an open run."""
+"""SQL statement that appends entries to the logs of several runs, and notifies their readers. Returns the number of
+events in each log; no row for a run that does not hold the lease. Appends nothing to a log with an end, or with another
+number of events than expected. The end of a log changes the phase of an open run to ``closed``."""
 
 REPLACE: Final = """
 -- chat, run, token, joined, events, past, log ms

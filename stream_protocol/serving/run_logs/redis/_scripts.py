@@ -137,9 +137,9 @@ redis.call('PEXPIRE', KEYS[2], ARGV[8])
 redis.call('PEXPIRE', KEYS[3], ARGV[8])
 return tonumber(ARGV[4])
 """
-"""Appends events to a run's log. Returns the number of events in the log, or -1 if the run does not hold the lease.
-Appends nothing unless the log has the expected number of events, so it may be repeated. The end of the log closes an
-open run."""
+"""Lua script that appends events to a run's log. Returns the number of events in the log, or -1 if the run does not
+hold the lease. Appends nothing unless the log has the expected number of events, so the script may be repeated. The end
+of the log changes the phase of an open run to ``closed``."""
 
 REPLACE: Final = """
 -- KEYS lease log head; ARGV run token joined events past log-ms
