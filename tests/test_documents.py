@@ -54,6 +54,7 @@ NOT_RUN: Final[Mapping[Place, str]] = {
     ("docs/deploy/index.md", "docker compose build"): "Docker's; tests/fleet restarts one worker after the other",
     ("docs/deploy/index.md", "docker compose up --build"): "Docker's; tests/fleet runs the commands of the file",
     ("docs/deploy/kubernetes.md", "kubectl"): "of a cluster; tests/deploy holds the file to its schema, and to `serve`",
+    ("docs/durable.md", "resume: stored.length > 0"): _FRAGMENT,
     ("docs/durable.md", "adk-ui-stream serve"): "tests/fleet kills servers that have such stores",
     ("docs/index.md", "pip install"): _INSTALL,
     (

@@ -49,7 +49,7 @@ SECTIONS: Final[Mapping[str, tuple[type | Callable[..., Any], str]]] = {
     "`FilePolicy`": (FilePolicy, "`ChatService(files=…)` restricts attached files."),
     "`ServiceLimits`": (
         ServiceLimits,
-        "`ChatService(limits=…)`. Each worker counts separately. See [the responses](trust/operators.md#limits).",
+        "`ChatService(limits=…)` sets these limits. [Each worker counts separately](trust/operators.md#limits).",
     ),
     "`LogBounds`": (LogBounds, "Limits of the log of one response."),
     "`PostgresRunLog`": (PostgresRunLog, "Needs the extra `postgres`: see [PostgreSQL](postgresql.md)."),
@@ -93,8 +93,8 @@ PAGES: Final[Mapping[str, str]] = {
 HEAD: Final = """\
 # Options
 
-The options of the Python API, with sizes in bytes and times in seconds. The [reference](reference/serving.md) has all
-details. The command line has [its own options](cli.md).
+This page lists the options of the Python API. Sizes are in bytes, and times in seconds. See also the
+[reference](reference/serving.md), and the options of the [command line](cli.md).
 
 | You configure | Section |
 |---|---|

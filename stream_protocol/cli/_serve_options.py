@@ -91,8 +91,8 @@ class ServeOptions:
         beside_replay=True,
         metavar="NAME",
         multiple=True,
-        help="Accepted Host header besides localhost, such as chat.example; repeatable.  "
-        "[default: none on loopback without --user-header, else any]",
+        help="Host header to accept besides localhost, such as chat.example; repeatable.  "
+        "[default: none; any with --user-header or another --host]",
     )
     origins: tuple[str, ...] = _option(
         "--cors-origin",
@@ -217,7 +217,8 @@ class ServeOptions:
         type=click.Choice(["append", "rewind"]),
         default="append",
         show_default=True,
-        help="Effect of a new message after a shorter history: append or rewind. See 'Durable runs' in the docs.",
+        help="Effect of a new message if the client sends fewer messages than are stored: append or rewind. See "
+        "'Durable runs' in the docs.",
     )
     on_busy: Literal["interrupt", "steer", "reject"] = _in_file(
         type=click.Choice(["interrupt", "steer", "reject"]),

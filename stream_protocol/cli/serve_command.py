@@ -44,7 +44,7 @@ _EXAMPLES: Final = {
 def serve(context: click.Context, /, target: str | None, **command_line: Any) -> None:
     """Serve TARGET: an agent folder of ADK, or module:attr (an agent, App or Runner, or a function that returns one).
 
-    Or serve recordings with --replay: each request gets the recorded response. Other requests are refused.
+    With --replay, serve recordings: a recorded request gets its recorded response, and any other request is refused.
 
     Further options are read from pyproject.toml in the current folder: see 'The command line' in the docs.
     """

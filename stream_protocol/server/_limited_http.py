@@ -71,14 +71,14 @@ class ServerLimits:
     connection 5 s after a response.
     """
     body_seconds: float = 20.0
-    """Time after which a body that is slower than ``body_bytes_per_second`` gets 408.
+    """After this time, a body that is slower than ``body_bytes_per_second`` gets 408.
 
     A faster client has no time limit.
     """
     body_bytes_per_second: int = 500
     """Lowest speed of a body."""
     write_seconds: float = 60.0
-    """A client that reads none of the waiting data for this time is disconnected.
+    """Time after which a client that reads nothing is disconnected.
 
     A client that reads has no time limit.
     """

@@ -18,13 +18,13 @@ PROFILES: Final = ("stream", "chat", "tools", "durable")
 HEAD: Final = """\
 # Backends compared
 
-Results of [`adk-ui-stream check --url`](check-backend.md) for five backends of `useChat`. Each server runs the same
-small agent, follows its package's documentation, and gets the same prompts.
+Results of [`adk-ui-stream check --url`](check-backend.md) for five backends of `useChat`. All servers run the same
+small agent, and get the same prompts. Each server follows the documentation of its package.
 {clients}
 [The report](../bench/reports/backends.md) has the versions, the setup, and the reason of each ✗.
 
-✓ holds · ✗ is broken · - is not offered. [Checks](../bench/reports/backends.md#the-checks) that all backends hold are
-not in the table.
+✓: the backend passes the check. ✗: it fails. -: it does not offer the feature. The table omits
+[checks](../bench/reports/backends.md#the-checks) that all backends pass.
 """
 
 REPORT_HEAD: Final = """\
@@ -35,8 +35,7 @@ The details of [Backends compared](../../docs/backends.md). `python -m tests.bac
 
 FAIRNESS: Final = """\
 - **We wrote the checks**, from [these sources](check-backend.md#profiles).
-- **A low count is not always a fault.** The other packages are libraries, and your app adds routes for resume, stop and
-  histories.
+- **A low count is not always a fault.** With the other packages, your app adds routes for resume, stop and histories.
 - **Your app can catch more errors** than these short servers. Please report an unfair setup.
 """
 

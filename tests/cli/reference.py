@@ -25,8 +25,6 @@ The commands of `adk-ui-stream` with all options. Run `adk-ui-stream COMMAND`, o
 | 2 | bad usage, or a target or a file that cannot be used; stderr has the reason |
 | 130 | another command ended by Ctrl-C |
 
-`NO_COLOR=1` turns colours off. `FORCE_COLOR=1` turns them on.
-
 To complete commands in bash, add this line to `~/.bashrc`:
 
 ```sh
@@ -39,7 +37,7 @@ In zsh, use `zsh_source`. In fish, add `_ADK_UI_STREAM_COMPLETE=fish_source adk-
 
 
 IN_FILE: Final = """\
-`init` writes a `pyproject.toml` with all further options.
+`init` writes all further options into `pyproject.toml`, such as:
 
 ```toml
 [tool.adk-ui-stream.serve]

@@ -45,23 +45,8 @@ def answer(request):
 root_agent = LlmAgent(name="assistant", model=ScriptedLlm(respond=answer))
 """
 FETCH: Final = "([url, init]) => fetch(url, init).then(({ status }) => status)"
-CHAT_ROUTE: Final = """
-import { ChatPage } from "@/app/chat-page";
-import { storedChat } from "@/lib/agent";
-import { Suspense } from "react";
-
-type Params = { params: Promise<{ id: string }> };
-
-export default function Page({ params }: Params) {
-  return <Suspense><StoredChat params={params} /></Suspense>;
-}
-
-async function StoredChat({ params }: Params) {
-  const { id } = await params;
-  return <ChatPage id={id} messages={(await storedChat(id)).messages} />;
-}
-"""
-"""The file in which a reader puts the page of docs/durable.md: it gets an id and the stored messages."""
+COMPONENT: Final = ROOT / "examples" / "chat-page"
+"""The component to copy, and its page."""
 
 PASSING_ON: Final = ("app/api/[...path]/route.ts", "lib/agent.ts", "lib/chat-types.ts")
 """The file with which the Next.js example passes `/api` on to the agent's server."""
@@ -139,10 +124,8 @@ def browser(backend: Backend, server: str, tmp_path_factory: pytest.TempPathFact
     files = {
         "app/page.tsx": block("docs/quick-start.md", "export default function Page()"),
         "app/readme/page.tsx": block("README.md", "export default function Page()"),
-        "app/chat-page.tsx": block("docs/durable.md", "export function ChatPage("),
-        "app/chat/[id]/page.tsx": CHAT_ROUTE,
-        "app/component/chat-page.tsx": block("docs/chat-component.md", "export function ChatPage("),
-        "app/component/chat/[id]/page.tsx": block("docs/chat-component.md", "async function StoredChat("),
+        "app/component/chat-page.tsx": (COMPONENT / "chat-page.tsx").read_text(),
+        "app/component/chat/[id]/page.tsx": (COMPONENT / "page.tsx").read_text(),
         **{path: (proxy / path).read_text() for path in PASSING_ON},
     }
     with ExitStack() as running:
@@ -209,29 +192,6 @@ class TestPages:
         expect(tab.get_by_text("You said: Hi")).to_be_visible()
         expect(tab.get_by_role("button", name="Retry")).to_have_count(0)
 
-    def test_the_page_of_durable_runs_tries_again_after_a_failure(self, tab: Page) -> None:
-        tab.goto(f"{PAGE}/chat/failing")
-        tab.get_by_label("Message").fill("fail on the page")
-        tab.get_by_label("Message").press("Enter")
-        expect(tab.get_by_role("alert").filter(has_text="An error occurred.")).to_be_visible()
-        tab.get_by_role("button", name="Retry").click()
-        expect(tab.get_by_text("You said: fail on the page")).to_be_visible()
-
-    def test_the_page_of_durable_runs_reconnects_after_a_cut(self, tab: Page, backend: Backend) -> None:
-        def cut(route: Route) -> None:
-            with httpx.stream("POST", f"{backend.url}/api/chat", json=route.request.post_data_json, timeout=HANG):
-                route.abort("connectionreset")
-
-        tab.route("**/api/chat", cut, times=1)
-        tab.goto(f"{PAGE}/chat/cut")
-        tab.get_by_label("Message").fill("story")
-        tab.get_by_label("Message").press("Enter")
-        tab.get_by_role("button", name="Reconnect").click()
-        expect(tab.get_by_text(STORY[0])).to_be_visible()
-        backend.script.go_on()
-        expect(tab.get_by_text(STORY[1])).to_be_visible()
-        expect(tab.get_by_role("alert").filter(has_text="fetch")).to_have_count(0)
-
     def test_the_page_may_use_every_route(self, tab: Page) -> None:
         tab.goto(PAGE)
         for method, path, status in (
@@ -248,15 +208,6 @@ class TestPages:
             sent = {"method": method, "headers": headers, "body": body}
             fetched = tab.evaluate(FETCH, [f"{SERVER}/api/{path}", sent])
             assert (method, path, fetched) == (method, path, status)
-
-    def test_a_page_that_comes_late_reads_along_and_stops_the_run(self, tab: Page, backend: Backend) -> None:
-        with httpx.stream("POST", f"{backend.url}/api/chat", json=asking("late", "story"), timeout=HANG) as response:
-            assert response.status_code == 200
-            tab.goto(f"{PAGE}/chat/late")
-            expect(tab.get_by_text(STORY[0])).to_be_visible()
-            tab.get_by_role("button", name="Stop").click()
-            expect(tab.get_by_role("button", name="Stop")).to_have_count(0)
-        assert backend.stored("late") == [("user", "story"), ("assistant", STORY[0])]
 
 
 @pytest.mark.browser
@@ -331,6 +282,29 @@ class TestTheChatComponent:
         expect(chat.answer).to_contain_text("You said: hello")
         expect(chat.tab.get_by_role("alert").filter(has_text="fetch")).to_have_count(0)
         assert backend.stored(chat.chat_id) == [("user", "hello"), ("assistant", "You said: hello")]
+
+    def test_it_reconnects_to_a_reply_that_is_still_written(self, chat: ChatPage, backend: Backend) -> None:
+        def cut(route: Route) -> None:
+            with httpx.stream("POST", f"{backend.url}/api/chat", json=route.request.post_data_json, timeout=HANG):
+                route.abort("connectionreset")
+
+        chat.tab.route("**/api/chat", cut, times=1)
+        self.say(chat, "story")
+        chat.press("Reconnect")
+        expect(chat.answer).to_contain_text(STORY[0])
+        backend.script.go_on()
+        expect(chat.answer).to_contain_text(STORY[1])
+        expect(chat.tab.get_by_role("alert").filter(has_text="fetch")).to_have_count(0)
+
+    def test_a_late_page_shows_the_running_reply_and_stops_it(self, chat: ChatPage, backend: Backend) -> None:
+        asked = asking(chat.chat_id, "story")
+        with httpx.stream("POST", f"{backend.url}/api/chat", json=asked, timeout=HANG) as response:
+            assert response.status_code == 200
+            chat.tab.reload()
+            expect(chat.answer).to_contain_text(STORY[0])
+            chat.press("Stop")
+            expect(chat.tab.get_by_role("button", name="Stop")).to_have_count(0)
+        assert backend.stored(chat.chat_id) == [("user", "story"), ("assistant", STORY[0])]
 
     def say(self, chat: ChatPage, words: str, button: str = "Send") -> None:
         chat.field.fill(words)

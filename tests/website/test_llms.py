@@ -30,7 +30,7 @@ def test_the_index_links_each_page_with_a_sentence(folder: Path) -> None:
     pages = [page for _, entries in llms.sections_of(SITE["nav"]) for _, page in entries]
     links = [line for line in index.splitlines() if line.startswith("- [")]
     assert len(links) == len(pages) > 50
-    assert "- [Approvals](approvals/): A tool with effects should ask the user first." in links
+    assert "- [Approvals](approvals/): ADK's `require_confirmation` becomes an approval request of the AI SDK." in links
 
 
 def test_the_description_of_each_page_is_a_sentence_of_its_own() -> None:

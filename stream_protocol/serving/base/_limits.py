@@ -127,9 +127,9 @@ class ServiceLimits:
     The response of a longer run ends in an error.
     """
     disconnect_grace: float | None = None
-    """Time for which a run continues without a reader.
+    """Time for which a run continues without a reader. ``None``: to its end.
 
-    0 stops the run when the client leaves. ``None``, the default: the run continues to its end.
+    0 stops the run when the client leaves.
     """
     stop_timeout: float = STOP_TIMEOUT
     """Maximum time that a request waits for the earlier run of its chat to end.

@@ -68,8 +68,9 @@ class ServiceOptions(ConverterOptions, total=False):
     ``postgres``). In memory by default. A ``Runner`` has its own session service.
     """
     history: HistoryMode
-    """History that the model reads. ``"server"``: the stored session. ``"client"``: the messages of the request. The
-    server then stores nothing, and refuses approvals. ``"text"``: only the texts of these messages.
+    """History that the model reads. ``"server"``: the stored session. ``"client"``: the messages of the request.
+        ``"text"``: only the texts of these messages. With ``"client"`` and ``"text"``, the server stores nothing, and
+    refuses approvals.
 
     With ``"server"``, the model reads only the last message of the request.
     """

@@ -231,7 +231,7 @@ class RedisRunLog(SharedRunLog):
     without ``decode_responses``. Redis 6.2 or later is required.
     ``prefix``: beginning of all keys and channels, different for each deployment in a Redis: up to 64 ASCII letters,
     digits, and ``. _ : / @ -``.
-    ``lease``: lifetime of a lease, equal in all workers.
+    ``lease``: time after which a dead worker loses its chats, equal in all workers.
     ``expiry``: time for which the log of an ended run is kept.
     ``bounds``: limits of each log: see ``LogBounds``.
 
