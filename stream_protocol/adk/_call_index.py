@@ -106,7 +106,7 @@ class KnownCall:
     call.
     """
     same_id: "tuple[CallsUnderId, ...]" = field(default=(), repr=False)
-    """For each id of this call, all calls with that id."""
+    """For each id of this call, the group of all calls with this id."""
 
     entry: Any = None
     """An object of the caller for the call, such as its state in a message, its answers in a session, or its
@@ -209,7 +209,7 @@ class CallsUnderId:
         return self._first(by_speaker.values() if speaker is None else [by_speaker.get(speaker, _NONE)], key)
 
     def newest(self, speaker: SpeakerKey) -> KnownCall | None:
-        """Return the newest call of this speaker."""
+        """Return the newest call with this id that this speaker has made."""
         if (only := self._only) is not None:
             return only if only.speaker == speaker else None
         return next((known for known in reversed(self.numbers) if known.speaker == speaker), None)

@@ -341,7 +341,7 @@ class EventFacts(NamedTuple):
     by_user: bool
     """True for events of the user. False for steering messages, because they neither begin a message nor answer a call.
 
-    Also False for the result of a task-mode agent. Its author is ``user``, but a workflow node creates it.
+    Also False for the result of a task-mode agent, although the author of this event is ``user``.
     """
     in_users_name: bool
     """True if the author is ``user``, as for the user's events and for some results that ADK stores."""

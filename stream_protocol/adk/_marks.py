@@ -1,7 +1,7 @@
 """Data that this library adds to the ``custom_metadata`` of events.
 
-- A steering message is a user message that a run receives while it works. It is stored before the next model call. It
-  begins neither a message of the chat nor a response: the assistant's message continues.
+- A steering message is a user message that a run receives while it works. It is stored before the next model call. The
+  assistant's message continues after it.
 - A posted event is an event that a tool sends to the response while the tool runs. Code inside the run posts it with
   ``stream_protocol.agents``. ADK neither yields nor stores posted events. They are converted and recorded like
   fragments.
@@ -69,10 +69,10 @@ The value is ``{"titles": {TOOL: TITLE}, "approvals": {CALL_ID: NOTE}}``.
 """
 
 ANSWERED_KEY: Final = "adk_ui_stream_answered"
-"""The key in ``custom_metadata`` of the calls that an event's function responses answer: ``{CALL_ID: [NUMBER, …]}``.
+"""The key of answered numbers in ``custom_metadata``: ``{CALL_ID: [NUMBER, …]}``.
 
-The list has one number for each response with this id, ``null`` if unknown. An id is left out if its responses answer
-the first calls with this id in order.
+The list has one number for each function response with this id: the number of the call that the response answers, or
+``null``. An id is left out if its responses answer the calls with this id in order.
 """
 
 

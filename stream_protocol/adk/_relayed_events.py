@@ -181,8 +181,9 @@ def _as_text(part: "Part") -> "Part":
 
 
 def _with_requests(actions: "EventActions", of_peer: Mapping[str, Any]) -> "EventActions":
-    """Return ``actions`` with the approvals and credentials that the peer requests. They mark a response as a
-    placeholder.
+    """Return ``actions`` with the peer's requests for approvals and credentials.
+
+    With such a request, the function response of the call counts as a placeholder.
     """
     keys = ("requestedToolConfirmations", "requestedAuthConfigs")
     try:

@@ -128,7 +128,8 @@ class RunningCalls:
         return [next(taken[key], None) for key in named]
 
     def _take(self, event: "Event", reference: CallReference, count: int, *, may_be_silent: bool) -> list[RunningCall]:
-        """Return up to ``count`` calls to which responses of the event can belong. They are not returned again.
+        """Return up to ``count`` calls to which responses of the event can belong. A returned call is never returned
+        again.
 
         ``may_be_silent``: True to include calls of long-running tools that have returned nothing.
         """

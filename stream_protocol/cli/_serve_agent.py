@@ -72,7 +72,7 @@ Shown = Literal["screen", "address", "nothing"]
 
 
 class Loaded(NamedTuple):
-    """The chat service of a loaded agent. Its Inspector, or ``None``."""
+    """The chat service of a loaded agent, and its Inspector. ``inspector`` is ``None`` without an Inspector."""
 
     service: ChatService
     inspector: Inspector | None

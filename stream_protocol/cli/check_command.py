@@ -1,7 +1,10 @@
 """Command ``adk-ui-stream check``.
 
-Exit code 0: all streams are valid, or the server is valid. 1: a stream or the server is invalid. 2: a file is not a
-stream, or the server cannot be reached.
+Exit codes:
+
+- 0: all streams, or the server, are valid.
+- 1: a stream, or the server, is invalid.
+- 2: a file is not a stream, or the server cannot be reached.
 """
 
 from __future__ import annotations

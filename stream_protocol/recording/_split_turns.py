@@ -65,7 +65,8 @@ def split_turns(
 ) -> Iterator[tuple[TurnHead, Iterator[TurnItem]]]:
     """Yield the turns while the items are read. Read all items of a turn before you request the next turn.
 
-    ``beginnings``: the invocations that begin a turn without a user event; ``None`` if each invocation can.
+    ``beginnings``: the invocations that begin a turn without a user event; ``None`` if each invocation can begin a
+    turn.
     """
     splitter = _TurnSplitter(TranscriptReader(beginnings))
     for head, group in groupby(_with_heads(items, hidden, splitter), key=lambda pair: pair[0]):

@@ -34,8 +34,8 @@ NO_MARK: Final[RunMark] = {"idempotency_key": None, "record": None}
 
 @dataclass(frozen=True, kw_only=True)
 class RunInput:
-    """The input for one run of ADK. ``before``: events to append to the session before the run. The client has their
-    content.
+    """The input for one run of ADK. ``before``: events to append to the session before the run. The client already
+    shows the content of these events.
 
     ``answers``: the user's answers that ``content`` and ``before`` contain.
     """

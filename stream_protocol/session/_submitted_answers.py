@@ -295,7 +295,7 @@ def _is_credential(output: Any, allowed: frozenset[str]) -> bool:
 
 
 def _check_sign_in(stored: Mapping[str, Any], output: Mapping[str, str]) -> None:
-    """Refuse a sign-in that was started elsewhere. It could sign the user in to the account of an attacker.
+    """Refuse a sign-in that was not started by this credential request. Such a sign-in could be that of an attacker.
 
     The answer must contain the ``state`` of the request: in the query of the redirect URL, or beside a code or token.
     If the request has a redirect URI, the answer cannot replace it.

@@ -90,9 +90,9 @@ _NOTHING_STREAMED: Final = _TextComparison([0 for _ in PartKind], [], differs=Fa
 
 
 def compare(facts: EventFacts, author: "AuthorStream", calls: CallRegistry) -> Comparison:
-    """Compare a complete event with the parts that the same author has streamed before it.
+    """Compare a complete event with the parts that its author has streamed since the author's previous complete event.
 
-    Only parts after the author's previous complete event count. ``calls``: the calls of the message.
+    ``calls``: the tool calls of the message.
     """
     parts, others, failure = facts.parts, author.other_parts, facts.failure
     written = {} if others is None else others.written

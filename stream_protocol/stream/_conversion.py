@@ -43,7 +43,7 @@ class Conversion(Generic[T]):
         self.warn = WarnOnce()
         """Logger for unexpected content of events."""
         self.events = EventWriter(sink, settings, call_ids, self.warn, _begin_nested)
-        """The writer for the events of the response."""
+        """Writes the chunks for the events of the response."""
         self._running = False
         """True after the response has begun, until it ends."""
         self.outcome: Ending | None = None
@@ -78,7 +78,7 @@ class Conversion(Generic[T]):
         self._running = False
 
     def _end_replayed(self) -> None:
-        """End an earlier response, and drop its chunks, because the client has them."""
+        """End an earlier response of the message. Discard its chunks, because the client has them."""
         self.events.end_parts(NO_RESULT_TEXT)
         self.events.steps.finish_last("finish")
         self.events.steps.response_has_content = False
@@ -87,12 +87,14 @@ class Conversion(Generic[T]):
 
     @property
     def failure(self) -> AgentRunError | None:
-        """The first failure in the events so far from which the run has not recovered; ``None`` if there is none."""
+        """The first failure that an event has reported and that the run has not recovered from; ``None`` if there is
+        none.
+        """
         return self.events.summary.failure
 
     @property
     def failed_calls(self) -> frozenset[str]:
-        """The client's ids of the calls that ended without a result because their tools raised."""
+        """The client ids of calls that ended without a result because their tools raised."""
         return frozenset(self.events.responses.failed)
 
     def finish(self) -> None:
@@ -183,7 +185,7 @@ class Conversion(Generic[T]):
 
     @property
     def is_waiting(self) -> bool:
-        """True if a call waits for an answer from outside the run."""
+        """True if a call waits for an answer from the user, the client or another system."""
         return any(call.is_pending for call in self.events.registry.waiting())
 
     def end_nested(self, pending_text: str) -> None:
@@ -201,23 +203,23 @@ class Conversion(Generic[T]):
     # Streams that no complete event has confirmed
 
     def keep_unconfirmed(self) -> None:
-        """Start to store all streamed parts until a complete event confirms them. See ``unconfirmed``."""
+        """Store all streamed parts from now on, until a complete event repeats them."""
         self.events.authors.keep_unconfirmed()
 
     @property
     def unconfirmed(self) -> list[UnconfirmedStream]:
-        """The streamed parts that no complete event has confirmed, oldest first."""
+        """The streamed parts that no complete event has repeated, oldest first."""
         return self.events.authors.unconfirmed
 
     @property
     def complete_ids(self) -> list[str]:
-        """The ids of the complete events since ``keep_unconfirmed``, in their order."""
+        """The ids of the complete events since ``keep_unconfirmed`` was called, in order."""
         return self.events.authors.complete_ids
 
     # Events
 
     def items(self, event: "EventOrDict") -> list[T]:
-        """Return all items that were not taken yet, including those that this event adds to the stream."""
+        """Return all items that were not taken yet, including the items for this event."""
         item = None if self._sink.queue else self.events.text_delta(event)
         if item is not None:
             return [item]

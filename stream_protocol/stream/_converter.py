@@ -30,8 +30,8 @@ class StreamProtocolConverter:
     an Agent Engine or of ADK's API server. The first dictionary causes the import of ADK. Unknown fields of a
     dictionary are left out.
 
-    ``past``: the earlier events of a message that the response continues, for example after an approval. They restore
-    calls, ids, sources and usage. No chunks are sent for them.
+    ``past``: the earlier events of a message that the response continues, for example after an approval. The converter
+    takes calls, ids, sources and usage from these events, but sends no chunks for them.
 
     ``taken_ids``: the ids of the tool calls in the chat's earlier messages. The client needs unique ids. So a call
     whose id is in ``taken_ids``, or is already used in this message, gets the id ``<id>.2``, ``<id>.3``, and so on. A

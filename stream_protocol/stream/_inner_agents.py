@@ -31,7 +31,7 @@ class InnerAgents:
         self._registry = registry
         self._begin_nested = begin_nested
         self._nested: dict[ToolCall, NestedMessage] | None = None
-        """The messages of the agents that currently run inside calls; ``None`` if there was none."""
+        """Call -> message of the agent that runs inside the call now; ``None`` if there were no such agents."""
         self._shows = True
         """False while no client reads the response. Then the agents' preliminary outputs are not written."""
 
@@ -126,8 +126,8 @@ class InnerAgents:
     def note_stopped(self, call: ToolCall, kept: NestedEvents | None) -> None:
         """Store that ADK has closed the call because the run was stopped.
 
-        ``kept``: the stored events of the agent inside the call. They become its message, unless the agent was shown
-        live.
+        ``kept``: the stored events of the agent inside the call. These events become the agent's message, unless the
+        agent was shown live.
         """
         call.closed_by_stop = True
         if kept is None or call in self._messages or not self._settings.nests(call.name):
@@ -158,7 +158,7 @@ class InnerAgents:
         return {} if self._nested is None else self._nested
 
     def _message_of(self, call: ToolCall, *, answerable: bool = False) -> NestedMessage:
-        """Return the message of the agent inside the call. Begin the message if there is none."""
+        """Return the message of the agent inside the call. Begin a message if there is none."""
         self._nested = self._nested or {}
         if call not in self._nested:
             self._nested[call] = self._begin_message(call, answerable=answerable)

@@ -72,9 +72,9 @@ class AuthorStream:
     other_parts: OtherStreamedParts | None = None
     """The streamed parts of the current response that are neither text nor calls; ``None`` without such parts."""
     saved_artifacts: tuple[Mapping[str, int], ...] = ()
-    """Saved artifacts in events without content. They are written after the content from which they were saved."""
+    """Artifacts that were saved in events without content. They are written after the content."""
     streaming_calls: tuple[ToolCall, ...] = ()
-    """The calls of the current response whose complete event is still to come."""
+    """The calls of the current response whose complete event has not come."""
     unfinished_calls: tuple[ToolCall, ...] = ()
     """The streamed calls of earlier responses that their complete events did not contain."""
     in_response: bool = False

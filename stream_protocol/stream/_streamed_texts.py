@@ -215,9 +215,9 @@ class StreamedTexts:
 
     def __init__(self) -> None:
         self._earlier: list[PrefixHash] | None = None
-        """For each kind, the hashed beginning of the stream; ``None`` while nothing is hashed."""
+        """The hashed beginning of the stream, for each kind of text; ``None`` if nothing is hashed."""
         self._known: tuple[tuple[PartKind, str], ...] = ()
-        """The texts after the hashed beginning, in their order."""
+        """The texts after the hashed beginning of the stream, in order."""
         self._length = 0
         """The number of characters in ``_known``."""
         self._kind = PartKind.TEXT
@@ -287,7 +287,7 @@ class StreamedTexts:
 
     @property
     def all_known(self) -> Sequence[tuple[PartKind, str]] | None:
-        """The texts of the stream in their order; ``None`` if their beginning is stored as a hash."""
+        """All texts of the stream in order; ``None`` if the beginning is stored as a hash."""
         self.gather()
         return self._known if self._earlier is None else None
 

@@ -17,7 +17,7 @@ from stream_protocol.wire._forbidden_keys import CONSTRUCTOR, FORBIDDEN, rename_
 from stream_protocol.wire._json_parsing import parse_json
 
 PIECE: Final = 64 * 1024
-"""The approximate number of bytes that are parsed at once. It takes up to 2 ms."""
+"""The approximate number of bytes that are parsed at once. Parsing such a piece takes up to 2 ms."""
 
 SLICE: Final = 256 * 1024
 """The maximum work between two pauses, which takes 2 to 4 ms. Work is the number of bytes, plus ``VALUE_COST`` for each

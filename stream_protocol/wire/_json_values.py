@@ -119,7 +119,7 @@ def short_json(value: object) -> str:
 
 
 def whole_words(text: str, limit: int) -> str:
-    """Return the beginning of the text, at most ``limit`` characters. It ends at the end of a word.
+    """Return the beginning of the text, at most ``limit`` characters and, if possible, up to the end of a word.
 
     A word of more than half of the limit is cut, because some texts have no spaces.
     """

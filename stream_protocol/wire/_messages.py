@@ -32,7 +32,7 @@ MAX_KEYS: Final = 1_000
 """The maximum number of keys of the body, of a message and of a part. The server copies these objects."""
 
 PARTS_PER_SLICE: Final = 1_000
-"""The number of parts and messages that are checked between two pauses. It takes about 2 ms."""
+"""The number of parts and messages that are checked between two pauses. Checking them takes about 2 ms."""
 
 HINT: Final = "send only the last message (prepareSendMessagesRequest), and files as links."
 """Advice in the error for a body that is too large. By default, clients send the whole chat with all of its files."""
@@ -120,9 +120,11 @@ class ChatRequest:
 def parse_chat_request(body: bytes | bytearray | str | Mapping[str, Any]) -> ChatRequest:
     """Parse the body of a chat request. The body may be a mapping, if a framework has already parsed it.
 
-    Raises ``ChatRequestError``: 400 if the body is not JSON or has no valid chat id, 413 if it has too many values or
-    parts, 422 if ``messages`` is not a list of messages. Your server must limit the size of the body before it reads
-    the body.
+    Raises ``ChatRequestError`` with one of these statuses:
+
+    - 400: the body is not JSON, or has no valid chat id.
+    - 413: the body has too many values or parts.
+    - 422: ``messages`` is not a list of messages. Your server must limit the size of the body before it reads the body.
     """
     parsing = parse_chat_request_in_slices(body)
     while True:

@@ -1,7 +1,7 @@
 """Restores event fields that evaluation data lack: ``partial``, long-running ids and placeholder actions.
 
-Evaluation data have the author and the content of each event. From these, this module infers three properties: whether
-an event is a fragment, whether a call asks the user, and whether a response is a placeholder for such a call.
+Evaluation data have the author and the content of each event. From the contents, this module finds fragments, calls
+that ask the user, and placeholder responses to such calls.
 """
 
 from collections import defaultdict, deque

@@ -209,7 +209,8 @@ def is_appended(event: Event) -> bool:
 def is_repeated_fragment(facts: EventFacts) -> bool:
     """Return True for a streamed fragment that a complete event repeats.
 
-    These are fragments from ADK that have only texts or no parts. Fragments of the user's speech do not count.
+    A complete event repeats each fragment from ADK that has only texts, or no parts. Fragments of the user's speech are
+    not repeated.
     """
     if not facts.is_fragment or facts.by_user or "streamed" in _stored_on(facts.event):
         return False

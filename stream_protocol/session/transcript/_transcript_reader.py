@@ -1,7 +1,7 @@
 """Finds the message and the response to which each event belongs.
 
-``Transcript`` uses ``TranscriptReader`` for stored sessions. It also reads recordings, where a continuation can have a
-new invocation id, and user events can be missing.
+``Transcript`` uses ``TranscriptReader`` for stored sessions. ``TranscriptReader`` also reads recordings. In a
+recording, a continued response can have a new invocation id, and user events can be missing.
 """
 
 from __future__ import annotations

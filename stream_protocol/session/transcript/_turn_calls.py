@@ -142,7 +142,7 @@ class CallReader:
         self.calls: list[StoredCall] = []
         self._index = -1
         self.known = KnownCalls(ids)
-        """Finds the call of an event."""
+        """Finds the call to which an event refers."""
         self._approvals: dict[str, StoredCall] = {}
         """Id of ``adk_request_confirmation`` -> the approval request."""
 
@@ -205,7 +205,7 @@ class CallReader:
             call.responses.append(StoredResponse(facts, self._index, result))
 
     def find(self, reference: CallReference) -> StoredCall | None:
-        """Return the call whose tool runs or has run: see ``KnownCalls.find``."""
+        """Return the call to which ``reference`` refers; ``None`` if there is none. See ``KnownCalls.find``."""
         known = self.known.find(reference)
         call: StoredCall | None = None if known is None else known.entry
         return call

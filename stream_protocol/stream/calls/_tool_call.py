@@ -70,7 +70,7 @@ class ToolCall:
     interim: Any = None
     """The preliminary output of a call in the state ``INTERIM``."""
     _input: Any = None
-    """The complete input. It is stored only for a call whose output the client sends, because it may be sent again."""
+    """The complete input. Stored only for a call whose output the client sends, because the input may be sent again."""
     is_shown: bool = False
     """True if the client's message has a part for the call."""
     _text: PathText | RawText | GrowingText | None = None
@@ -191,8 +191,8 @@ class ToolCall:
     def complete_input(self, arguments: Any, *, by_client: bool = False) -> None:
         """Set the final input.
 
-        ``arguments``: a JSON object. It is a text if the call ended early, or if the arguments are too large to be
-        shown. ``by_client``: True if the client or another system sends the output.
+        ``arguments``: a JSON object. If the call ended early, or if its arguments are too large to be shown, a text.
+        ``by_client``: True if the client or another system sends the output.
         """
         self.state = self._next("complete input")
         if self._write is None:

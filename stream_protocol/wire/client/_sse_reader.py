@@ -6,7 +6,7 @@ numbers:
 - Lines end in LF, CR or both. Invalid UTF-8 becomes U+FFFD.
 - Several ``data`` lines are joined. Comments and other fields are skipped.
 - ``[DONE]`` is skipped anywhere.
-- A last event without a blank line after it is dropped. It is also dropped if the stream ends in a single CR.
+- The last event is dropped if no blank line follows it, or if the stream ends in a single CR.
 """
 
 import codecs

@@ -5,7 +5,7 @@ Mirrors ``ui/process-ui-message-stream.ts`` of ``vercel/ai``, read at ``ai@6.0.3
 
 For a chunk with input, the client searches the call in the current step, and adds a part if there is none. Static and
 dynamic calls are separate. For a result, a denial or an approval request, the client searches the current step, and
-then the earlier steps. It fails if there is no part.
+then the earlier steps. If there is no part for the call, the client fails.
 """
 
 from bisect import bisect_left
