@@ -118,7 +118,7 @@ class ServeOptions:
         default="6",
         show_default=True,
         metavar="VERSION",
-        help="Version of the client's `ai`: 6, 7 or a full one.",
+        help="Version of the client's `ai`: 6, 7 or a full version.",
     )
     inspect: bool = _option(
         common=True,
@@ -146,7 +146,7 @@ class ServeOptions:
     workers: int = _option(
         metavar="N",
         default=1,
-        help="Number of processes. More than one needs --run-log and --session-service-uri.",
+        help="Number of processes. Several processes need --run-log and --session-service-uri.",
         **_COUNT,
     )
     run_log_url: str | None = _option(
