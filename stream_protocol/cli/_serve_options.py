@@ -233,11 +233,11 @@ class ServeOptions:
     )
     context: str | None = _in_file(
         type=AttributeName(),
-        help="PageContext, as module:attr: see 'Context and shared state' in the docs.",
+        help="Your PageContext, as module:attr: see 'Context and shared state' in the docs.",
     )
     shared_state: str | None = _in_file(
         type=AttributeName(),
-        help="SharedState, as module:attr: see 'Context and shared state' in the docs.",
+        help="Your SharedState, as module:attr: see 'Context and shared state' in the docs.",
     )
     idempotent_tools: tuple[str, ...] = _in_file(
         multiple=True, help="With --durable: tools that may run again after a crash."
