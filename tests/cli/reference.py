@@ -20,10 +20,10 @@ The commands of `adk-ui-stream` with all options. Run `adk-ui-stream COMMAND`, o
 
 | Exit code | |
 |---|---|
-| 0 | no error, or a server ended by Ctrl-C |
+| 0 | no error, or Ctrl-C has ended a server |
 | 1 | `check` found an error, the file of `types --check` is outdated, or all turns of `record` failed |
 | 2 | bad usage, or a target or a file that cannot be used; stderr has the reason |
-| 130 | another command ended by Ctrl-C |
+| 130 | Ctrl-C has ended a command that is not a server |
 
 To complete commands in bash, add this line to `~/.bashrc`:
 
