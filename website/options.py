@@ -138,7 +138,7 @@ def _section(owner: type | Callable[..., Any], above: str) -> str:
             shown = f"[`{name}`]({PAGES[name]})" if name in PAGES else f"`{name}`"
             rows.append(f"| {shown} | {default} | {text} |")
     if rows:
-        lines += ["| Option | Default | |", "|---|---|---|", *rows, ""]
+        lines += ["| Option | Default | Description |", "|---|---|---|", *rows, ""]
     for other, names in shared.items():
         lines += [f"{', '.join(names)}: as in `{other}`.", ""]
     return "\n".join(lines)
