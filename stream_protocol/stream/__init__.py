@@ -28,6 +28,7 @@ Where to change what:
 - ``_options``: options of the converter.
 """
 
+from stream_protocol.stream._aggregates import InnerStreams
 from stream_protocol.stream._conversion import RUN_FAILED_TEXT, Conversion, Ending
 from stream_protocol.stream._converter import StreamProtocolConverter, call_ids, chunk_conversion, sse_conversion
 from stream_protocol.stream._data_parts import DATA_WIDGET_PROVIDER, PROGRESS_PART
@@ -44,5 +45,5 @@ from stream_protocol.stream._options import (
     options_to_json,
 )
 from stream_protocol.stream._steps import CALL_NOT_FINISHED_TEXT
-from stream_protocol.stream._streamed_texts import InnerStreams, PartKind, StreamedPart, UnconfirmedStream
+from stream_protocol.stream._streamed_texts import PartKind, StreamedPart, UnconfirmedStream
 from stream_protocol.stream._streams import fail_response, iter_chunks, iter_sse, stream_chunks, stream_sse

@@ -1,19 +1,19 @@
 """The parts that an author has streamed since its last complete event.
 
-``StreamedTexts`` compares the texts with the next complete event. A stream may be long, and there may be thousands of
-streams. So only a short text is stored as text. The beginning of a longer text is stored as a hash. With the hash, the
-module detects that a complete event repeats the text, as nearly all complete events do.
+``StreamedTexts`` stores the texts for the comparison with the next complete event: see ``_aggregates``. A stream may be
+long, and there may be thousands of streams. So only a short text is stored as text. The beginning of a longer text is
+stored as a hash. The hash shows that a complete event repeats the text, as nearly all complete events do.
 
 ``UnconfirmedStream`` is the whole stream. A server stores it when the run ends, so that the history and the next prompt
 have everything that the client has shown. Without a server, no ``UnconfirmedStream`` exists.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final
 
-from stream_protocol.adk import CODE_EXECUTION, EventFacts, File, Part, ProviderPart, SpeakerKey, Text
+from stream_protocol.adk import CODE_EXECUTION, EventFacts, File, Part, ProviderPart, Text
 
 BLOCK: Final = 512
 """The number of characters in one step of the hash."""
@@ -109,53 +109,6 @@ class UnconfirmedStream:
         """Set the signature of the newest part, unless that is a file or code."""
         if signature is not None and self.parts and self.parts[-1].kind is not None:
             self.parts[-1].signature = signature
-
-    def is_confirmed_by(self, parts: tuple[Part, ...]) -> bool:
-        """Return True if the stream's files and code are among these parts."""
-        confirmed = [part.part for part in parts if isinstance(part, File | ProviderPart)]
-        return all(part.whole.part in confirmed for part in self.parts if part.whole is not None)
-
-
-class InnerStreams:
-    """The streams of agents inside calls that no complete event has repeated.
-
-    ``max_length``: the maximum number of characters in all streams. Fragments above it, and fragments without text, are
-    left out. ``None`` stores all fragments.
-    """
-
-    __slots__ = ("_length", "_max_length", "_streams")
-
-    def __init__(self, max_length: int | None = None) -> None:
-        self._max_length = max_length
-        self._streams: dict[SpeakerKey, UnconfirmedStream] = {}
-        self._length = 0
-
-    def __iter__(self) -> Iterator[UnconfirmedStream]:
-        return iter(self._streams.values())
-
-    def add(self, facts: EventFacts, begin: int = 0) -> None:
-        """Store a fragment. A complete event with content repeats the stream of its author, so this stream is removed.
-
-        ``begin``: as for ``UnconfirmedStream.note``.
-        """
-        if not facts.is_fragment:
-            repeated = self._streams.pop(facts.speaker, None) if facts.parts and self._streams else None
-            self._length -= 0 if repeated is None else repeated.length
-            return
-        length = sum(len(part.text) for part in facts.parts if isinstance(part, Text))
-        if self._max_length is None or (length and self._length + length <= self._max_length):
-            self._length += length
-            self._streams.setdefault(facts.speaker, UnconfirmedStream(is_nested=True)).add_fragment(facts, begin)
-
-
-@dataclass(slots=True, eq=False)
-class UnconfirmedStreams:
-    """The streams of a response that no complete event has confirmed, except those that are still growing."""
-
-    ended: list[UnconfirmedStream] = field(default_factory=list)
-    inner: InnerStreams = field(default_factory=InnerStreams)
-    complete_ids: list[str] = field(default_factory=list)
-    """The ids of the response's complete events, in their order."""
 
 
 class PrefixHash:
