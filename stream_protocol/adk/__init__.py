@@ -20,10 +20,10 @@ Where to change what:
 - ``_running_calls``: the calls that run, the calls whose tools raised, and calls whose results are stored.
 - ``_call_index``: the indexes of calls by id, and of messages by call.
 - ``_call_ids``: ids of calls in the client: ``<id>.2``, ``call_0``; ids that only the client knows.
-- ``_live_events``: speech and sound of live runs.
 - ``_event_dicts``: events that are dictionaries.
 - ``_lenient_events``: events of other ADK versions.
-- ``_relayed_events``: events of agents behind A2A, and events that such agents must not get.
+- ``_readable_events``: speech and sound of live runs; events of agents behind A2A, and events that such agents must not
+  get.
 - ``_marks``: marks of this library on events: steering messages, posted and nested events, numbers of answered calls,
   and notes of tools.
 - ``_adk_requests``: calls that wait for a user or a client.
@@ -107,7 +107,6 @@ from stream_protocol.adk._failures import (
     told_reason,
     unrepresentable_text,
 )
-from stream_protocol.adk._live_events import readable_event
 from stream_protocol.adk._marks import (
     ANSWERED_KEY,
     CARDS_KEY,
@@ -130,6 +129,7 @@ from stream_protocol.adk._marks import (
     steering_id,
     steering_mark,
 )
+from stream_protocol.adk._readable_events import a2a_markers, is_relayed, readable_event
 from stream_protocol.adk._reader import (
     CODE_EXECUTION,
     OpenText,
@@ -148,7 +148,6 @@ from stream_protocol.adk._reader import (
     read_next,
     with_parts_at,
 )
-from stream_protocol.adk._relayed_events import a2a_markers, is_relayed
 from stream_protocol.adk._running_calls import (
     RunningCall,
     RunningCalls,

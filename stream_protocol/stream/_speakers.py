@@ -14,14 +14,13 @@ from typing import Any, Final, Generic, NoReturn, TypeVar
 
 from stream_protocol.adk import EventFacts, OpenText, Part, SpeakerKey, open_text
 from stream_protocol.stream._aggregates import Comparison, InnerStreams, OtherStreamedParts
-from stream_protocol.stream._provider_metadata import provider_metadata
 from stream_protocol.stream._streamed_texts import (
     PartKind,
     PrefixHash,
     StreamedTexts,
     UnconfirmedStream,
 )
-from stream_protocol.stream.calls import ToolCall
+from stream_protocol.stream.calls import ToolCall, provider_metadata
 from stream_protocol.wire import DeltaWriter, Sink, TextCitation
 
 T = TypeVar("T")
