@@ -179,7 +179,7 @@ ROWS: Final = (
 HEAD: Final = """\
 # Events
 
-This page lists the chunks of each kind of ADK event. The events of a `RemoteA2aAgent` give the same chunks as those of
+Each kind of ADK event gives certain chunks of the stream. The events of a `RemoteA2aAgent` give the same chunks as those of
 a local agent. Data parts of a `RemoteA2aAgent` become `data-adk-data`, and a failed task becomes an error. A message
 [cannot show some events exactly](decisions/what-a-message-cannot-show.md).
 

@@ -13,7 +13,6 @@ from stream_protocol.adk._event_dicts import EventOrDict, WarnOnce, read_event
 from stream_protocol.adk._facts import EventFacts
 from stream_protocol.adk._failures import reports_error, told_reason
 from stream_protocol.adk._grounding import read_grounding
-from stream_protocol.adk._live_events import is_live_sound, without_sound
 from stream_protocol.adk._marks import (
     POSTED_KEY,
     answered_number,
@@ -23,7 +22,7 @@ from stream_protocol.adk._marks import (
     steering_id,
     steering_mark_id,
 )
-from stream_protocol.adk._relayed_events import DATA_TAGS, unwrap_a2a
+from stream_protocol.adk._readable_events import DATA_TAGS, is_live_sound, unwrap_a2a, without_sound
 
 if TYPE_CHECKING:
     from google.adk.events import Event

@@ -54,7 +54,7 @@ _EXAMPLES: Final = {
 def init(name: str, *, page: Literal["next", "none"]) -> None:
     """Create a project in the new folder NAME: an agent, its server, a test with a recording, and a page.
 
-    The project runs at once. Without a key, a script replies.
+    Without GOOGLE_API_KEY, a script replies.
     """
     folder = Path(name)
     package = _package(folder)

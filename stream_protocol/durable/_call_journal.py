@@ -33,8 +33,8 @@ class CallJournal:
 
     def __init__(self, workflows: Workflows, run_id: str, *, again: bool, names_by_id: bool = False) -> None:
         self.is_live = not again
-        """True in a first execution. In a repeated execution, True from the first model call without a stored result
-        on."""
+        """True in a first execution. In a repeated execution, True as soon as a model call without a stored result
+        begins."""
         self._workflows = workflows
         self._run_id = run_id
         self._again = again
@@ -42,7 +42,7 @@ class CallJournal:
         self._used = UsedCalls(names_by_id=names_by_id)
 
     def go_live(self) -> None:
-        """Record that a model call without a stored result begins."""
+        """Set ``is_live``, because a model call without a stored result begins."""
         self.is_live = True
 
     @contextmanager

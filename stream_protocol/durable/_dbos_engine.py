@@ -281,8 +281,8 @@ class DbosEngine:
             await self._store.delete_workflows_async(deleted)
 
     async def _sweep(self) -> None:
-        """Delete old calls whose run is deleted. A worker leaves such calls if it dies after the end of the run and
-        before the end of the call."""
+        """Delete old model and tool calls whose run is already deleted. A worker leaves such calls if it dies after the
+        end of the run and before the end of the call."""
         if self._deployment is None:  # without a deployment, its runs are not known
             return
         look = partial(self._store.list_workflows_async, load_input=False, load_output=False)

@@ -27,7 +27,8 @@ UNFINISHED_TEXT: Final = (
     "The server broke down while this tool was running. Whether it has done its work is not known."
     " It was not run again."
 )
-"""The result that the model reads if a dead worker began a tool that is not idempotent and did not end."""
+"""The result that the model reads if a dead worker began a tool call and did not finish it. Idempotent tools are
+executed again instead."""
 
 PART: Final = "$adk_ui_stream.part"
 """The key for a ``Part`` in a stored result. The key is needed because ADK treats a ``Part`` with media differently
@@ -35,8 +36,8 @@ from a dictionary."""
 
 
 class RecordedToolError(Exception):
-    """The exception that a tool raised in an earlier execution of the run. This error has the type name and the text of
-    the tool's exception as its text."""
+    """The exception that a tool raised in an earlier execution of the run. The text of this error is the type name and
+    the text of the tool's exception."""
 
 
 def durable_tool(tool: BaseTool, idempotent: Collection[str]) -> BaseTool:

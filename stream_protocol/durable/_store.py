@@ -38,12 +38,13 @@ CLIENT_CONNECTIONS: Final = 4
 
 NEEDING_PYTHON: Final = (3, 12)
 NEEDED_SQLITE: Final = (3, 42)
-"""The SQLite version that DBOS needs from Python ``NEEDING_PYTHON`` on. DBOS's tables then call
+"""The SQLite version that DBOS needs if the Python version is at least ``NEEDING_PYTHON``. DBOS's tables then call
 ``unixepoch('subsec')``."""
 
 ENGINE_OPTIONS: Final[dict[str, Any]] = {"connect_args": {"prepare_threshold": None}}
-"""SQLAlchemy options for PostgreSQL: without psycopg's prepared statements. PgBouncer in transaction mode may use a
-different connection for each transaction. A prepared statement may be missing there, or exist already."""
+"""SQLAlchemy options for PostgreSQL that switch off psycopg's prepared statements. PgBouncer in transaction mode may
+use a different connection for each transaction. On that connection, a prepared statement may be missing, or may already
+exist."""
 
 
 def is_postgres(url: str) -> bool:

@@ -20,7 +20,7 @@ CALL: Final = "adk_ui_stream.call"
 """The name of the workflow function for a call of a model or a tool."""
 
 NOTHING: Final = "adk-ui-stream/nothing"
-"""A workflow id that no workflow has. It tests if the store can be written to."""
+"""A workflow id that no workflow has. Deleting this id tests if the store can be written to."""
 
 
 class Workflows:

@@ -30,8 +30,8 @@ def only_allowed_hosts(
 ) -> ASGIApp:
     """Returns the app with a check of the host names in requests. The check depends on the address of ``listener``.
 
-    On a loopback address, or with ``allowed_hosts``: only loopback names and the names in ``allowed_hosts`` are
-    allowed. On any other address or behind a proxy, without ``allowed_hosts``: every name is allowed. Raises
+    If ``listener`` has a loopback address, only loopback names and the names in ``allowed_hosts`` are allowed. If other
+    machines or a proxy can reach the server, all names are allowed, unless ``allowed_hosts`` is given. Raises
     ``StreamProtocolError`` for an invalid name.
     """
     check_callable("app", app, ("scope", "receive", "send"), expected="an ASGI app")

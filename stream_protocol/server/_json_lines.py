@@ -34,8 +34,9 @@ class JsonLines(logging.Formatter):
 
     The line has ``time``, ``severity``, ``logger``, ``message``, and the ids of ``ChatIdFilter``. An exception becomes
     ``error_type`` and ``stack``. ``stack`` has the file, line and function of each frame. The text of the exception is
-    left out. Records of the loggers in ``whole``, and of their children, are written completely. The handler must run
-    inside the logging call. With a queue handler, the formatter could not find the source code of the call.
+    left out. Records of the loggers in ``whole``, and of their children, are written completely. Use a handler that
+    formats records inside the logging call. With a queue handler, the formatter could not find the source code of the
+    call.
     """
 
     def __init__(self, whole: Iterable[str] = ()) -> None:

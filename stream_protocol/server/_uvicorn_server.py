@@ -55,7 +55,8 @@ FORCED_SECONDS = 1.0
 """Seconds that a server may still store the output of its runs after a second signal."""
 
 TICK_SECONDS = 0.05
-"""Seconds between two checks for a second signal during the shutdown. A signal does not wake the event loop."""
+"""Seconds between two checks during the shutdown, for ended runs and for a second signal. A signal does not wake the
+event loop."""
 
 GRACEFUL_SECONDS = 3
 """Seconds that uvicorn waits for open connections when it stops. All streams have ended before this wait."""

@@ -307,7 +307,7 @@ class ChatService:
 
         Open requests, such as histories, can finish before the run log is closed. If the service was created with an
         agent or an ``App``, ``aclose`` also closes its toolsets and plugins, unless another open service uses them. A
-        ``Runner`` stays open. Toolsets that only an agent of ``RunOverrides`` has also stay open.
+        ``Runner`` stays open. Toolsets that belong only to an agent of ``RunOverrides`` stay open, too.
         """
         self._draining = True
         await self._context.aclose(self.in_progress)

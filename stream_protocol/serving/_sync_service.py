@@ -156,7 +156,7 @@ class SyncChatService:
             closing.result()
 
     def _start(self) -> tuple[BlockingPortal, ChatService]:
-        """Return the portal to the event loop, and the service. The first call starts the loop and creates the
+        """Return anyio's portal to the event loop, and the service. The first call starts the loop and creates the
         service."""
         with self._lock:
             if self._closed:

@@ -4,7 +4,8 @@ After the fragments of a stream, ADK creates a complete event that repeats the s
 event can also be a different response. For example, ``on_model_error_callback`` returns a new response if the model
 fails during a stream. See ``docs/decisions/text-and-aggregates.md`` for the rules.
 
-``compare`` handles parts, and ``new_speech`` handles the transcribed speech of a live run.
+``compare`` decides for all events of the response, ``new_speech`` for the transcribed speech of a live run, and
+``InnerStreams`` for the events of agents inside calls. No other module compares an event with a stream.
 """
 
 import re
@@ -12,8 +13,24 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from stream_protocol.adk import AgentSpeech, EventFacts, File, LiveTurnEnd, OtherPart, Part, ProviderPart, Text
-from stream_protocol.stream._streamed_texts import PartKind, PrefixHash, StreamedTexts, texts_by_kind
+from stream_protocol.adk import (
+    AgentSpeech,
+    EventFacts,
+    File,
+    LiveTurnEnd,
+    OtherPart,
+    Part,
+    ProviderPart,
+    SpeakerKey,
+    Text,
+)
+from stream_protocol.stream._streamed_texts import (
+    PartKind,
+    PrefixHash,
+    StreamedTexts,
+    UnconfirmedStream,
+    texts_by_kind,
+)
 from stream_protocol.stream.calls import CallRegistry
 
 if TYPE_CHECKING:
@@ -101,7 +118,7 @@ def compare(facts: EventFacts, author: "AuthorStream", calls: CallRegistry) -> C
     ends_stream = reports_end or facts.role is not None
     whole = author.streamed.whole if ends_stream else None
     differs = texts.differs or (others is not None and others.any_missing_in(parts))
-    has_all = not texts.unrepeated and (whole is None or whole.is_confirmed_by(parts))
+    has_all = not texts.unrepeated and (whole is None or _has_files_and_code(parts, whole))
     is_changed_aggregate = (differs or not has_all) and _is_aggregate(facts, author, calls)
     is_separate = bool(parts) and differs and not is_changed_aggregate
     if is_separate:
@@ -117,6 +134,12 @@ def compare(facts: EventFacts, author: "AuthorStream", calls: CallRegistry) -> C
         confirms_stream=has_all or (is_changed_aggregate and (bool(parts) or failure is None)),
         repeated=[kind for kind in PartKind if kind not in texts.unrepeated],
     )
+
+
+def _has_files_and_code(parts: Iterable[Part], stream: UnconfirmedStream) -> bool:
+    """Return True if the stream's files and code are among these parts."""
+    confirmed = [part.part for part in parts if isinstance(part, File | ProviderPart)]
+    return all(part.whole.part in confirmed for part in stream.parts if part.whole is not None)
 
 
 def _new_parts(parts: Iterable[Part], lengths: Iterable[int], others: Mapping[str, int]) -> Iterator[Part]:
@@ -210,3 +233,35 @@ def new_speech(speech: AgentSpeech, author: "AuthorStream") -> str:
     if pieces is None:
         return text
     return text[pieces.length :] if pieces.begins(text) else ""
+
+
+class InnerStreams:
+    """The streams of agents inside calls that no complete event has repeated.
+
+    ``max_length``: the maximum number of characters in all streams. Fragments above it, and fragments without text, are
+    left out. ``None`` stores all fragments.
+    """
+
+    __slots__ = ("_length", "_max_length", "_streams")
+
+    def __init__(self, max_length: int | None = None) -> None:
+        self._max_length = max_length
+        self._streams: dict[SpeakerKey, UnconfirmedStream] = {}
+        self._length = 0
+
+    def __iter__(self) -> Iterator[UnconfirmedStream]:
+        return iter(self._streams.values())
+
+    def add(self, facts: EventFacts, begin: int = 0) -> None:
+        """Store a fragment. A complete event with content repeats the stream of its author, so this stream is removed.
+
+        ``begin``: as for ``UnconfirmedStream.note``.
+        """
+        if not facts.is_fragment:
+            repeated = self._streams.pop(facts.speaker, None) if facts.parts and self._streams else None
+            self._length -= 0 if repeated is None else repeated.length
+            return
+        length = sum(len(part.text) for part in facts.parts if isinstance(part, Text))
+        if self._max_length is None or (length and self._length + length <= self._max_length):
+            self._length += length
+            self._streams.setdefault(facts.speaker, UnconfirmedStream(is_nested=True)).add_fragment(facts, begin)

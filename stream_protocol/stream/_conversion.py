@@ -1,21 +1,40 @@
 """Conversion of one response: it takes events one by one, and ends with ``finish``, ``fail`` or ``abort``.
 
-The conversion is deterministic: equal events give equal chunks.
+``StreamProtocolConverter`` is its public form. The chunks depend only on the events so far, so the same events give the
+same chunks.
 """
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from collections.abc import Callable, Collection, Iterable
+from typing import Any, Generic, Literal, TypeVar, Unpack
 
-from stream_protocol.adk import NO_IDS, CallIds, WarnOnce, begins_response, is_compaction, read_events, read_next
+from stream_protocol.adk import (
+    NO_IDS,
+    CallIds,
+    EventOrDict,
+    WarnOnce,
+    begins_response,
+    is_compaction,
+    read_events,
+    read_next,
+)
 from stream_protocol.stream._endings import AgentRunError
 from stream_protocol.stream._event_writer import EventWriter
-from stream_protocol.stream._options import Settings
+from stream_protocol.stream._options import ConverterOptions, Settings
 from stream_protocol.stream._streamed_texts import UnconfirmedStream
-from stream_protocol.wire import RUN_STOPPED_TEXT, AnyChunk, ChunkSink, Sink, StreamProtocolError, json_value
-
-if TYPE_CHECKING:
-    from stream_protocol.adk import EventOrDict
-
+from stream_protocol.wire import (
+    RUN_STOPPED_TEXT,
+    AnyChunk,
+    ChunkSink,
+    Sink,
+    SseSink,
+    StreamProtocolError,
+    TransformedSink,
+    check_instance,
+    check_iterable,
+    check_text,
+    check_texts,
+    json_value,
+)
 
 NO_RESULT_TEXT = "The tool gave no result."
 RUN_FAILED_TEXT = "The run failed before the tool finished."
@@ -55,14 +74,12 @@ class Conversion(Generic[T]):
 
     # The life of a response
 
-    def replay(self, past: Iterable["EventOrDict"]) -> None:
-        """Restore the state of the message from its earlier events, such as calls, counters and totals. Write no
-        chunks.
-        """
+    def replay(self, past: Iterable[EventOrDict]) -> None:
+        """Take the calls, counters and totals from the message's earlier events. Write no chunks for these events."""
         with self.warn.silenced():
             self._replay(past)
 
-    def _replay(self, past: Iterable["EventOrDict"]) -> None:
+    def _replay(self, past: Iterable[EventOrDict]) -> None:
         by_user = False
         for event in read_events(past, self.warn):
             if is_compaction(event):  # has the user as author, and begins no response
@@ -218,16 +235,16 @@ class Conversion(Generic[T]):
 
     # Events
 
-    def items(self, event: "EventOrDict") -> list[T]:
-        """Return all items that were not taken yet, including the items for this event."""
+    def items(self, event: EventOrDict) -> list[T]:
+        """Return all items that were not taken yet, including those that this event adds to the stream."""
         item = None if self._sink.queue else self.events.text_delta(event)
         if item is not None:
             return [item]
         self.feed(event)
         return self.take()
 
-    def feed(self, event: "EventOrDict") -> None:
-        """Write the chunks for an event. The event may be a dictionary."""
+    def feed(self, event: EventOrDict) -> None:
+        """Write the chunks that this event adds to the stream. The event may be a dictionary."""
         facts = read_next(event, self.warn)
         if not self._running:
             self._start(facts.invocation_id)
@@ -237,3 +254,106 @@ class Conversion(Generic[T]):
 def _begin_nested(settings: Settings, call_id: str) -> Conversion[AnyChunk]:
     """Return a new conversion for an agent inside a tool call. ``call_id``: the client's id of the call."""
     return Conversion(ChunkSink(), settings.nested, call_id, NO_IDS)
+
+
+class StreamProtocolConverter:
+    """Converter from the ADK events of one response to UI message chunks.
+
+    Pass the events of one run to ``convert`` in order, and send the chunks that it returns at once. End the response
+    with exactly one of ``finish``, ``fail`` and ``abort``. The first event adds ``start``. Its ``messageId`` is
+    ``message_id``, or else the event's invocation id. Events are not changed. An event may also be a dictionary, such
+    as the JSON of an Agent Engine or of ADK's API server. For a dictionary, ADK is imported, and unknown fields are
+    left out.
+
+    ``past``: the earlier events of the same message, for a response that continues it after an approval or a client
+    tool's output. Calls, ids, sources and usage continue from there, and nothing of ``past`` is sent again.
+
+    ``taken_ids``: the ids of the tool calls in the chat's earlier messages. If several
+    calls have the same id, the client finds only the first. So a call whose id is in ``taken_ids``, or was used before
+    in this message, gets the id ``<id>.2``, ``<id>.3``, and so on. A call without an id in ADK gets ``call_0``,
+    ``call_1``, and so on.
+
+    The converter sees one event at a time, so it cannot recognize calls that delegate to a task-mode agent: see
+    ``hidden_tools``.
+
+    Raises ``StreamProtocolError`` for contradictory options and for any call after the end. Such a call changes
+    nothing.
+    """
+
+    __slots__ = ("_conversion", "_items", "_take")
+
+    def __init__(
+        self,
+        *,
+        past: Iterable[EventOrDict] = (),
+        message_id: str | None = None,
+        taken_ids: Collection[str] = (),
+        **options: Unpack[ConverterOptions],
+    ) -> None:
+        self._conversion = chunk_conversion(past, message_id, Settings(**options), call_ids(taken_ids))
+        self._items: Callable[[Any], list[AnyChunk]] = self._conversion.items
+        self._take = self._conversion.take
+
+    def convert(self, event: EventOrDict) -> list[AnyChunk]:
+        """Return the chunks that this event adds: often one, sometimes none. Raises ``StreamProtocolError`` for invalid
+        events."""
+        return self._items(event)
+
+    def finish(self) -> list[AnyChunk]:
+        """End the response of a completed run with ``finish``, or with the error or the abort that the events
+        report."""
+        self._conversion.finish()
+        return self._take()
+
+    def fail(self, error: BaseException) -> list[AnyChunk]:
+        """End the response of a run that raised ``error``. Returns the ends of open parts and calls, then the ``error``
+        chunk.
+
+        The text of the chunk is that of ``on_error``. A failure that ADK has also reported as an event is sent only
+        once.
+        """
+        check_instance("error", error, BaseException, "an exception")
+        self._conversion.fail(error)
+        return self._take()
+
+    def abort(self, reason: str | None = None) -> list[AnyChunk]:
+        """End the response of a stopped run. Returns the ends of open parts and calls, then the ``abort`` chunk."""
+        check_text("reason", reason, or_none=True)
+        self._conversion.abort(reason)
+        return self._take()
+
+
+def call_ids(taken_ids: Collection[str]) -> CallIds:
+    """Return the ids of earlier calls. Raises ``StreamProtocolError`` for anything but a collection of texts."""
+    return CallIds(check_texts("taken_ids", taken_ids, expected="a list of ids"))
+
+
+def chunk_conversion(
+    past: Iterable[EventOrDict], message_id: str | None, settings: Settings, call_ids: CallIds = NO_IDS
+) -> Conversion[AnyChunk]:
+    """Return a conversion to dictionaries. ``call_ids``: the ids of the calls in the chat's earlier messages."""
+    return _conversion(ChunkSink(), past, message_id, settings, call_ids)
+
+
+def sse_conversion(
+    past: Iterable[EventOrDict], message_id: str | None, settings: Settings, call_ids: CallIds = NO_IDS
+) -> Conversion[bytes]:
+    """Return a conversion to SSE events. ``call_ids``: the ids of the calls in the chat's earlier messages."""
+    return _conversion(SseSink(), past, message_id, settings, call_ids)
+
+
+def _conversion(
+    sink: Sink[T], past: Iterable[EventOrDict], message_id: str | None, settings: Settings, call_ids: CallIds
+) -> Conversion[T]:
+    check_text("message_id", message_id, or_none=True)
+    check_iterable("past", past, "events")
+    transform = settings.options["transform"]
+    if transform is None:
+        conversion = Conversion(sink, settings, message_id, call_ids)
+        conversion.replay(past)
+        return conversion
+    transformed = TransformedSink(sink)
+    conversion = Conversion(transformed, settings, message_id, call_ids)
+    conversion.replay(past)
+    transformed.transform = transform  # not before, because the hook has seen the chunks of `past` already
+    return conversion

@@ -13,16 +13,14 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Generic, NoReturn, TypeVar
 
 from stream_protocol.adk import EventFacts, OpenText, Part, SpeakerKey, open_text
-from stream_protocol.stream._aggregates import Comparison, OtherStreamedParts
-from stream_protocol.stream._provider_metadata import provider_metadata
+from stream_protocol.stream._aggregates import Comparison, InnerStreams, OtherStreamedParts
 from stream_protocol.stream._streamed_texts import (
     PartKind,
     PrefixHash,
     StreamedTexts,
     UnconfirmedStream,
-    UnconfirmedStreams,
 )
-from stream_protocol.stream.calls import ToolCall
+from stream_protocol.stream.calls import ToolCall, provider_metadata
 from stream_protocol.wire import DeltaWriter, Sink, TextCitation
 
 T = TypeVar("T")
@@ -178,6 +176,16 @@ class AuthorStream:
         self.unfinished_calls += self.streaming_calls
         self.streaming_calls = ()
         self.in_response = False
+
+
+@dataclass(slots=True, eq=False)
+class UnconfirmedStreams:
+    """The streams of a response that no complete event has confirmed, except those that are still growing."""
+
+    ended: list[UnconfirmedStream] = field(default_factory=list)
+    inner: InnerStreams = field(default_factory=InnerStreams)
+    complete_ids: list[str] = field(default_factory=list)
+    """The ids of the response's complete events, in their order."""
 
 
 class Authors(Generic[T]):

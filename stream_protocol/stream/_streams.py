@@ -20,8 +20,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final, TypeVar, Unpack
 
 from stream_protocol.adk import EventOrDict, UnexpectedItemError, WarnOnce, find_task_agents, read_events
-from stream_protocol.stream._conversion import Conversion
-from stream_protocol.stream._converter import call_ids, chunk_conversion, sse_conversion
+from stream_protocol.stream._conversion import Conversion, call_ids, chunk_conversion, sse_conversion
 from stream_protocol.stream._options import ConverterOptions, Settings
 from stream_protocol.wire import SSE_DONE, AnyChunk, check_iterable
 

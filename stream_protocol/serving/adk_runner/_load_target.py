@@ -191,6 +191,7 @@ def _is_raised_by_loader(error: BaseException) -> bool:
 
 
 def _may_be_agent(folder: Path) -> bool:
-    """Return True if ADK's loader may find an agent in the folder. ADK accepts ``agent`` as a file and as a package."""
+    """Return True if ADK's loader may find an agent in the folder, for example in a file ``agent.py`` or a package
+    ``agent``."""
     inner = ("root_agent.yaml", "__init__.py", "agent.py", "agent")
     return any((folder / file).exists() for file in inner) or (folder.parent / f"{folder.name}.py").is_file()

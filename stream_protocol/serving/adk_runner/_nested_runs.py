@@ -95,7 +95,7 @@ class NestedCall:
         return self.outer.is_open
 
     def begin(self) -> None:
-        """Sets that a runner with our plugin starts inside the call."""
+        """Must be called when a runner with our plugin starts inside the call."""
         self._has_begun = True
 
     def post(self, event: Event) -> None:
@@ -177,7 +177,8 @@ class NestedRuns:
         self._calls: dict[RunningCall, NestedCall] = {}
 
     def begin_call(self, tool: BaseTool, context: ToolContext, running: RunningCall) -> None:
-        """Must be called in the task of a tool call, before the tool runs."""
+        """Starts to show the agent of an ``AgentTool`` call. Must be called in the task of each tool call, before the
+        tool runs."""
         channel = run_channel()
         # Subclasses of `AgentTool` run their agent in the outer session, so their calls are not nested here.
         if type(tool) is not AgentTool or not tool.include_plugins or not self._nests(tool.name):
@@ -190,13 +191,13 @@ class NestedRuns:
             set_channel(call)
 
     def end_call(self, context: ToolContext) -> None:
-        """Must be called when the tool has returned or raised."""
+        """Restores the channel that ``begin_call`` has replaced. Must be called when a tool has returned or raised."""
         call = current_nested_call()
         if call is not None and call.call is running_call(context):
             set_channel(call.outer)
 
     def begin_run(self, context: InvocationContext) -> None:
-        """Must be called when the runner of the outer agent or of a nested agent starts."""
+        """Starts to pass on the events of a nested agent. Must be called when the runner of any agent starts."""
         call = current_nested_call()
         if call is not None:
             call.begin()
@@ -235,7 +236,7 @@ def _observe(context: InvocationContext, call: NestedCall) -> None:
 
 def _with_changes(event: Event, changed: Event) -> Event:
     """Return the event with the fields of ``changed``, the event that a plugin has returned. ADK merges the two events
-    equally."""
+    in the same way."""
     kept = {"id", "invocation_id", "timestamp"}
     return event.model_copy(update={name: getattr(changed, name) for name in changed.model_fields_set - kept})
 

@@ -120,7 +120,7 @@ class RunPlugin(BasePlugin):
     async def on_tool_error_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, error: BaseException
     ) -> None:
-        """Stores that the tool of this call raised an exception. If a tool raises, ADK cancels the parallel calls, and
+        """Adds the call to those whose tools raised an exception. If a tool raises, ADK cancels the parallel calls, and
         calls this method for them, too."""
         self._nested.end_call(tool_context)
         if isinstance(error, Exception):

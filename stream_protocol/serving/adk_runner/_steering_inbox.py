@@ -70,8 +70,8 @@ class SteeringInbox:
         """The invocation of the run while ADK appends to its session; otherwise ``None``."""
         self._storing = asyncio.Lock()
         self.context: Any = None
-        """The client's context for the next model call; ``None`` without context. It came with the newest message that
-        a model call has read. Before that, it is the context of the request."""
+        """The client's context for the next model call; ``None`` without context. This is the context of the newest
+        message that a model call has read, or else of the request."""
         self._earlier: EarlierExecutions | None = None
         self._changed = asyncio.Condition()
         self._refusal: Refusal | None = None
@@ -111,14 +111,14 @@ class SteeringInbox:
         return tuple(self._waiting.values())
 
     async def enter(self, invocation: InvocationContext) -> None:
-        """Must be called when ADK starts to append to the invocation's session."""
+        """Lets messages be stored, because ADK now appends to the invocation's session."""
         async with self._changed:
             self._invocation = invocation
             self._changed.notify_all()
 
     async def leave(self) -> None:
-        """Must be called when ADK no longer appends to the invocation's session. Waits for a message that is being
-        stored."""
+        """Lets new messages wait, because ADK no longer appends to the invocation's session. Waits for a message that
+        is being stored."""
         async with self._storing:
             self._invocation = None
 

@@ -97,8 +97,8 @@ def no_attribute(name: str, owner: object) -> Advice:
 
 
 def wrong_kind(name: str, value: object, *, returned: bool = False) -> Advice:
-    """Return advice for ``module:attribute`` if the attribute is not a target. ``value``: the attribute, or with
-    ``returned``, the result of the function that the attribute is."""
+    """Return advice for ``module:attribute`` if the attribute is not a target. ``value``: the attribute. If
+    ``returned``, the attribute is a function, and ``value`` is its result."""
     module = name.partition(":")[0]
     others = [f"{module}:{each}" for each in _targets_in(sys.modules[module]) if f"{module}:{each}" != name]
     text = f"it returned {_kind(value)}" if returned else f"it is {_kind(value)}".replace("a value of", "of")
@@ -194,8 +194,8 @@ def _targets_with_dots(name: str) -> list[str]:
 
 
 def _unknown_name(text: str, name: str) -> Advice:
-    """Return advice for a name without a file or module. The advice suggests agents near the folder that the name
-    contains."""
+    """Return advice for a name if no file or module with this name exists. The advice suggests agents near the folder
+    with which the name begins."""
     path = Path(name)
     parent = path.parent if path.parent.is_dir() else Path()
     if parent != Path() and _is_agent_path(parent):

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LARGE_REQUEST: Final = 128 * 1024
-"""The number of bytes from which a thread is worth its overhead. Counted are a request's body, or a session's texts and
-files."""
+"""The number of bytes from which a thread is worth its overhead. The bytes are those of a request's body, or of a
+session's texts and files."""
 
 LARGE_VALUES: Final = 5_000
-"""The number of values from which a thread is worth its overhead. Counted are the values in a session's arguments and
+"""The number of values from which a thread is worth its overhead. The values are those in a session's arguments and
 results, on all levels. Copying so many values takes about 5 ms."""
 
 LONG_SESSION: Final = 200
@@ -45,9 +45,9 @@ async def run_off_loop(
 ) -> T:
     """Returns the result of ``work()``. If the work is large, it runs in a thread, one call at a time.
 
-    These tell how large the work is: ``size``, the bytes of a request or a response; ``events``, those of a session;
-    ``items``, the chats of a list. No other task may change what ``work`` reads. ``work`` must not use objects of the
-    event loop.
+    ``size``, ``events`` and ``items`` tell how large the work is. ``size``: the bytes of a request or a response.
+    ``events``: the events of a session. ``items``: the chats of a list. No other task may change what ``work`` reads.
+    ``work`` must not use objects of the event loop.
     """
     if not (
         max(len(events), len(items)) > LONG_SESSION

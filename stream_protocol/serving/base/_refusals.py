@@ -24,7 +24,7 @@ def busy_refusal() -> ChatRequestError:
 
 def unreachable_refusal(store: str) -> ChatRequestError:
     """Return the error (503) for a request that needs an unreachable store. ``store``: ``SESSION_STORE``, ``ENGINE`` or
-    ``RUN_LOG``. …"""
+    ``RUN_LOG``."""
     text = "The server cannot reach its chats just now. Try again."
     return ChatRequestError(text, status=503, retry_after=RETRY_AFTER, reason=store)
 

@@ -20,7 +20,7 @@ class ServiceTimes:
     """The minimum time between two progress reports of one tool call. After this time, only the newest report is
     sent."""
     reader_check: float = 1.0
-    """The minimum time between two checks if other workers have readers of a run."""
+    """The minimum time between two checks for readers of a run at other workers."""
     completing: float = 0.5
     """The time between the first two attempts to store the end of a run. The attempts continue while the session store
     is unreachable."""
@@ -36,7 +36,7 @@ class ServiceTimes:
     closing: float = 3.0
     """The time that ``aclose`` waits until the toolsets and plugins of the agent are closed."""
     drain_check: float = 0.05
-    """The time between two checks in ``drain`` if runs or requests are still active."""
+    """The time between two checks while ``drain`` waits for runs and requests."""
     engine: float = 1.0
     """The time that a stop or a history request waits for the engine. After this time, the request proceeds without the
     engine."""
@@ -47,7 +47,7 @@ class ServiceTimes:
     max_forgetting: float = 5.0
     """The maximum time between two attempts to delete an ended run from the engine's store."""
     recovery_check: float = 0.2
-    """The time between two checks if a run was recovered."""
+    """The time between two checks while a client waits for the recovery of a run."""
     recovery: float = 30.0
     """The time that a reconnecting client waits until another worker recovers the run. The run's lease must expire
     first."""

@@ -95,8 +95,8 @@ def checked_changes(changes: object) -> ChatChanges:
 
 
 def is_details_id(session_id: str) -> bool:
-    """Return True for the id of a session with the details of a chat, instead of the chat itself. The check ignores
-    case. With MySQL's default collation, ids that differ only in case are equal."""
+    """Return True if the session with this id contains a chat's details (title and archive mark), and not the chat
+    itself. The check ignores case. With MySQL's default collation, ids that differ only in case are equal."""
     return session_id.strip().lower().startswith(DETAILS_PREFIX)
 
 

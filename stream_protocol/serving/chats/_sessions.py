@@ -175,8 +175,8 @@ class Completion:
                 await append_in_order(self._runner.session_service, session, event)
 
     def _begin(self, events: Sequence[Event]) -> int:
-        """Return the number of the session's events before the run's own events. A late event of an earlier run, which
-        has lost its lease in a fail-over, is included."""
+        """Return the number of the session's events before the run's own events. They may include a late event of an
+        earlier run that has lost its lease in a fail-over."""
         found = len(self._before.events)
         own = (
             index

@@ -4,7 +4,7 @@ Where to change what:
 
 - ``_engine``: the interface of an engine.
 - ``_durable_executor``: begins, stops and ends runs with the engine, and finds orphaned runs for a request.
-- ``_recovery``: recovers orphaned runs, one after the other.
+- ``_recovery``: executes one orphaned run again, or stores its end.
 - ``_orphaned_runs``: finds orphaned runs (the runs of dead workers), and decides if they are recovered.
 - ``_records``: the data that the engine stores for a run. With this data, another worker plans the request again.
 - ``_repeated_run``: shows the partial texts of earlier executions at their positions.

@@ -124,7 +124,7 @@ class OrphanedRun:
     error_text: str = ""
     shown: tuple[str, ...] | None = None
     unfinished_text: str = ""
-    """See ``ToldEnd``, also for ``error_text`` and ``shown``."""
+    """See ``ToldEnd``, which also describes ``error_text`` and ``shown``."""
 
     @property
     def crashes(self) -> int:

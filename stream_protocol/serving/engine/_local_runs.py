@@ -57,7 +57,8 @@ class LocalRun:
         self.is_recorded = False
         """True once the engine has stored this execution."""
         self.is_kept = False
-        """True once the run may begin. The engine has stored this execution then, and the run still held its lease."""
+        """True once the run may begin. Before that, the engine has stored this execution, and the run has confirmed its
+        lease."""
         self.has_record = asyncio.Event()
         """Set when the engine has stored the run, in this execution or in an earlier execution."""
         if earlier is not None:
@@ -74,12 +75,12 @@ class LocalRun:
         return self.run.id
 
     def record_execution(self) -> None:
-        """Sets that the engine has stored this execution."""
+        """Marks this execution as stored in the engine."""
         self.is_recorded = True
         self.has_record.set()
 
     def keep(self) -> None:
-        """Sets that the engine has stored this execution, and that the run may begin."""
+        """Marks this execution as stored in the engine, and lets the run begin."""
         self.record_execution()
         self.is_kept = True
 
@@ -150,16 +151,16 @@ class LocalRuns:
                 await asyncio.shield(ending)
 
     def note_record(self, local: LocalRun) -> None:
-        """Must be called when the engine has stored a new run. The run may still have to confirm its lease."""
+        """Marks a new run as stored in the engine. The run may still have to confirm its lease."""
         local.record_execution()
         if self._draining:  # `drain` was called before the engine had stored the run
             _ = self._tasks.start(self._mark(local, "left"))
 
     async def begin(self, local: LocalRun) -> None:
-        """Must be called before a new run begins, while the run holds its lease."""
+        """Lets other workers recover a new run. Must be called before the run begins, while it holds its lease."""
         local.keep()
         local.run.allow_recovery()
-        if local.run.agent_task.abort_signal.is_set():  # the stop came before the record existed
+        if local.run.agent_task.abort_signal.is_set():  # the stop came before the run was stored
             await asyncio.shield(self._local[local])
 
     async def store_end(self, unfinished: LocalRun | OrphanedRun) -> ToldEnd:
@@ -178,11 +179,11 @@ class LocalRuns:
         return end
 
     async def forget(self, record: RunRecord) -> None:
-        """Deletes a run that no worker recovers from the engine."""
+        """Deletes this run from the engine, because no worker recovers it."""
         await self._until_done(record, partial(self._engine.cancel, record))
 
     async def _forget_ended(self, local: LocalRun) -> None:
-        """Delete a run that this worker has ended from the engine.
+        """Delete from the engine a run that this worker has ended.
 
         If the run log had lost the lease, another worker may have begun to recover an unfinished run. In this case, the
         stored run stays for that worker. No worker continues a finished run, because all its events are stored.
@@ -198,10 +199,8 @@ class LocalRuns:
                 await self._engine.cancel(local.record, has_ended=has_ended)
 
     async def let_others_in(self, local: LocalRun) -> None:
-        """Marks a suspect (a run that may crash its worker) as no longer the worker's only run.
-
-        So a later crash is not attributed to this run alone.
-        """
+        """Marks a suspect run in the engine as no longer the worker's only run. So a later crash is not attributed to
+        this run alone."""
         while not self._draining and not local.run.agent_task.is_ending.is_set():
             with suppress(Exception):  # without the engine, no other run can begin
                 await self._engine.mark(local.record, local.log_id, "running")
@@ -209,10 +208,8 @@ class LocalRuns:
             await asyncio.sleep(self._times.forgetting)
 
     async def _report_end(self, local: LocalRun, task: asyncio.Task[object]) -> None:
-        """Stores the end of a run in the engine as soon as the client has received the end. ``task``: the run's task.
-
-        Cancels the task of a stopped run that the engine does not record in time.
-        """
+        """Store the end of a run in the engine as soon as the client has received the end. ``task``: the run's task. If
+        the engine has not stored a stopped run in time, cancel the task."""
         await local.run.agent_task.abort_signal.wait()
         try:
             async with asyncio.timeout(self._times.shutdown):
@@ -234,7 +231,7 @@ class LocalRuns:
             log_absence(f"Run {local.record.id} may be counted as one that has crashed its worker.", error)
 
     async def _forget_refused(self, local: LocalRun) -> bool:
-        """Delete the run of a refused request from the engine, unless another worker executes the run again. Return
+        """Delete from the engine the run of a refused request, unless another worker executes the run again. Return
         False while the chat has an active run."""
         claim = await self._runs.claim_free(local.key, local.record.idempotency_key)
         if claim is None:

@@ -74,7 +74,8 @@ def _is_overridden(overrides: RunOverrides) -> bool:
 
 
 def _body_of(request: ChatRequest) -> dict[str, Any]:
-    """Return a body of which ``parse_chat_request`` makes an equal request, but without the earlier messages."""
+    """Return a request body from which ``parse_chat_request`` creates an equal request, but without the earlier
+    messages."""
     body: dict[str, Any] = {"id": request.id, "messages": [request.target]}
     if request.has_trigger:
         body["trigger"] = request.trigger

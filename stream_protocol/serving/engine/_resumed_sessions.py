@@ -162,7 +162,7 @@ class ResumedSessions(DelegatingSessions):
         return await super().get_session(app_name=app_name, user_id=user_id, session_id=session_id, config=config)
 
     async def _store(self, event: Event) -> None:
-        """Store a new event, after concurrent calls have stored theirs."""
+        """Store a new event. Concurrent calls wait for each other."""
         async with self._storing:
             await append_in_order(self._sessions, self._stored, event)
 

@@ -1,6 +1,6 @@
-"""Reads the error response of a model's provider from the exception of a client library. Known are the exceptions of
-google-genai (``APIError``), openai and anthropic (``APIStatusError``), and litellm. None of these libraries is
-imported."""
+"""Reads the error response of a model's provider from the exception of a client library. This module knows the
+exceptions of google-genai (``APIError``), openai and anthropic (``APIStatusError``), and litellm. None of these
+libraries is imported."""
 
 import ast
 import json

@@ -31,8 +31,8 @@ STALLED_SECONDS: Final = 60.0
 client that reads 2 KB per second is still served."""
 
 SENDS_AT_ONCE: Final = 4
-"""The number of sends after which other tasks may run. In this pause, asyncio can report a lost connection. Without the
-pause, asyncio would log a warning for each write to a lost connection, from the fifth write on."""
+"""The number of sends after which the response pauses, so that other tasks run. In the pause, asyncio can report a lost
+connection. Without it, asyncio would log a warning for each write to a lost connection, from the fifth write on."""
 
 
 class ReaderCutOffError(Exception):

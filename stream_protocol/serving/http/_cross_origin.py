@@ -32,9 +32,10 @@ REFUSAL: Final = "A page of this origin may not use this server unless allow_ori
 class CrossOrigin:
     """ASGI middleware that lets pages of these origins send requests, change data and read responses.
 
-    Pages of a named origin may send the user's cookies. Pages that are allowed only by ``*`` must not. Responses to
-    other origins have no CORS headers. Starlette's ``CORSMiddleware`` is not used here. It would let all allowed pages
-    send cookies, even pages that only another middleware of the app allows. ``methods``: the HTTP methods of the path.
+    Pages of a named origin may send the user's cookies. Pages that are allowed only by ``*`` must not send them.
+    Responses to other origins have no CORS headers. Starlette's ``CORSMiddleware`` is not used here. It would let all
+    allowed pages send cookies, even pages that only another middleware of the app allows. ``methods``: the HTTP methods
+    of the path.
     """
 
     def __init__(self, app: ASGIApp, origins: Collection[str], methods: Collection[str] = ALL_METHODS) -> None:

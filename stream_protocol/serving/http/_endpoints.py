@@ -170,8 +170,8 @@ class ChatEndpoints:
         The body is the message, ``{"id", "parts"}``, optionally with the client's ``context`` and ``state``.
 
         The response is ``{"type": "delivered", "id"}``. If no run accepts messages, the response is ``{"type":
-        "not-delivered", "id", "reason"}``. ``overrides``: see ``respond``. They determine the agent that gets the
-        message.
+        "not-delivered", "id", "reason"}``. ``overrides``: see ``respond``. The overrides determine the agent that gets
+        the message.
         """
         await self._admit(request, user_id, chat_id)
         async with dropping_body_if_refused(request):

@@ -7,7 +7,7 @@ requests that change data are refused, because the page cannot read the response
 ``_admit`` has the only rule. ``admit`` applies this rule to all routes: chats, Inspector, replay server and
 ``/metrics``. ``admit_headers`` applies the rule to requests of other frameworks.
 
-``_cross_origin`` responds to preflights, and adds the CORS headers to responses. It refuses no other request.
+``_cross_origin`` responds to preflights, and adds the CORS headers to responses. It passes on all other requests.
 """
 
 from collections.abc import Callable, Collection, Iterable
@@ -58,7 +58,8 @@ def page_site(headers: Headers) -> PageSite:
 
 def permission_of(origin: str, allowed: Collection[str]) -> Permission | None:
     """Return the kind of requests that pages of ``origin`` may send; ``None`` if they must not send any. If ``allowed``
-    contains the origin, requests may have cookies. If ``allowed`` only contains ``*``, they must not."""
+    contains the origin, requests may have cookies. If ``allowed`` only contains ``*``, requests must not have cookies.
+    """
     if origin in allowed:
         return "with cookies"
     return "without cookies" if ANY_ORIGIN in allowed else None
@@ -67,9 +68,9 @@ def permission_of(origin: str, allowed: Collection[str]) -> Permission | None:
 def admit(request: Request, trusted: frozenset[str] = frozenset(), *, also_reads: bool = False) -> bool:
     """Raise ``ChatRequestError`` (403) if a page of an untrusted site has sent a request that changes data.
 
-    Return True if such a page has sent a request that only reads. Trusted are the origins in ``trusted``, those of a
-    ``CrossOrigin`` around the route, and those of the app's ``CORSMiddleware``. ``also_reads``: True to refuse requests
-    of untrusted pages that only read, too.
+    Return True if such a page has sent a request that only reads. The trusted origins are those in ``trusted``, of a
+    ``CrossOrigin`` around the route, and of the app's ``CORSMiddleware``. ``also_reads``: True to refuse requests of
+    untrusted pages that only read, too.
     """
     trusted |= request.scope.get(CROSS_ORIGIN_SCOPE, frozenset())
     cors = _cors_of(request.scope.get("app"))

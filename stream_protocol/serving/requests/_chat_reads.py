@@ -48,7 +48,7 @@ class StoredChat:
     """The content of a stored chat for a client."""
 
     messages: list[UIMessage]
-    """The messages of the chat, as a client has them that received each response live."""
+    """The messages of the chat, as in a client that received each response live."""
     versions: list[MessageVersions]
     """The versions of each message that has several, in the order of the chat."""
     stopped: list[str]

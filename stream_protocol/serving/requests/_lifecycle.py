@@ -50,14 +50,15 @@ class RequestState(Enum):
     """The new message steers the chat's active run (``on_busy="steer"``). The request waits until the agent reads the
     message, or the run ends."""
     WAITING = auto()
-    """The request waits until the chat's active run has ended. It is an answer to a call, or a steering message that
-    came too late."""
+    """The request waits until the chat's active run has ended. The request is an answer to a call, or a steering
+    message that came too late."""
     CLAIMED = auto()
     """The request has claimed the chat. The service looks for orphaned runs of the chat."""
     PLANNING = auto()
     """The service decides what to run for the request: see ``RequestPlan``."""
     RECOVERING = auto()
-    """The orphaned runs of the chat are recovered. Only a new message that does not steer cancels them instead."""
+    """The orphaned runs of the chat are recovered first, because the request is not a new message, or because it
+    steers."""
     PREPARING = auto()
     """The request needs a run. The service takes a slot, prepares the session and the job, and starts the run."""
     ACCEPTING = auto()
@@ -107,7 +108,7 @@ class RequestLifecycle:
     ``begins_run=False``: the request must not begin a run. It only gets the running response of an equal request.
     ``interrupts=False``: the request is refused (409) if the chat has an active run.
 
-    ``since_stop``: see ``Run``. By default, stops after the arrival of the request count. After such a stop, the
+    ``since_stop``: see ``Run``. By default, only stops after the arrival of the request matter. After such a stop, the
     message is stored without a reply.
     """
 

@@ -1,4 +1,4 @@
-"""Provides ``Readiness``, which checks for readiness probes if the stores of a service can be reached."""
+"""Provides ``Readiness``: the check of a service's stores for readiness probes."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ class EventBuffer:
         self._wake()
 
     def hold_end(self) -> None:
-        """Withholds the end of the response from readers, until ``give_end``."""
+        """Withholds the end of the response from all readers, until ``give_end``."""
         self._holds_end = True
 
     def give_end(self) -> None:
@@ -145,7 +145,7 @@ class EventBuffer:
         return RunReader(stream, cursor.cut_off, partial(_kept_bytes, ref(self)))
 
     async def changed(self, position: int) -> None:
-        """Waits until there are more than ``position`` events, or the log is closed."""
+        """Waits until there are more than ``position`` events, or the response is complete."""
         while self.count <= position and not self._closed:
             await self._next_wake()
 

@@ -162,7 +162,7 @@ class SharedLease:
                 pause = min(RETRY_SECONDS, self._times.renewal_interval)
 
     async def _renew_once(self, sent_at: float) -> None:
-        """Renew the lease once, and stop the run if another worker has asked for that."""
+        """Renew the lease once. Stop the run if the store's reply says so."""
         renewal = await self._store.renew(self._run, self._token, self._phase())
         if self._lost:  # the reply came after `_lose` had ended the run
             return
@@ -182,8 +182,8 @@ class SharedLease:
         return phase_of(self.owner.log, is_open=self._open)
 
     def _note_renewal(self, sent_at: float) -> None:
-        """Store that the lease is renewed. Its time counts from the moment at which the command was sent. The moment at
-        which the store executed the command is unknown."""
+        """Mark the lease as renewed. Its time counts from the moment at which the command was sent. The moment at which
+        the store executed the command is unknown."""
         self._renewed_at = sent_at
         self._trying_since = None
         self._settle()

@@ -88,7 +88,7 @@ class WriterWatch:
         return is_held
 
     def note_absence(self) -> None:
-        """Stores that the store is unreachable. The lease is checked as soon as the store is reachable again."""
+        """Marks the store as unreachable. The lease is checked as soon as the store is reachable again."""
         self._missing_since = self._missing_since or _now()
         self._check_at = 0
 
@@ -137,7 +137,7 @@ class LogTail:
         return is_held or self._writer.available is not None
 
     async def follow(self) -> None:
-        """Reads the run's events until the run has ended, or has no more reader in this process."""
+        """Reads the run's events until the run has ended, or has no more readers in this process."""
         reading = asyncio.create_task(self._read_until_end())
         unwanted = asyncio.create_task(self._unwanted.wait())
         try:

@@ -34,7 +34,8 @@ UNREAD_GATHER_SECONDS: Final = 0.25
 work on a chunk, so fewer commands save time. If this worker dies, the unsent events are lost."""
 
 END_SECONDS: Final = 1.0
-"""The maximum number of seconds that a reader of this worker waits for the end of a response until the store has it."""
+"""The maximum number of seconds that readers of this worker wait for the end of a response. They wait until the store
+has the end."""
 
 MAX_PIECE: Final = 2**20
 """The maximum number of bytes in one batch, unless a single event is larger."""
@@ -46,9 +47,9 @@ JOIN_SECONDS: Final = 2.0
 class LogWriter:
     """Copies ``log`` to the store.
 
-    A batch has all events that were appended while the batch before it was sent, so a slow store gets fewer and larger
-    batches. In one step with the end of the log, the store gets the phase ``closed``. No reader on any worker gets the
-    end before that, because its client may send the next request to another worker. If the store does not respond,
+    A batch has all events that were appended while the previous batch was sent. So a slow store gets fewer and larger
+    batches. In one step with the end of the log, the store gets the phase ``closed``. Only then do readers on all
+    workers get the end, because a client may send its next request to another worker. If the store does not respond,
     readers of this worker get the end after ``END_SECONDS``.
 
     ``renew_lease``: called when the store has no lease of the run. ``read_elsewhere``: set while other workers read the
@@ -85,7 +86,8 @@ class LogWriter:
         events, and their bytes."""
 
     async def copy(self) -> None:
-        """Copies the log until the store has all events and the end. Then gives the end to readers of this worker."""
+        """Copies the log until the store has all events and the end of the response. Then lets readers of this worker
+        have the end."""
         giving = asyncio.create_task(self._give_end_later())
         try:
             await self._copy()

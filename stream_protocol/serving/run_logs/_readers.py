@@ -77,11 +77,11 @@ class Cursor:
         self.max_unread = max_unread
 
     def begin_joined(self) -> None:
-        """Sets that the reader gets joined events from now on."""
+        """Switches the reader to joined events."""
         self.reads_joined = True
 
     def end_joined(self, position: int, read_bytes: int) -> None:
-        """Sets that the reader gets events in their original form, from ``position`` on."""
+        """Switches the reader to events in their original form, from ``position`` on."""
         self.reads_joined = False
         self.position = position
         self.read_bytes = read_bytes

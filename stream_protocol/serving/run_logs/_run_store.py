@@ -229,17 +229,16 @@ class RunStore(Protocol):
         """Renews a lease. Returns ``None`` if a newer run has taken the chat.
 
         A lease that the store has lost is written again, even over the lease of an older run. A stop of the older run
-        does not stop this run. A stop of the chat while the lease was lost does. The phase ``closed`` stays ``closed``.
-        The run's events are kept for ``lease`` and ``log_retention`` of ``LeaseTimes`` from now on.
+        does not stop this run. A stop that came while the lease was lost stops this run. The phase ``closed`` stays
+        ``closed``. The run's events are kept for ``lease`` and ``log_retention`` of ``LeaseTimes`` from now on.
         """
 
     async def append(self, run: RunIdentity, token: int, piece: LogBatch) -> int | None:
         """Appends a batch to the run's log. Returns the number of events in the log, or ``None`` if the run does not
         hold the lease.
 
-        Returns ``None`` if the run does not hold the lease. Appends nothing unless the log has exactly
-        ``piece.entry.after`` events, and nothing to a log with an end. The end of the log changes the phase ``open`` to
-        ``closed``. The phase ``claimed`` does not change.
+        Appends nothing unless the log has exactly ``piece.entry.after`` events. Appends nothing to a log with an end.
+        The end of the log changes the phase ``open`` to ``closed``. The phase ``claimed`` does not change.
         """
 
     async def replace(self, run: RunIdentity, token: int, snapshot: Snapshot) -> int | None:
@@ -254,8 +253,8 @@ class RunStore(Protocol):
         """
 
     async def watch(self, chat: str, run_id: str, *, reads: bool) -> LeaseView:
-        """Stores that this worker reads a run, for the lifetime of a lease. With ``reads=False``: no longer reads the
-        run."""
+        """Registers this worker as a reader of a run, for the lifetime of a lease. With ``reads=False``, removes the
+        registration."""
 
     async def snapshot(self, chat: str, run_id: str) -> Snapshot:
         """Returns the data of a run that a reader needs before the first entry."""

@@ -6,8 +6,8 @@ Where to change what:
 - ``_claim``: reserves a chat for one request and its run.
 - ``_planner``: decides what to run for a request. ``_history_policy``: takes the history from the server or the client.
 - ``_executor``: executes runs; ``engine`` has the durable executor.
-- ``_run``: the life of a run: stop, timeout, missing readers, failures.
-- ``_agent_task``: the agent of a run is asked to end, and is cancelled if it does not.
+- ``_run``: a run from its start to its end: stop, timeout, missing readers, failures.
+- ``_agent_task``: asks the agent of a run to end, and cancels an agent that does not end.
 - ``_run_response``: the response of a run.
 - ``_run_posts``: events that tools post while they run.
 - ``_run_events``: the events of a run without a ``ChatService``.
@@ -26,10 +26,11 @@ A stop passes through these places, in this order:
 3. ``SharedRunLog.stop`` stores the stop for the run, and for requests that wait for the chat. For one lease time, it
    sends the stop repeatedly.
 4. When the run's worker renews its lease, ``SharedLease`` receives the stop.
-5. ``Run.stop`` ends the response and the agent. If the run has not begun, ``Job`` asks it what may still be stored.
+5. ``Run.stop`` ends the response and the agent. If the run has not begun, ``Job`` asks the run what may still be
+   stored.
 
-A request may arrive before the stop, and claim its chat after it. So each claim calls ``Run.heed_stops``, which looks
-for stops since the request arrived. ``_local_runs`` and ``_recovery`` of the engine keep a stopped run from being
+A request may arrive before the stop, and claim its chat after the stop. So each claim calls ``Run.heed_stops``, which
+looks for stops since the request's arrival. ``_local_runs`` and ``_recovery`` of the engine do not let a stopped run be
 executed again.
 """
 

@@ -74,8 +74,8 @@ class ActiveRuns:
         self._chat_exists = chat_exists
         self._runs_are_recovered = runs_are_recovered
         self._runs: dict[Run, ChatKey] = {}
-        """The runs of this worker, each with its chat. A chat can have two for a moment: a run that has lost its lease
-        and is ending, and the next run."""
+        """The runs of this worker, each with its chat. A chat can have two runs for a moment: a run that has lost its
+        lease and is ending, and the next run."""
         self._closing = asyncio.Event()
         self._waits_until = inf
         """The time from which requests no longer wait for runs of other workers, because this worker shuts down."""
@@ -101,11 +101,11 @@ class ActiveRuns:
     ) -> Claim | Taken:
         """Claims the chat for a new run, or returns the active run of the chat.
 
-        Waits for an active run that is stopping, whose worker may be dead, or whose chat is not in the session store
-        (yet). Before the wait, takes the slot ``waiting``. If no slot is free, the request is refused.
-        ``request``: the request that the run answers; ``None`` for a change without a run. ``since_stop``: see
-        ``Run``. ``begins_run=False``: only finds the active run of an equal request. Raises
-        ``ChatRequestError`` (503) after ``close``, if the other run does not end in time, or if ``begins_run=False``
+        In three cases, waits until the active run has ended: the run is stopping, its worker may be dead, or the
+        session store lacks the chat. Before the wait, takes the slot ``waiting``, or refuses the request if no slot is
+        free. ``request``: the request that the run answers; ``None`` for a change without a run. ``since_stop``: see
+        ``Run``. With ``begins_run=False``, only looks for the active run of an equal request. Raises
+        ``ChatRequestError`` (503) after ``close``, if the active run does not end in time, or if ``begins_run=False``
         finds no run.
         """
         deadline = _now() + self._limits.stop_timeout
@@ -136,10 +136,8 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def claim_free(self, key: ChatKey, idempotency_key: str) -> Claim | None:
-        """Claims the chat for a new run; ``None`` if another run holds the chat.
-
-        Raises ``ChatRequestError`` (503) after ``close``.
-        """
+        """Claims the chat for a new run. Returns ``None`` if the chat has an active run. Raises ``ChatRequestError``
+        (503) after ``close``."""
         found = await self._claim(key, idempotency_key, self._new_run())
         return found if isinstance(found, Claim) else None
 
@@ -169,8 +167,9 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def wait_for_end(self, key: ChatKey, run: RunInfo, patience: float | None) -> bool:
-        """Waits up to ``patience`` seconds until this run has ended and is stored. Returns False if the time is over.
-        ``patience``: ``None`` for no limit. Raises ``ChatRequestError`` (503) when this worker is closed."""
+        """Waits up to ``patience`` seconds until this run has ended and is stored. Returns False if the run has not
+        ended by then. ``patience``: ``None`` for no limit. Raises ``ChatRequestError`` (503) when this worker is
+        closed."""
         deadline = inf if patience is None else _now() + patience
         left = await self._wait_while(key, lambda now: now.run_id == run.run_id, deadline, until_close=True)
         return left is None or left.run_id != run.run_id
@@ -228,8 +227,8 @@ class ActiveRuns:
     async def stop(self, key: ChatKey) -> bool:
         """Stops the run of this chat, whichever worker executes it. Returns False if the chat had no run.
 
-        Requests that wait for the chat are stopped, too: see ``Run.heed_stops``. If the chat is new and not stored yet,
-        waits up to ``stop_timeout`` until it is stored.
+        Also stops requests that wait for the chat: see ``Run.heed_stops``. If the chat is new and not yet stored, first
+        waits up to ``stop_timeout`` until the chat is stored.
         """
         ours = await self._is_ours(key)
         if not ours:
@@ -271,11 +270,9 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def ask(self, key: ChatKey, run: RunInfo, content: bytes, patience: float | None) -> Reply | None:
-        """Sends ``delivery`` or ``question`` to this run on any worker, and returns the reply of the run.
-
-        Returns ``None`` after ``patience`` seconds.
-        """
-        # This worker ends its own runs, so it waits for their replies also after `close`.
+        """Sends bytes from ``delivery`` or ``question`` to this run, whichever worker executes it. Returns the run's
+        reply, or ``None`` after ``patience`` seconds."""
+        # `close` ends the runs of this worker. So a request waits for their replies even after `close`.
         closing = None if key in self._runs.values() else self._closing
         return await post(self._run_log, self._name(key), run, content, patience, closing)
 

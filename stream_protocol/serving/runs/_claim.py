@@ -71,7 +71,7 @@ class Claim:
         self._execution = self._tasks.start(self._work(work))
 
     def release(self) -> None:
-        """Frees the chat and the slots. Called once; after ``start``, at the end of the task."""
+        """Frees the chat and the slots. Called once. After ``start``, the task calls this method at its end."""
         self._free_chat(self.run)
         while self._slots:  # without these references, the memory of a response is freed with its run
             self._slots.pop().free()

@@ -37,12 +37,12 @@ class Planned(NamedTuple):
 
     @property
     def answers(self) -> tuple[CallAnswer, ...]:
-        """The user's answers to tool calls that the request contains."""
+        """The answers to tool calls that the user has sent in the request."""
         return () if isinstance(self.request_plan, NothingToRun) else self.request_plan.answers
 
 
 class ServerHistory:
-    """History policy for stored chats. Only the last message of a request is used."""
+    """Takes the history from the stored chat. Of a request, only the last message is used."""
 
     def __init__(
         self, runner: Runner, store: ChatStore, files: FilePolicy, truncated_history: TruncatedHistory
@@ -104,10 +104,8 @@ class ServerHistory:
 
 
 class ClientHistory:
-    """History policy for chats that the client keeps. Nothing is stored.
-
-    ``mode``: ``"client"`` for the whole messages of the request, ``"text"`` for only their texts.
-    """
+    """Takes the history from the request, for chats that the client keeps. Stores nothing. ``mode``: ``"client"`` for
+    the whole messages of the request, ``"text"`` for only their texts."""
 
     def __init__(self, files: FilePolicy, mode: Literal["client", "text"]) -> None:
         self._files = files

@@ -192,8 +192,9 @@ class Job:
     def _earlier_messages(self, beginning: str | None) -> Iterator[AcceptedMessage]:
         """Yield the steering messages that earlier runs have left waiting, except the message that begins this run.
 
-        Messages after the beginning message keep their context. Messages before the beginning message lose it, because
-        it is older than the context of this run. ``beginning``: the client's id of the message that begins this run.
+        Messages after the beginning message keep their context. Messages before the beginning message lose their
+        context, because this context is older than that of the run. ``beginning``: the client's id of the message that
+        begins this run.
         """
         is_newer = False
         for message in self.transcript.waiting:

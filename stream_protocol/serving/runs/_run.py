@@ -50,7 +50,8 @@ NOT_FAILURES: Final = (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt,
 TOO_LONG_TEXT: Final = "The answer became too long and was ended. Ask for less at once."
 TOO_SLOW_TEXT: Final = "The answer took too long and was ended. Ask for less at once."
 TOO_MANY_CALLS_TEXT: Final = "The answer needed too many steps and was ended. Ask for less at once."
-"""The error text for the client if a run has made too many model calls. The texts above are for other limits."""
+"""The error text for the client if a run has made too many model calls. ``TOO_LONG_TEXT`` and ``TOO_SLOW_TEXT`` are for
+other limits."""
 
 TEXTS_OF_TIMEOUTS: Final = frozenset({TOO_LONG_TEXT, TOO_SLOW_TEXT})
 """The error texts of runs whose outcome is ``timeout``."""
@@ -66,10 +67,11 @@ class Run:
     Call the methods in this order: ``claim``; ``run_agent``; ``open`` as soon as the user's message is stored;
     ``release``. If the request is refused, skip ``run_agent`` and ``open``.
 
-    ``log``: the SSE events of the response. A ``RunLog`` gives them to other requests. ``since_stop``: the id of the
-    chat's newest stop when the request arrived, or ``STOPPED``; ``None`` if only stops after the claim count.
-    ``chat_was_busy``: True if another run held the lease of the chat when the request arrived. ``requested_at``: the
-    time of the request, by ``time.perf_counter``; now by default.
+    ``log``: the buffer with the SSE events of the response, which a ``RunLog`` gives to other requests. ``since_stop``:
+    the id of the chat's newest stop when the request arrived; later stops also stop this run. With ``None``, only stops
+    after the claim matter. ``STOPPED`` stops the run in any case. ``chat_was_busy``: True if another run held the lease
+    of the chat when the request arrived. ``requested_at``: the time of the request, by ``time.perf_counter``; by
+    default now.
     """
 
     _lease: Lease
@@ -119,8 +121,8 @@ class Run:
         return self._response.outcome
 
     async def holds_lease(self) -> bool:
-        """Return True if the run holds the chat's lease. If the lease was not renewed in time, asks the run log for its
-        holder."""
+        """Return True if the run holds the chat's lease. If the lease was not renewed in time, asks the run log which
+        run holds it."""
         return self._lease.held or await self._lease.confirm()
 
     async def claim(self, run_log: RunLog, chat: str, idempotency_key: str) -> None:
@@ -131,10 +133,8 @@ class Run:
         self.id = self._lease.run_id
 
     async def heed_stops(self, run_log: RunLog, chat: str) -> None:
-        """Stops the run if the chat was stopped between the arrival of the request and the claim.
-
-        The run log reports later stops to the run. Raises ``RunLogError``.
-        """
+        """Stops the run if the chat was stopped between the arrival of the request and the claim. The run log reports
+        later stops to the run. Raises ``RunLogError``."""
         newest = await run_log.newest_stop(chat)
         if self._since_stop is None:
             self._since_stop = newest
@@ -142,10 +142,8 @@ class Run:
             self.stop()
 
     def continue_message(self, request: ChatRequest) -> None:
-        """Sets the assistant message that the response continues, if the request answers calls of this message.
-
-        Called before the run can be stopped.
-        """
+        """If the request answers calls of an assistant message, sets this message as the one that the response
+        continues. Must be called before the run can be stopped."""
         self._response.continue_message(request.continued_message)
 
     @property
@@ -159,7 +157,7 @@ class Run:
 
     @property
     def is_recovered(self) -> bool:
-        """True for the recovery of an orphaned run. Its request is not refused if a store is unreachable."""
+        """True if this run is the recovery of an orphaned run. If a store is unreachable, such a run is not refused."""
         return self._record_id not in (None, self.id)
 
     def allow_recovery(self, *, allowed: bool = True) -> None:
@@ -175,10 +173,8 @@ class Run:
                 self._wait_for_reader()
 
     def begin_after(self, late: AcceptedMessage, overrides: RunOverrides) -> None:
-        """Begins a turn with a late steering message when the run has released its chat.
-
-        A stop of this run also stops that turn.
-        """
+        """Sets the turn that begins when the run has released its chat. Its message is the late steering message. A
+        stop of this run also stops the new turn."""
         since_stop = STOPPED if self.outcome == "abort" else self._since_stop
         self.next_turn = NextTurn(
             message=late.message, context=late.context, overrides=overrides, since_stop=since_stop
@@ -248,10 +244,8 @@ class Run:
         return self.opened.is_set()
 
     def may_store_input(self, request_plan: NewUserTurn | AnsweredCalls) -> bool:
-        """Return True if the run may still store the user's message, or the user's answers to calls.
-
-        A stopped run stores a message without a reply. Of the answers, it stores only the denials.
-        """
+        """Return True if the run may still store the user's message, or the user's answers to calls. A stopped run
+        stores a user message, but no reply. Of the user's answers, a stopped run stores only the denials."""
         return isinstance(request_plan, NewUserTurn) or not self.agent_task.abort_signal.is_set()
 
     async def _read(self, events: AsyncGenerator[Event], posts: RunPosts) -> None:

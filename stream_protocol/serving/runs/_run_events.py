@@ -63,7 +63,7 @@ class _WaitingEvents:
         return event
 
     def note_done(self) -> None:
-        """Store that the caller has asked for the next event."""
+        """Must be called when the caller has asked for the next event."""
         self._queue.task_done()
 
     async def add(self, event: Event) -> None:

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 
 class RunPosts:
-    """Channel that passes the events which tools post to the run, on the event loop. Must be created on the event loop.
+    """Channel with which tools add events to the response of a run. It passes each event to the run on the event loop.
+    Must be created on the event loop.
 
     The events of each thread keep their order. The events of a tool come before its result. Events after ``close`` are
     dropped. So a task or thread that outlives the run does not keep the run in memory.

@@ -86,7 +86,8 @@ class RunResponse:
         self._write(conversion.items(event))
 
     def show_nested(self, *, shows: bool) -> None:
-        """Sets if the growing messages of agents inside tool calls are sent. Without a reader, they are not sent."""
+        """Switches the sending of growing messages of agents inside tool calls on or off. Without a reader, they are
+        not sent."""
         if self._conversion is not None:
             self._conversion.show_nested(shows=shows)
 

@@ -88,8 +88,8 @@ class RunWork:
                     run.begin_after(late[0], job.overrides)
 
     async def _is_recovered_after(self, run: Run, job: Job, error: BaseException) -> bool:
-        """Return True if the run is recovered after this error. Another worker has begun the recovery, or begins when
-        the session store is reachable again.
+        """Return True if another worker recovers the run after this error. The recovery has begun, or begins when the
+        session store is reachable again.
 
         Returns False if the session store failed before the request was accepted. The request is then refused.
         """

@@ -40,7 +40,7 @@ class NextTurn:
     overrides: RunOverrides
     """The overrides of the previous run."""
     since_stop: str | None
-    """See ``Run``. If the chat was stopped after that, the message is stored without a reply."""
+    """See ``Run``. If the chat was stopped later than this stop, the message is stored without a reply."""
 
 
 def delivery(message: UIMessage, context: Any) -> bytes:

@@ -7,12 +7,12 @@ missing there, the method raises ``StreamProtocolError`` and changes nothing. So
 A hidden call has the same states and writes no chunks.
 """
 
+from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from stream_protocol.adk import NO_NOTE, REQUEST_CREDENTIAL, ApprovalNote, CallPiece, KnownCall
-from stream_protocol.stream._provider_metadata import provider_metadata
+from stream_protocol.adk import NO_NOTE, REQUEST_CREDENTIAL, ApprovalNote, CallPiece, KnownCall, SpeakerKey
 from stream_protocol.stream.calls._argument_paths import ToolGuess
 from stream_protocol.stream.calls._call_states import (
     APPROVAL_REQUESTED,
@@ -27,7 +27,7 @@ from stream_protocol.stream.calls._call_states import (
     CallState,
 )
 from stream_protocol.stream.calls._streamed_arguments import GrowingText, PathText, RawText, integral
-from stream_protocol.wire import DeltaWriter, Sink, StreamProtocolError, is_too_large, json_value
+from stream_protocol.wire import DeltaWriter, ProviderMetadata, Sink, StreamProtocolError, is_too_large, json_value
 
 
 @dataclass(slots=True, eq=False)
@@ -342,3 +342,17 @@ class ToolCall:
             call = f"{self.id!r} ({self.name or 'unnamed'}{', shown' if self.is_shown else ''})"
             raise StreamProtocolError(f"The tool call {call} is {self.state.name}: it can't {event!r}")
         return state
+
+
+def provider_metadata(speaker: SpeakerKey, signature: bytes | None = None) -> ProviderMetadata:
+    """Return provider metadata with the author and branch, and with Gemini's thought signature if there is one.
+
+    The signature has the form of the AI SDK's Google provider.
+    """
+    author, branch, _ = speaker
+    adk = {"author": author} if branch is None else {"author": author, "branch": branch}
+    return (
+        {"adk": adk}
+        if signature is None
+        else {"adk": adk, "google": {"thoughtSignature": b64encode(signature).decode()}}
+    )

@@ -136,10 +136,10 @@ SELECT stop OR EXISTS (
 FROM renewed
 """
 """SQL statement that renews a lease. Returns no row if a newer run has taken the chat. Otherwise returns ``stop`` (true
-if the run must stop), the number of other workers that read the run, and the messages to the run (``Post``) without a
-reply. A lease that a fail-over has lost is written again, even over the lease of an older run. A stop of the chat since
-then also stops the run. Messages from before the loss are dropped, because the workers that sent them have learned that
-the run is over.
+if the run must stop), and the number of other workers that read the run. Also returns the messages to the run
+(``Post``) that have no reply. A lease that a fail-over has lost is written again, even over the lease of an older run.
+A stop of the chat since then also stops the run. Messages from before the loss are dropped, because the workers that
+sent them have learned that the run is over.
 """
 
 APPEND: Final = """
@@ -178,9 +178,9 @@ SELECT run, CASE WHEN stored = after AND ended = '' THEN count ELSE stored END A
     (SELECT count(*) FROM told) AS told
 FROM held
 """
-"""Appends entries to the logs of several runs, and notifies their readers. Returns the number of events in each log; no
-row for a run that does not hold the lease. Appends nothing unless the log has the expected number of events, and no
-end. The end of a log closes an open run."""
+"""SQL statement that appends entries to the logs of several runs, and notifies their readers. Returns the number of
+events in each log; no row for a run that does not hold the lease. Appends nothing to a log with an end, or with another
+number of events than expected. The end of a log changes the phase of an open run to ``closed``."""
 
 REPLACE: Final = """
 -- chat, run, token, joined, events, past, log ms
@@ -241,9 +241,9 @@ SELECT coalesce(lease.run, '') AS holder, coalesce(lease.worker, '') AS worker, 
 ) AS available
 FROM (VALUES (1)) AS one LEFT JOIN lease ON true
 """
-"""SQL statement that stores for some milliseconds that a worker reads a run. 0 milliseconds: the worker no longer reads
-the run. Returns the run that holds the chat's lease, its worker and its token. Also returns the number of events of the
-run that is read, or NULL if that run has no log."""
+"""SQL statement that registers a worker as a reader of a run, for some milliseconds. 0 milliseconds: removes the
+registration. Returns the run that holds the chat's lease, its worker and its token. Also returns the number of events
+of the run that is read, or NULL if that run has no log."""
 
 HEAD: Final = """
 -- run

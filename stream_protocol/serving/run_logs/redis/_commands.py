@@ -161,7 +161,7 @@ class Commands:
         try:
             policy = await self._wait_for(self._eviction_policy)
         except RunLogError as error:
-            # A server that replies with an error is not asked again. An unreachable server is.
+            # A server that replies with an error is not asked again. An unreachable server is asked again.
             self._policy_is_known = isinstance(error.__cause__, ResponseError)
             return
         if policy not in ("", NO_EVICTION) and self._where not in _WARNED:

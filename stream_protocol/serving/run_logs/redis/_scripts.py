@@ -80,8 +80,8 @@ local lease = redis.call('HMGET', KEYS[1], 'run', 'request', 'phase', 'stop')
 if not lease[1] then return {} end
 return {lease[1], lease[2], lease[3], lease[4] and 1 or 0, redis.call('PTTL', KEYS[1])}
 """
-"""Lua script that returns the run which holds the lease: its id, its idempotency key, its phase, 1 if it was asked to
-stop, and the remaining milliseconds of the lease. The reply is empty if the chat is free."""
+"""Lua script that returns the run which holds the lease. The reply is its id, its idempotency key, its phase, 1 if it
+was asked to stop, and the lease's remaining milliseconds; empty if the chat is free."""
 
 RENEW: Final = """
 -- KEYS lease token log head readers posts stopped
@@ -110,10 +110,10 @@ end
 return {1, stop and 1 or 0, redis.call('ZCARD', KEYS[5]), unpack(redis.call('HGETALL', KEYS[6]))}
 """
 """Lua script that renews a lease. Returns 0 if a newer run has taken the chat. Otherwise returns 1, then 1 if the run
-must stop, the number of other workers that read the run, and the messages to the run (``Post``): id, content, id,
-content, and so on. A lease that a fail-over has lost is written again, even over the lease of an older run. A stop of
-the chat since then also stops the run. Messages from before the loss are dropped, because their senders were told that
-the run is over. A delayed renewal leaves a closed run closed.
+must stop, and the number of other workers that read the run. Then come the messages to the run (``Post``): id, content,
+id, content, and so on. A lease that a fail-over has lost is written again, even over the lease of an older run. A stop
+of the chat since then also stops the run. Messages from before the loss are dropped, because their senders were told
+that the run is over. A delayed renewal leaves a closed run closed.
 """
 
 APPEND: Final = """
@@ -137,9 +137,9 @@ redis.call('PEXPIRE', KEYS[2], ARGV[8])
 redis.call('PEXPIRE', KEYS[3], ARGV[8])
 return tonumber(ARGV[4])
 """
-"""Appends events to a run's log. Returns the number of events in the log, or -1 if the run does not hold the lease.
-Appends nothing unless the log has the expected number of events, so it may be repeated. The end of the log closes an
-open run."""
+"""Lua script that appends events to a run's log. Returns the number of events in the log, or -1 if the run does not
+hold the lease. Appends nothing unless the log has the expected number of events, so the script may be repeated. The end
+of the log changes the phase of an open run to ``closed``."""
 
 REPLACE: Final = """
 -- KEYS lease log head; ARGV run token joined events past log-ms
@@ -188,9 +188,9 @@ elseif lease[1] == ARGV[1] then
 end
 return {lease[1] or '', lease[2] or '', lease[3] or '0', tonumber(count or '-1')}
 """
-"""Lua script that stores for some milliseconds that a worker reads a run. 0 milliseconds: the worker no longer reads
-the run. Returns the run that holds the chat's lease, its worker and its token. Also returns the number of events of the
-run that is read, or -1 if that run has no log."""
+"""Lua script that registers a worker as a reader of a run, for some milliseconds. 0 milliseconds: removes the
+registration. Returns the run that holds the chat's lease, its worker and its token. Also returns the number of events
+of the run that is read, or -1 if that run has no log."""
 
 STOP: Final = """
 -- KEYS lease stopped; ARGV run stop-id seconds

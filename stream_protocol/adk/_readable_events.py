@@ -1,7 +1,20 @@
-"""Restore the messages of a remote agent (the peer) from the events of ADK's ``RemoteA2aAgent``.
+"""Read events whose content is not in the usual place: live speech, and messages of an agent behind A2A.
 
-The peer sends an A2A task with status messages and artifacts. ADK creates an event from each update of the task. The
-event's metadata contain the state of the task at that time. The events differ from the messages of the peer:
+``readable_event`` returns such an event with ordinary content.
+
+Live (bidirectional) runs with speech, in ADK's format:
+
+* Events without content have the user's speech in ``input_transcription``, and the agent's speech in
+  ``output_transcription``. Pieces come first, then a finished event with the whole text. Or there is only the finished
+  event.
+* The sound is ``inline_data`` with raw samples, or a reference to an artifact in which ADK saved the sound.
+* ``interrupted`` or ``turn_complete`` marks the end of the agent's turn.
+
+ADK up to 1.18 neither marks the pieces as ``partial`` nor sets ``finished``.
+
+The messages of an agent behind A2A (the peer) are restored from the events that ADK's ``RemoteA2aAgent`` creates from
+them. The peer sends a task: status messages and artifacts. ADK creates an event from each update, and stores the task's
+state at that time in the event's metadata. The events differ from the peer's messages:
 
 - Status messages become thoughts. If the peer is an ADK agent, these messages are its events. Only the task shows which
   of their texts are thoughts.
@@ -18,9 +31,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from stream_protocol.adk._call_index import USER
+
 if TYPE_CHECKING:
     from google.adk.events import Event, EventActions
     from google.genai.types import Part
+
+RAW_AUDIO: Final = "audio/pcm"
+"""The beginning of the media type of raw samples, before the rate. Browsers cannot play such samples as a file."""
+
+_SAVED_SOUND: Final = "/_adk_live/"
 
 DATA_TAGS: Final = (b"<a2a_datapart_json>", b"</a2a_datapart_json>")
 """The tags around the JSON of an A2A data part. ADK converts such a part to a text file."""
@@ -29,6 +49,42 @@ _TASK: Final = "a2a:response"
 _CONTEXT: Final = "a2a:context_id"
 _SIGN_IN: Final = "mock_function_call_for_required_user_auth"
 _FAILURES: Final = frozenset({"failed", "rejected", "canceled"})
+
+
+def is_live_sound(part: "Part") -> bool:
+    """Return True if the part is sound of a live run, not a file."""
+    blob, reference = part.inline_data, part.file_data
+    if blob is not None:
+        return (blob.mime_type or "").lower().startswith(RAW_AUDIO)
+    uri = (reference.file_uri or "") if reference is not None else ""
+    return uri.startswith("artifact://") and _SAVED_SOUND in uri
+
+
+def without_sound(event: "Event") -> "Event":
+    """Return the event without the sound of a live run. An event without sound is returned unchanged."""
+    content = event.content
+    parts = content.parts if content is not None else None
+    if content is None or not parts or not any(map(is_live_sound, parts)):
+        return event
+    heard = [part for part in parts if not is_live_sound(part)]
+    return event.model_copy(update={"content": content.model_copy(update={"parts": heard}) if heard else None})
+
+
+def readable_event(event: "Event") -> "Event":
+    """Return the event in a form in which speech and relayed messages are ordinary content.
+
+    The user's speech becomes the content. An event with only a piece of the speech becomes a fragment. Sound of live
+    runs is removed. An event of an agent behind A2A gets the content that the agent sent. Any other event is returned
+    unchanged.
+    """
+    speech = event.input_transcription
+    if speech is None or not speech.text or event.content is not None or event.output_transcription is not None:
+        return unwrap_a2a(without_sound(event))
+    # Older ADKs name the agent that hears the speech as its author.
+    content = {"role": USER, "parts": [{"text": speech.text}]}
+    spoken = type(event).model_validate({"author": USER, "content": content}).content
+    changed = {"author": USER, "content": spoken, "input_transcription": None, "partial": not speech.finished or None}
+    return event.model_copy(update=changed)
 
 
 def is_relayed(event: "Event") -> bool:
