@@ -17,13 +17,12 @@ Where to change what:
 - ``_calls``: ``KnownCalls``. It recognizes ids that a model uses again, and requests that ADK repeats.
 - ``_running_calls``: calls whose tools run, calls whose tools raised, and names of tool executions.
 - ``_call_index``: the indexes of calls by id, and of messages by call.
-- ``_call_ids``: ids of calls in the client: ``<id>.2``, ``call_0``; ids that only the client knows.
+- ``_call_ids``: the ids that calls have in the client, such as ``<id>.2`` and ``call_0``.
 - ``_event_dicts``: events that are dictionaries.
-- ``_lenient_events``: events of other ADK versions.
-- ``_readable_events``: speech and sound of live runs; events of agents behind A2A, and events that such agents must not
-  get.
-- ``_marks``: marks of this library on events: steering messages, posted and nested events, numbers of answered calls,
-  and notes of tools.
+- ``_lenient_events``: JSON of events that a different ADK version has written.
+- ``_readable_events``: speech and sound of live runs, and events of agents behind A2A.
+- ``_marks``: data of this library in events: steering messages, posted and nested events, numbers of answered calls,
+  and titles and reasons from tools.
 - ``_adk_requests``: calls that wait for a user or a client.
 - ``_failures``: errors and finish reasons in events; errors and client outputs in function responses.
 """

@@ -1,20 +1,19 @@
-"""Read events whose content is not in the usual place: live speech, and messages of an agent behind A2A.
+"""Read events whose content is not in ``content``: speech of live runs, and messages of remote agents.
 
 ``readable_event`` returns such an event with ordinary content.
 
-Live (bidirectional) runs with speech, in ADK's format:
+ADK's format for live (bidirectional) runs with speech:
 
-* Events without content have the user's speech in ``input_transcription``, and the agent's speech in
-  ``output_transcription``. Pieces come first, then a finished event with the whole text. Or there is only the finished
-  event.
-* The sound is ``inline_data`` with raw samples, or a reference to an artifact in which ADK saved the sound.
-* ``interrupted`` or ``turn_complete`` marks the end of the agent's turn.
+- Transcribed speech is in events without content: ``input_transcription`` is the user's speech,
+  ``output_transcription`` the agent's. Fragments may come before the finished event with the whole text.
+- The sound is in ``inline_data`` with raw samples, or in an artifact to which the event refers.
+- ``interrupted`` or ``turn_complete`` marks the end of the agent's turn.
 
-ADK up to 1.18 neither marks the pieces as ``partial`` nor sets ``finished``.
+ADK up to 1.18 sets neither ``partial`` for fragments nor ``finished`` for the whole text.
 
-The messages of an agent behind A2A (the peer) are restored from the events that ADK's ``RemoteA2aAgent`` creates from
-them. The peer sends a task: status messages and artifacts. ADK creates an event from each update, and stores the task's
-state at that time in the event's metadata. The events differ from the peer's messages:
+The messages of a remote agent (the peer) are restored from the events of ADK's ``RemoteA2aAgent``. The peer sends an
+A2A task with status messages and artifacts. ADK creates an event from each update of the task. The event's metadata
+contain the state of the task at that time. The events differ from the messages of the peer:
 
 - Status messages become thoughts. If the peer is an ADK agent, these messages are its events. Only the task shows which
   of their texts are thoughts.
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from google.genai.types import Part
 
 RAW_AUDIO: Final = "audio/pcm"
-"""The beginning of the media type of raw samples, before the rate. Browsers cannot play such samples as a file."""
+"""The media type of raw audio samples, without its parameters. Browsers cannot play such samples as a file."""
 
 _SAVED_SOUND: Final = "/_adk_live/"
 
@@ -52,7 +51,7 @@ _FAILURES: Final = frozenset({"failed", "rejected", "canceled"})
 
 
 def is_live_sound(part: "Part") -> bool:
-    """Return True if the part is sound of a live run, not a file."""
+    """Return True if the part is sound of a live run. Return False for audio files and all other parts."""
     blob, reference = part.inline_data, part.file_data
     if blob is not None:
         return (blob.mime_type or "").lower().startswith(RAW_AUDIO)
@@ -71,11 +70,10 @@ def without_sound(event: "Event") -> "Event":
 
 
 def readable_event(event: "Event") -> "Event":
-    """Return the event in a form in which speech and relayed messages are ordinary content.
+    """Return the event with the user's speech and the messages of agents behind A2A as ordinary content.
 
-    The user's speech becomes the content. An event with only a piece of the speech becomes a fragment. Sound of live
-    runs is removed. An event of an agent behind A2A gets the content that the agent sent. Any other event is returned
-    unchanged.
+    The transcription of the user's speech becomes the content. If it is only a fragment of the speech, the event
+    becomes a fragment. Sound of live runs is removed. Any other event is returned unchanged.
     """
     speech = event.input_transcription
     if speech is None or not speech.text or event.content is not None or event.output_transcription is not None:

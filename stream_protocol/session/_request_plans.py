@@ -1,6 +1,5 @@
-"""The possible results of planning a request: a user message, answers to calls, or no run.
-
-The results have the user's decisions about the agent's calls, as records for an audit trail.
+"""The possible plans for a request: run the agent for a user message, run it for answers to calls, or run nothing.
+Plans also have the user's decisions about calls, for the audit trail.
 """
 
 from __future__ import annotations
@@ -24,9 +23,7 @@ if TYPE_CHECKING:
 DecisionKind: TypeAlias = Literal["approve", "deny", "answer", "sign-in"]
 
 MAX_ATTEMPTED: Final = 20
-"""The maximum number of answers of a refused request that are listed. A model response has fewer calls, but a request
-can hold 100,000 answers.
-"""
+"""The maximum number of decisions that are listed for a refused request. A request can contain 100,000 answers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,12 +32,11 @@ class Decision:
 
     kind: DecisionKind
     call_id: str | None = None
-    """The ``toolCallId``. For a call that is not stored: the id from the client, or ``None`` if the client
-    sent no id."""
+    """The ``toolCallId``. For an unknown call, this is the id that the client sent, or ``None``."""
     tool: str | None = None
-    """The tool's name; ``None`` for a call that is not stored."""
+    """The tool's name; ``None`` for an unknown call."""
     arguments: dict[str, Any] | None = field(default=None, repr=False)
-    """The stored arguments; ``None`` for a call that is not stored."""
+    """The stored arguments; ``None`` for an unknown call."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,7 +145,7 @@ def call_answer(call: StoredCall, response: dict[str, Any], *, resumes: str | No
 
 
 def _decision(call: StoredCall, response: dict[str, Any]) -> Decision:
-    """Return the decision that a function response makes about its call. ``response``: in ADK's form."""
+    """Return the user's decision about ``call``. ``response``: the function response for ADK with the user's answer."""
     match call.kind:
         case CallKind.APPROVAL:
             confirmed = confirmed_call(call.args)
@@ -165,10 +161,9 @@ def _decision(call: StoredCall, response: dict[str, Any]) -> Decision:
 
 
 def attempted_decisions(request: ChatRequest, transcript: Transcript) -> AttemptedDecisions:
-    """Return the decisions that the request would make. Answers that repeat a stored answer are left out.
+    """Return the decisions in a refused request. Answers that repeat a stored answer are left out.
 
-    If no answer in the request can be matched with a call, the result is one decision of kind ``answer`` without a
-    call.
+    If no answer matches a call, the result is a single decision of kind ``answer`` without a call.
     """
     message = request.continued_message or request.message_before_words
     if message is None or request.trigger == "regenerate-message":

@@ -1,7 +1,7 @@
 """Converts a user's message between its forms: the UI message, its texts and files, the ADK event, and the record.
 
-The record of a run has the texts and files of the message, so that another worker can read them. It has no file bytes.
-It names the place that has them: an artifact and its version, or a part of a message.
+The stored record of a run has the texts and files of the message as JSON, so that another worker can read them. This
+JSON has no file bytes. It identifies the artifact or the message part that has them.
 
 ADK can save the files of a message as artifacts (``SaveFilesAsArtifactsPlugin``, ``save_input_blobs_as_artifacts``). In
 the event, ADK then replaces each file with a line of text for the model. A reference to the artifact may follow. The
@@ -236,7 +236,7 @@ def _artifacts_folder(chat_id: str) -> str:
 
 
 def record_content(texts_and_files: Iterable[TextOrFile]) -> list[dict[str, Any]]:
-    """Return the texts and files of a message as JSON. Each file is given by its place."""
+    """Return the texts and files of a message as JSON. A file is represented by the place of its bytes."""
     return [_recorded(item) for item in texts_and_files]
 
 
@@ -266,8 +266,8 @@ def content_from_record(
 ) -> list[TextOrFile]:
     """Return the texts and files from JSON that ``record_content`` made. The caller must load saved artifacts.
 
-    ``message``: the request's message. ``events``: all events of the session, including rewound events. Raises
-    ``ChatRequestError`` if a file no longer exists.
+    ``message``: the message in the request. ``events``: all events of the session, including rewound events. Raises
+    ``ChatRequestError`` if a file does not exist any more.
     """
     return [_from_record(item, message, events) for item in recorded]
 

@@ -17,7 +17,7 @@ Where to change what:
 - ``_streamed_texts``: stores streamed text until a complete event repeats it.
 - ``_media``: files.
 - ``_sources``: sources and citations.
-- ``_data_parts``: ``data-*`` parts; steering messages.
+- ``_data_parts``: ``data-*`` parts and steering messages.
 - ``_endings``: token usage, finish reasons, failures.
 - ``_function_calls``: finds or adds the tool call for a function call; handles duplicates and missing calls.
 - ``_function_responses``: finds the tool call for a function response, and writes its output.

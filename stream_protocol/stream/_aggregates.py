@@ -4,8 +4,8 @@ After the fragments of a stream, ADK creates a complete event that repeats the s
 event can also be a different response. For example, ``on_model_error_callback`` returns a new response if the model
 fails during a stream. See ``docs/decisions/text-and-aggregates.md`` for the rules.
 
-``compare`` decides for all events of the response, ``new_speech`` for the transcribed speech of a live run, and
-``InnerStreams`` for the events of agents inside calls. No other module compares an event with a stream.
+``compare`` handles the events of the response. ``new_speech`` handles the transcribed speech of a live run, and
+``InnerStreams`` the events of agents inside calls. No other module compares an event with a stream.
 """
 
 import re
@@ -137,7 +137,7 @@ def compare(facts: EventFacts, author: "AuthorStream", calls: CallRegistry) -> C
 
 
 def _has_files_and_code(parts: Iterable[Part], stream: UnconfirmedStream) -> bool:
-    """Return True if the stream's files and code are among these parts."""
+    """Return True if ``parts`` contain all files and code of the stream."""
     confirmed = [part.part for part in parts if isinstance(part, File | ProviderPart)]
     return all(part.whole.part in confirmed for part in stream.parts if part.whole is not None)
 
@@ -236,10 +236,10 @@ def new_speech(speech: AgentSpeech, author: "AuthorStream") -> str:
 
 
 class InnerStreams:
-    """The streams of agents inside calls that no complete event has repeated.
+    """Streams of agents inside tool calls that no complete event has repeated.
 
-    ``max_length``: the maximum number of characters in all streams. Fragments above it, and fragments without text, are
-    left out. ``None`` stores all fragments.
+    ``max_length``: the maximum number of characters in all streams; ``None`` for no limit. With a limit, fragments
+    above the limit and fragments without text are left out.
     """
 
     __slots__ = ("_length", "_max_length", "_streams")
@@ -253,9 +253,9 @@ class InnerStreams:
         return iter(self._streams.values())
 
     def add(self, facts: EventFacts, begin: int = 0) -> None:
-        """Store a fragment. A complete event with content repeats the stream of its author, so this stream is removed.
+        """Store a fragment. If the event is a complete event with content, remove the stream of its author instead.
 
-        ``begin``: as for ``UnconfirmedStream.note``.
+        ``begin``: the number of complete events before the fragment.
         """
         if not facts.is_fragment:
             repeated = self._streams.pop(facts.speaker, None) if facts.parts and self._streams else None

@@ -1,7 +1,7 @@
 """Conversion of one response: it takes events one by one, and ends with ``finish``, ``fail`` or ``abort``.
 
-``StreamProtocolConverter`` is its public form. The chunks depend only on the events so far, so the same events give the
-same chunks.
+``StreamProtocolConverter`` is the public class for this. The conversion is deterministic: equal events give equal
+chunks.
 """
 
 from collections.abc import Callable, Collection, Iterable
@@ -75,7 +75,9 @@ class Conversion(Generic[T]):
     # The life of a response
 
     def replay(self, past: Iterable[EventOrDict]) -> None:
-        """Take the calls, counters and totals from the message's earlier events. Write no chunks for these events."""
+        """Restore the state of the message from its earlier events, such as calls, counters and totals. Write no
+        chunks.
+        """
         with self.warn.silenced():
             self._replay(past)
 
@@ -236,7 +238,7 @@ class Conversion(Generic[T]):
     # Events
 
     def items(self, event: EventOrDict) -> list[T]:
-        """Return all items that were not taken yet, including those that this event adds to the stream."""
+        """Return all items that were not taken yet, including the items for this event."""
         item = None if self._sink.queue else self.events.text_delta(event)
         if item is not None:
             return [item]
@@ -244,7 +246,7 @@ class Conversion(Generic[T]):
         return self.take()
 
     def feed(self, event: EventOrDict) -> None:
-        """Write the chunks that this event adds to the stream. The event may be a dictionary."""
+        """Write the chunks for an event. The event may be a dictionary."""
         facts = read_next(event, self.warn)
         if not self._running:
             self._start(facts.invocation_id)
@@ -260,24 +262,22 @@ class StreamProtocolConverter:
     """Converter from the ADK events of one response to UI message chunks.
 
     Pass the events of one run to ``convert`` in order, and send the chunks that it returns at once. End the response
-    with exactly one of ``finish``, ``fail`` and ``abort``. The first event adds ``start``. Its ``messageId`` is
-    ``message_id``, or else the event's invocation id. Events are not changed. An event may also be a dictionary, such
-    as the JSON of an Agent Engine or of ADK's API server. For a dictionary, ADK is imported, and unknown fields are
-    left out.
+    with exactly one of ``finish``, ``fail`` and ``abort``. The first event adds the ``start`` chunk. Its ``messageId``
+    is ``message_id``, or the event's invocation id by default. An event may also be a dictionary, such as the JSON of
+    an Agent Engine or of ADK's API server. The first dictionary causes the import of ADK. Unknown fields of a
+    dictionary are left out.
 
-    ``past``: the earlier events of the same message, for a response that continues it after an approval or a client
-    tool's output. Calls, ids, sources and usage continue from there, and nothing of ``past`` is sent again.
+    ``past``: the earlier events of a message that the response continues, for example after an approval. The converter
+    takes calls, ids, sources and usage from these events, but sends no chunks for them.
 
-    ``taken_ids``: the ids of the tool calls in the chat's earlier messages. If several
-    calls have the same id, the client finds only the first. So a call whose id is in ``taken_ids``, or was used before
-    in this message, gets the id ``<id>.2``, ``<id>.3``, and so on. A call without an id in ADK gets ``call_0``,
-    ``call_1``, and so on.
+    ``taken_ids``: the ids of the tool calls in the chat's earlier messages. The client needs unique ids. So a call
+    whose id is in ``taken_ids``, or is already used in this message, gets the id ``<id>.2``, ``<id>.3``, and so on. A
+    call without an id in ADK gets ``call_0``, ``call_1``, and so on.
 
-    The converter sees one event at a time, so it cannot recognize calls that delegate to a task-mode agent: see
-    ``hidden_tools``.
+    Calls that start a task-mode agent are not recognized, because the converter sees one event at a time. Pass their
+    tools as ``hidden_tools``.
 
-    Raises ``StreamProtocolError`` for contradictory options and for any call after the end. Such a call changes
-    nothing.
+    Raises ``StreamProtocolError`` for contradictory options, and for a method call after the end of the response.
     """
 
     __slots__ = ("_conversion", "_items", "_take")
@@ -295,13 +295,17 @@ class StreamProtocolConverter:
         self._take = self._conversion.take
 
     def convert(self, event: EventOrDict) -> list[AnyChunk]:
-        """Return the chunks that this event adds: often one, sometimes none. Raises ``StreamProtocolError`` for invalid
-        events."""
+        """Return the chunks for an event: often one, sometimes none.
+
+        Raises ``StreamProtocolError`` for an invalid event.
+        """
         return self._items(event)
 
     def finish(self) -> list[AnyChunk]:
-        """End the response of a completed run with ``finish``, or with the error or the abort that the events
-        report."""
+        """End the response of a completed run. Returns the last chunks, with ``finish`` at the end.
+
+        If the events report an error or an abort, the last chunk is ``error`` or ``abort``.
+        """
         self._conversion.finish()
         return self._take()
 
@@ -309,7 +313,7 @@ class StreamProtocolConverter:
         """End the response of a run that raised ``error``. Returns the ends of open parts and calls, then the ``error``
         chunk.
 
-        The text of the chunk is that of ``on_error``. A failure that ADK has also reported as an event is sent only
+        ``on_error`` returns the text of this chunk. If an event has reported the same failure before, it is sent only
         once.
         """
         check_instance("error", error, BaseException, "an exception")
@@ -324,21 +328,25 @@ class StreamProtocolConverter:
 
 
 def call_ids(taken_ids: Collection[str]) -> CallIds:
-    """Return the ids of earlier calls. Raises ``StreamProtocolError`` for anything but a collection of texts."""
+    """Return a collection with the ids of earlier calls. Raises ``StreamProtocolError`` if an item is not a text."""
     return CallIds(check_texts("taken_ids", taken_ids, expected="a list of ids"))
 
 
 def chunk_conversion(
     past: Iterable[EventOrDict], message_id: str | None, settings: Settings, call_ids: CallIds = NO_IDS
 ) -> Conversion[AnyChunk]:
-    """Return a conversion to dictionaries. ``call_ids``: the ids of the calls in the chat's earlier messages."""
+    """Return a conversion that writes chunks as dictionaries. ``call_ids``: the ids of calls in the chat's earlier
+    messages.
+    """
     return _conversion(ChunkSink(), past, message_id, settings, call_ids)
 
 
 def sse_conversion(
     past: Iterable[EventOrDict], message_id: str | None, settings: Settings, call_ids: CallIds = NO_IDS
 ) -> Conversion[bytes]:
-    """Return a conversion to SSE events. ``call_ids``: the ids of the calls in the chat's earlier messages."""
+    """Return a conversion that writes SSE events as bytes. ``call_ids``: the ids of calls in the chat's earlier
+    messages.
+    """
     return _conversion(SseSink(), past, message_id, settings, call_ids)
 
 

@@ -180,12 +180,12 @@ class AuthorStream:
 
 @dataclass(slots=True, eq=False)
 class UnconfirmedStreams:
-    """The streams of a response that no complete event has confirmed, except those that are still growing."""
+    """The ended streams of a response that no complete event has repeated."""
 
     ended: list[UnconfirmedStream] = field(default_factory=list)
     inner: InnerStreams = field(default_factory=InnerStreams)
     complete_ids: list[str] = field(default_factory=list)
-    """The ids of the response's complete events, in their order."""
+    """The ids of the response's complete events, in order."""
 
 
 class Authors(Generic[T]):

@@ -1,8 +1,8 @@
 """The parts that an author has streamed since the author's last complete event.
 
-``StreamedTexts`` stores the texts for the comparison with the next complete event: see ``_aggregates``. A stream may be
-long, and there may be thousands of streams. So only a short text is stored as text. The beginning of a longer text is
-stored as a hash. The hash shows that a complete event repeats the text, as nearly all complete events do.
+``StreamedTexts`` stores the texts that ``_aggregates`` compares with the next complete event. Its size is bounded: the
+beginning of a long text is stored as a hash. The hash shows if a complete event repeats the text, as nearly all
+complete events do.
 
 ``UnconfirmedStream`` stores a whole stream until a complete event repeats it. When a run ends early, a server writes
 these streams to the session. So the history and the next prompt have all text that the client has shown.

@@ -230,15 +230,15 @@ class Transcript:
 
 
 class _SteeringMessages:
-    """Steering messages that runs have accepted.
+    """The steering messages of a session: user messages that a run has accepted while it worked.
 
-    ``stored``: all events of the session. ``current``: the events that no rewind has removed. The event before a rewind
-    may list steering messages. The rewind does not remove these messages: they wait for a model call again.
+    ``stored``: all events of the session. ``current``: the events that no rewind has removed. A rewind keeps the
+    steering messages that the event directly before it lists. These messages wait for a model call again.
     """
 
     def __init__(self, stored: Sequence[EventFacts], current: Iterable[EventFacts]) -> None:
         self.accepted: dict[str, AcceptedMessage] = {}
-        """Id -> message, in the order of the session."""
+        """Id -> steering message, in the order of the session."""
         settled: set[str] = set()
         kept = _kept_by_rewinds(stored)
         for facts in current:
@@ -249,11 +249,11 @@ class _SteeringMessages:
             if settled_id is not None:
                 settled.add(settled_id)
         self.waiting = tuple(each for each in self.accepted.values() if each.id not in settled)
-        """The messages that no model call has read and that begin no turn, in the order of the session."""
+        """The steering messages that no model call has read and that begin no turn, in the order of the session."""
 
 
 def _kept_by_rewinds(stored: Sequence[EventFacts]) -> dict[str, list[AcceptedMessage]]:
-    """Return the steering messages that rewinds do not remove: event id of the rewind -> messages."""
+    """Return the steering messages that rewinds do not remove: event id of a rewind -> messages."""
     ids = {
         facts.event.id: names
         for before, facts in pairwise(stored)

@@ -347,7 +347,7 @@ class ToolCall:
 def provider_metadata(speaker: SpeakerKey, signature: bytes | None = None) -> ProviderMetadata:
     """Return provider metadata with the author and branch, and with Gemini's thought signature if there is one.
 
-    The signature has the form of the AI SDK's Google provider.
+    The signature is in the format of the AI SDK's Google provider.
     """
     author, branch, _ = speaker
     adk = {"author": author} if branch is None else {"author": author, "branch": branch}
