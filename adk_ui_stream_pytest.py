@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 UPDATE_OPTION: Final = "--update-recordings"
 _WRITTEN: Final = "adk_recording_written"
 """The property of a test that has written an expected stream. pytest-xdist sends properties from workers to the
-terminal.
-"""
+terminal."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -18,13 +18,11 @@ class Settings:
     allow_origins: tuple[str, ...] = ()
     disconnect_grace: float | None = None
     """The number of seconds that a run continues after its client disconnects. With ``None``, the run continues to its
-    end, and a reloaded page resumes the response.
-    """
+    end, and a reloaded page resumes the response."""
 
     drain: float = 5.0
     """The number of seconds that runs may continue after SIGTERM. By default, Docker kills the process after 10
-    seconds.
-    """
+    seconds."""
 
     show_errors: bool = False
     """True if the page shows the cause of an error, to all users."""

@@ -8,8 +8,7 @@ from stream_protocol.wire import check_count, check_text
 
 WAITING_CONNECTIONS = 2048
 """The number of connections that may wait to be accepted. Additional connections are dropped, and their clients
-retry.
-"""
+retry."""
 
 MAX_PORT = 65535
 

@@ -19,8 +19,7 @@ _WORD: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[^\W\d_A-Za
 
 def _plain(name: str) -> str:
     """Return the name in plain letters. Full-width letters are converted. Accents and invisible characters are
-    removed.
-    """
+    removed."""
     letters = unicodedata.normalize("NFKD", name)
     return "".join(letter for letter in letters if unicodedata.category(letter) not in ("Cf", "Mn"))
 

@@ -64,8 +64,7 @@ _URL_SECRETS: Final = re.compile(
 
 _LONG: Final = 20
 """The number of characters from which some values in URLs count as secrets: the parameter ``key``, and a user name
-without a password.
-"""
+without a password."""
 
 
 # Patterns that only `message_without_secrets` uses
@@ -96,8 +95,7 @@ _LONG_WORD: Final = re.compile(r"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{3
 _SECRET_VARIABLE: Final = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD)$")
 _SHORTEST_SECRET: Final = 8
 """The minimum number of characters of an environment variable's value that counts as a secret. Shorter values may be
-ordinary words.
-"""
+ordinary words."""
 
 
 def search_work(text: str) -> int:
@@ -253,8 +251,7 @@ def _without_query(url: str) -> str:
 
 def _environment_secrets() -> list[str]:
     """Return the values of secret environment variables, the longest first, because a value may begin with a shorter
-    one.
-    """
+    one."""
     named = (value for name, value in os.environ.items() if _SECRET_VARIABLE.search(name.upper()))
     values = {form for value in named for form in (value, " ".join(value.split()))}
     return sorted((value for value in values if len(value) >= _SHORTEST_SECRET), key=len, reverse=True)

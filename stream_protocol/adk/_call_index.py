@@ -22,8 +22,7 @@ USER: Final = "user"
 
 MAX_ANSWERED: Final = 8
 """The number of newest calls with the same id that are always kept. Older calls are dropped once they have a
-response.
-"""
+response."""
 
 _MAX_DEPTH: Final = 32
 """The number of nesting levels at which arguments are compared by value. Deeper levels are compared by ``repr``."""
@@ -103,15 +102,13 @@ class KnownCall:
     """True after the user has approved or denied the call, until the call has a response."""
     mentioned: bool = False
     """True if the newest event contains the call. If this event contains the id again, the id belongs to a different
-    call.
-    """
+    call."""
     same_id: "tuple[CallsUnderId, ...]" = field(default=(), repr=False)
     """For each id of this call, the group of all calls with this id."""
 
     entry: Any = None
     """An object of the caller for the call, such as its state in a message, its answers in a session, or its
-    execution.
-    """
+    execution."""
 
     @property
     def content(self) -> Hashable:
@@ -216,8 +213,7 @@ class CallsUnderId:
 
     def first_equal(self, name: str, args: dict[str, Any], key: RankKey) -> KnownCall | None:
         """Return the oldest call of this tool with these arguments. If ``key`` returns ``None`` for its rank, it is
-        skipped.
-        """
+        skipped."""
         if self._index is None:
             calls = (known for known in self.numbers if (known.name, known.args) == (name, args))
             return next((known for known in calls if key(known.rank) is not None), None)

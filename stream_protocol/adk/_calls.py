@@ -205,8 +205,7 @@ class KnownCalls:
 
     def read_result(self, facts: "EventFacts", result: "Result") -> Answered:
         """Find the call that a result of this event answers, and count the result. See ``resolve_response`` for the
-        rules.
-        """
+        rules."""
         waits = result.waits_for is not None
         return self.resolve_response(
             facts.event, _responder(facts), result.answered, is_placeholder=waits, by_user=facts.by_user
@@ -235,8 +234,7 @@ class KnownCalls:
 
     def read_provider_result(self, event: object, speaker: SpeakerKey, result: "ProviderResult") -> KnownCall | None:
         """Find the call of a tool that the model's provider has run, and count its result. ``event``: ``None`` for a
-        fragment.
-        """
+        fragment."""
         return self.resolve_response(event, speaker, CallReference(result.id, result.name)).call
 
     def resolve_response(

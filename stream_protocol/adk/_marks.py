@@ -42,8 +42,7 @@ POSTED_KEY: Final = "adk_ui_stream_posted"
 
 POSTED_WIDGETS: Final = "widgets"
 """The kind of a posted event with UI widgets in its actions. The widgets hold an app's data, or the progress of a
-call.
-"""
+call."""
 
 POSTED_NESTED: Final = "nested"
 """The kind of a posted event that contains a nested event."""
@@ -83,8 +82,7 @@ def steering_id(event: "Event") -> str | None:
 
 def steering_mark(custom_metadata: Any) -> dict[str, Any] | None:
     """Return the steering message's id, and its context if it has one; ``None`` if the event has no steering
-    message.
-    """
+    message."""
     message_id = steering_mark_id(custom_metadata)
     if message_id is None:
         return None
@@ -173,8 +171,7 @@ def items_by_id(event: "Event", items: Iterable[T]) -> dict[str, list[T]]:
 
 def item_of(event: "Event", response: "FunctionResponse", listed: Sequence[Any]) -> Any:
     """Return the item of this response from a list that ``items_by_id`` made for its id; ``None`` if the item is
-    missing.
-    """
+    missing."""
     same_id = [each for each in event.get_function_responses() if each.id == response.id]
     return next((item for each, item in zip(same_id, listed, strict=False) if each is response), None)
 

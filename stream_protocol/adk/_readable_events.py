@@ -261,8 +261,7 @@ def _grounding(event: "Event", grounding: Any) -> Any:
 
 def _with_sign_in_as_text(event: "Event", parts: "list[Part]") -> "Event":
     """Return the event with a text in place of the peer's call to sign in. The user answers this text with a
-    message.
-    """
+    message."""
     asked = [part.function_call for part in parts if part.function_call and part.function_call.name == _SIGN_IN]
     if not asked:
         return event

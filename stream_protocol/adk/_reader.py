@@ -144,8 +144,7 @@ def is_user_message(event: "Event") -> bool:
 
 def is_user_event(event: "Event") -> bool:
     """Return True for events of the user. The result of a task-mode agent also has the author ``user``, but it has a
-    node path, so the function returns False.
-    """
+    node path, so the function returns False."""
     return event.author == USER and not event.node_info.path
 
 
@@ -197,8 +196,7 @@ def asks_somebody(event: "Event") -> bool:
 
 def read_part(part: "types.Part", event: "Event | None" = None) -> facts.Part:
     """Convert a part to one of this library's part types. ``event``: the event with the part; ``None`` for a
-    fragment.
-    """
+    fragment."""
     fields = part.__dict__
     signature, text = fields["thought_signature"], fields["text"]
     if event is not None and fields["function_response"] is not None:

@@ -97,8 +97,7 @@ class RunningCalls:
 
     def end(self, context: "ToolContext", *, may_be_silent: bool) -> RunningCall | None:
         """Store that the tool of this context has returned, and return its call. A callback may have replaced the
-        tool.
-        """
+        tool."""
         if (running := running_call(context)) is not None:
             running.has_returned = True
             running.may_be_silent = may_be_silent

@@ -83,8 +83,7 @@ class ChatResponse:
     @property
     def terminal(self) -> str | None:
         """The type of the chunk that ended the response: ``finish``, ``abort`` or ``error``. ``None`` before this
-        chunk.
-        """
+        chunk."""
         return next((each["type"] for each in self.chunks if each["type"] in ("finish", "abort", "error")), None)
 
     def calls(self, *states: str) -> list[ToolPart]:
@@ -115,8 +114,7 @@ class ChatResponse:
 
     async def read(self, *, until: Callable[["ChatResponse"], bool] = lambda _: False, pause: float = 0) -> None:
         """Read to the end, or until ``until`` returns True. ``pause``: the number of seconds to wait after each
-        piece.
-        """
+        piece."""
         while not self.ended and not until(self):
             try:
                 self._take(await anext(self._pieces))

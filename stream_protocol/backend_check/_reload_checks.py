@@ -26,8 +26,7 @@ async def _reload(backend: Backend) -> None:
 
 def _newest(chat: Chat) -> list[tuple[str, str]]:
     """Return the role and the text of the newest messages. Older messages, such as a greeting of the server, are left
-    out.
-    """
+    out."""
     return [(message["role"], text_of(message)) for message in chat.messages[-2 * TURNS :]]
 
 

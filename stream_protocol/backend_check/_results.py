@@ -41,8 +41,7 @@ class BrokenError(Exception):
 
 class NotOfferedError(Exception):
     """Raised if the server lacks a feature. ``excused``: True if a server may claim the profile without this
-    feature.
-    """
+    feature."""
 
     def __init__(self, reason: str, *, excused: bool = False) -> None:
         super().__init__(reason)

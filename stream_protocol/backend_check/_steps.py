@@ -61,8 +61,7 @@ async def ask_for(backend: Backend, feature: str, shows: Callable[[ChatResponse]
 
 async def require_stream_or_refusal(response: ChatResponse) -> bool:
     """Read the whole response. Return True for a stream, False for a status 4xx. Raise ``BrokenError`` for anything
-    else.
-    """
+    else."""
     if 400 <= response.status < 500:
         await response.read()
         return False
@@ -75,8 +74,7 @@ async def require_stream_or_refusal(response: ChatResponse) -> bool:
 @asynccontextmanager
 async def running(chat: Chat) -> AsyncIterator[ChatResponse]:
     """Context manager that sends the ``long`` prompt, and returns the response as soon as its first text has
-    arrived.
-    """
+    arrived."""
     chat.add_user_message(first_prompt(chat.backend, "long"))
     async with chat.open() as response:
         await read_beginning(response, chat)

@@ -31,8 +31,7 @@ MESSAGES: Final = "ai: ui/validate-ui-messages.ts"
 
 NO_ROUTE: Final = (405, 501)
 """HTTP statuses that mean that a server cannot delete chats. 404 is not included, because it may mean an unknown
-chat.
-"""
+chat."""
 
 SLOW_SECONDS: Final = 0.05
 """The number of seconds that a slow reader pauses after each piece."""
@@ -57,8 +56,7 @@ class Backend:
         self.versions = versions
         self.reported: set[Rule] = set()
         """Broken rules for streams that the check ``text answer`` has reported. Other checks do not report them
-        again.
-        """
+        again."""
         self.broken_features: set[str] = set()
         """Features whose broken response a check has reported."""
         self.working_prompts: dict[str, str] = {}
@@ -167,8 +165,7 @@ class Chat:
         self, trigger: str = "submit-message", *, message_id: str | None = None, http: httpx.AsyncClient | None = None
     ) -> AsyncIterator[ChatResponse]:
         """Context manager that sends the messages, and returns the response. Leaving the context closes the connection,
-        as ``stop()`` does.
-        """
+        as ``stop()`` does."""
         body = {**self.backend.settings.body, "id": self.id, "messages": self.messages, "trigger": trigger}
         if message_id is not None:
             body["messageId"] = message_id
@@ -181,8 +178,7 @@ class Chat:
     @asynccontextmanager
     async def resume(self) -> AsyncIterator[ChatResponse]:
         """Context manager that resumes the run, and returns the response, as ``resumeStream()`` does on a reloaded
-        page.
-        """
+        page."""
         settings = self.backend.settings
         if not settings.resume:
             raise NotOfferedError("The settings have resume = false.", excused=True)
@@ -233,8 +229,7 @@ class Chat:
 
     def judge(self, response: ChatResponse) -> None:
         """Check the stream of a response, after the streams of all earlier responses. Raise ``BrokenError`` for the
-        first error.
-        """
+        first error."""
         end = b"" if response.body.rstrip().endswith(b"[DONE]") else b"\n\ndata: [DONE]\n\n"
         self._responses += response.body_with_id + end
         before = self._chunks_before + (not response.begins_with_start)
@@ -280,8 +275,7 @@ def _is_message(message: Any) -> bool:
 
 def _described(finding: Finding, response: ChatResponse, before: int) -> tuple[str, AnyChunk | None]:
     """Return the text of a finding, and its chunk. ``before``: the number of chunks that were checked before this
-    response.
-    """
+    response."""
     index = finding.chunk - before - 1
     clients = " and ".join(f"v{version}" for version in finding.versions)
     chunk = response.chunks[index] if 0 <= index < len(response.chunks) else None

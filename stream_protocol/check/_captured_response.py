@@ -85,8 +85,7 @@ def python_hint(data: str) -> str | None:
 
 def _last_response(text: str) -> _Response | None:
     """Return the last HTTP response in the text. Earlier responses are those of a proxy, or redirects, or interim
-    responses.
-    """
+    responses."""
     found = None
     while (line := _STATUS_LINE.match(text)) is not None:
         position = line.end()

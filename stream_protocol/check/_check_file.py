@@ -90,8 +90,7 @@ def _check(
     stream: IO[bytes], path: Path | None, session: str | None, versions: Sequence[AiSdkVersion]
 ) -> Iterator[Finding]:
     """Yield the problems of the stream. ``path``: the path of the stream's file; ``None`` if it cannot be opened
-    again.
-    """
+    again."""
     head = stream.read(PIECE)
     text = text_of(head)
     pieces = chain([head], iter(lambda: stream.read(PIECE), b""))

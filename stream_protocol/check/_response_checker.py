@@ -89,8 +89,7 @@ class ResponseChecker:
         self._inputs = InputTexts()
         self._empty_steps = 0
         """The number of empty steps at the end of the message. The client stores these steps only with the next
-        change.
-        """
+        change."""
         self._continue(continued)
 
     def _continue(self, continued: ContinuedMessage | None) -> None:
@@ -103,8 +102,7 @@ class ResponseChecker:
         parts = self._reducer.message["parts"]
         self._ended_before = {part["toolCallId"] for part in parts if is_tool_part(part) and has_ended(part)}
         """The ids of calls that had ended before the response. They may end once more, because the user may have
-        answered them.
-        """
+        answered them."""
         if continued is not None and continued.message["id"]:
             self._message_id = continued.message["id"]
 
@@ -118,14 +116,12 @@ class ResponseChecker:
     @property
     def next_message(self) -> UIMessage:
         """The message that the next response may continue. Calls that this response does not mention may still be
-        open.
-        """
+        open."""
         return self.message if self._continued is None else self._continued.with_used_answers(self.message, self._used)
 
     def stop_reading(self, problem: Problem) -> Iterator[Problem]:
         """Record that the client fails and stops reading the response. Yield ``problem`` if the client has not failed
-        before.
-        """
+        before."""
         if not self._failed and self._terminal != "error":
             self._failed = True
             yield problem
@@ -170,8 +166,7 @@ class ResponseChecker:
 
     def _note_call(self, chunk: ChunkFields) -> None:
         """Record the id of the call that the chunk mentions. Some chunks mention a call by the id of its approval
-        request.
-        """
+        request."""
         if "toolCallId" in chunk:
             self._used.add(chunk["toolCallId"])
         elif "approvalId" in chunk and (call_id := call_of_approval(self._reducer.message, chunk["approvalId"])):

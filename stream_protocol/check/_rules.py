@@ -126,8 +126,7 @@ class Finding(NamedTuple):
 
     line: int
     """The line number, from 1. For recorded events, this is the line of the newest event, or the number of the
-    event.
-    """
+    event."""
     chunk: int
     """The number of the chunk in the file, from 1. A problem between two chunks has the number of the first chunk."""
     versions: tuple[AiSdkVersion, ...]

@@ -29,8 +29,7 @@ class StreamChecker:
 
     def check_data(self, data: str, line: int) -> Iterator[Finding]:
         """Check the data of an SSE event, which should be the JSON of a chunk. ``line``: the number of the data's first
-        line.
-        """
+        line."""
         try:
             chunk = parse_client_json(data)
         except ValueError:
@@ -54,8 +53,7 @@ class StreamChecker:
 
     def report(self, problem: Problem, *, line: int | None = None) -> Iterator[Finding]:
         """Yield the findings for a problem of the whole stream. ``line``: the line of the problem. Default: the newest
-        line.
-        """
+        line."""
         self._line = line or self._line
         yield from self._findings(lambda chat: [problem])
 

@@ -1,6 +1,5 @@
 """The options of ``serve``. Some are options of the command line, others are read from the project's
-``pyproject.toml``.
-"""
+``pyproject.toml``."""
 
 from __future__ import annotations
 

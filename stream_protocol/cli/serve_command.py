@@ -102,8 +102,7 @@ def _check(options: ServeOptions) -> None:
 
 def _check_workers(options: ServeOptions, *, has_durable_file: bool) -> None:
     """End the process if ``--workers`` needs more options, or excludes some options. The message names all of these
-    options.
-    """
+    options."""
     found: list[str] = []
     if options.run_log_url is None:
         # A Runner has its own session service. `AgentServer.load` refuses a Runner that stores chats in memory.

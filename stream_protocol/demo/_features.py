@@ -193,8 +193,7 @@ class Hiccup:
 
     def fail(self, question: Question) -> list[Step]:
         """Show an error and a retry. The first reply is half a sentence and an error. The second reply is the whole
-        sentence.
-        """
+        sentence."""
         if question.chat not in self._failed:
             self._failed.add(question.chat)
             return ["I begin, and then", ConnectionError("The model has hung up, as it was told to.")]

@@ -138,8 +138,7 @@ def recording_of_file(path: Path, session: str | None) -> tuple[str, bytes]:
 
 def test_of_file(path: Path, session: str | None) -> str:
     """Return a Python test for the recording of a file. Raises ``UnreadableError``, also for a stream without ADK
-    events.
-    """
+    events."""
     _, text = _named_test(_without_secrets(path, session))
     return text
 

@@ -1,6 +1,5 @@
 """``Inspector``: stores the newest turns of each user's chats in memory. Secrets are removed first, as in a
-recording.
-"""
+recording."""
 
 from __future__ import annotations
 

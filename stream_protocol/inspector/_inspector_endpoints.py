@@ -56,8 +56,7 @@ class AgentInfo(TypedDict):
 
 def agent_info(agent: BaseNode) -> AgentInfo:
     """Return the description of an agent and its sub-agents. Instructions are left out, because they may be
-    confidential.
-    """
+    confidential."""
     model = agent.model if isinstance(agent, LlmAgent) else ""
     return AgentInfo(
         name=agent.name,

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
 MAX_TEXT: Final = 2000
 """The maximum number of characters of replies that a test compares. Of longer replies, only the beginning is
-compared.
-"""
+compared."""
 
 MAX_NAME: Final = 40
 """The maximum number of characters of the name of a test."""

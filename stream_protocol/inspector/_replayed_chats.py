@@ -25,8 +25,7 @@ CACHED_RECORDINGS: Final = 8
 
 class InspectedChats(Chats):
     """Chats of a replay server whose turns the Inspector can show. ``session``: the session to use if a file has
-    several.
-    """
+    several."""
 
     def __init__(
         self, library: RecordingLibrary, pace: float, ai_sdk: AiSdkOption, *, session: str | None = None

@@ -114,8 +114,7 @@ class _TurnSplitter:
         self._calls = CallReader(self._call_ids)
         self._message: list[Event] = []
         """The events of the newest assistant message. Text fragments are left out, because a complete event repeats
-        them.
-        """
+        them."""
 
     def begin_turn(self, turn: TurnRecord) -> TurnHead:
         """Begin a recorded turn. If it has the id of the newest message, it continues this message."""

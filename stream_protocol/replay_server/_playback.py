@@ -48,8 +48,7 @@ class Playback:
 
     def __init__(self, chunks: Sequence[TimedChunk], pace: float, continued: Sequence[AnyChunk] = ()) -> None:
         """``continued``: chunks of the message that this response continues, for a client that does not have the
-        message.
-        """
+        message."""
         self.released: list[AnyChunk] = []
         """The chunks that were sent."""
         self.ended = False
@@ -71,8 +70,7 @@ class Playback:
 
     async def read(self, *, rebuild: bool = False) -> AsyncIterator[bytes]:
         """Yield the SSE events, from the first on, when they are sent. ``rebuild``: True for a reloaded page, which has
-        no messages.
-        """
+        no messages."""
         position = 0
         while not self.ended or position < len(self._events):
             if position == len(self._events):

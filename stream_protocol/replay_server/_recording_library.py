@@ -1,6 +1,5 @@
 """The recordings of a replay server, by name. All files are read at the start. A turn is read again when it is
-played.
-"""
+played."""
 
 from __future__ import annotations
 

@@ -43,8 +43,7 @@ STEP_KEYS: Final = frozenset({"count", "to", "all", "wait"})
 
 DEFAULT_WAIT: Final = 10.0
 """The default number of seconds that a step waits for a response. A test may request a step before its client sends the
-message.
-"""
+message."""
 
 WAIT_LIMIT: Final = 600.0
 """The maximum number of seconds that a step may wait."""
@@ -67,8 +66,7 @@ class StepRequest:
 
     def count_chunks(self, left: Sequence[AnyChunk]) -> int:
         """Return the number of chunks to send. ``left``: the unsent chunks. Raises ``ChatRequestError`` if none has the
-        type ``to``.
-        """
+        type ``to``."""
         if self.to is None:
             return len(left) if self.count is None else self.count
         types = [chunk["type"] for chunk in left]

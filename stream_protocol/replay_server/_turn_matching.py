@@ -38,8 +38,7 @@ COMPARED_LENGTH: Final = 500
 
 END_SIMILARITY: Final = 0.5
 """The similarity that counts for the end of a recording, where there is no next turn. Different texts are mostly less
-similar.
-"""
+similar."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +61,7 @@ class Mismatch:
     difference: Difference
     similarity: float = 1.0
     """The similarity of the user's texts, from 0 to 1. A turn at the right position of the conversation gets an
-    additional 0.1.
-    """
+    additional 0.1."""
 
     def __str__(self) -> str:
         where = f"turn {self.nearest.turn.number} of {self.nearest.entry.file}"
@@ -130,8 +128,7 @@ def _message_id(turn: TurnSummary | None) -> str | None:
 
 def _message_before(request: ChatRequest, entry: LibraryEntry) -> str | None:
     """Return the id of the last assistant message in the request that the recording also has; ``None`` if there is
-    none.
-    """
+    none."""
     recorded = {turn.message_id for turn in entry.turns}
     ids = (message["id"] for message in reversed(request.messages) if message["role"] == "assistant")
     return next((message_id for message_id in ids if message_id in recorded), None)

@@ -92,8 +92,7 @@ def summarize_turn(number: int, turn: RecordedTurn) -> TurnSummary:
 
 def user_parts(message: UIMessage) -> Iterator[UserPart]:
     """Yield the texts and files of a user message. Equal files have equal values, even if their URLs are encoded
-    differently.
-    """
+    differently."""
     for index, part in enumerate(message["parts"]):
         if part["type"] == "text" and (text := cast("TextPart", part)["text"]):
             yield UserPart(path=f"{LAST_MESSAGE}.parts[{index}].text", value=text)

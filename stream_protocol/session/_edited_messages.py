@@ -59,8 +59,7 @@ def plan_user_message(
     content: Sequence[TextOrFile] | None,
 ) -> NewUserTurn | NothingToRun:
     """Return the ``RequestPlan`` for the user message of a request. The keyword arguments are those of ``plan``.
-    ``content``: the content of the message, if it is already known.
-    """
+    ``content``: the content of the message, if it is already known."""
     message = request.target
     stored = transcript.find_user_message(message["id"])
     if stored is None:

@@ -1,6 +1,5 @@
 """The possible plans for a request: run the agent for a user message, run it for answers to calls, or run nothing.
-Plans also have the user's decisions about calls, for the audit trail.
-"""
+Plans also have the user's decisions about calls, for the audit trail."""
 
 from __future__ import annotations
 
@@ -79,8 +78,7 @@ class NewUserTurn:
     """The id of the user message in the client."""
     rewind_before: str | None = None
     """The first invocation to remove before the run. Set for an edited or regenerated message, and for a truncated
-    history.
-    """
+    history."""
     kept_steering: tuple[str, ...] = ()
     """The ids of steering messages that the rewind does not remove. The run reads these messages."""
     answers: tuple[CallAnswer, ...] = ()
@@ -120,8 +118,7 @@ class NothingToRun:
     """True if no response is stored. Either the run failed, or a worker without a connection still executes it."""
     repeats: Literal["words", "answers", "steering"] | None = field(default=None, compare=False)
     """The part of the request that was sent before, so that no run starts. ``None`` if no run starts because answers to
-    other calls are missing. ``steering``: a run has read the steering message.
-    """
+    other calls are missing. ``steering``: a run has read the steering message."""
     is_superseded: bool = field(default=False, compare=False)
     """True if the user has sent another message after the repeated message or answers."""
     call_ids: CallIds = field(default=NO_IDS, compare=False, repr=False)

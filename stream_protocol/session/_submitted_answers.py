@@ -35,8 +35,7 @@ REJECTED: Final = "This tool call is rejected."
 
 CREDENTIAL_PROVIDED: Final = {"provided": True}
 """The output of an answered credential request in the client's message. The credential itself is never sent to a
-client.
-"""
+client."""
 
 MAX_NAMED: Final = 200
 """The maximum number of characters of a field's name in an error message. The client may choose any name."""

@@ -68,8 +68,7 @@ def texts(message: UIMessage) -> list[str]:
 
 def adk_part(text_or_file: TextOrFile) -> types.Part:
     """Return the part that ADK stores and sends to the model. For a saved file, this is the line of text about the
-    file.
-    """
+    file."""
     match text_or_file:
         case InlineFile() as file:
             blob = types.Blob(mime_type=file.media_type, data=file.data, display_name=file.name)
@@ -136,8 +135,7 @@ def _whole_speech(event: Event, turn: Sequence[Event]) -> Event:
 
 def _parts_with_files(event: Event) -> Iterator[tuple[types.Part, int, SentFile | None]]:
     """Yield each part that the user sent, with its index in the message and the file that ADK saved from it, or
-    ``None``.
-    """
+    ``None``."""
     parts = (event.content.parts if event.content is not None else None) or []
     sent = EventMetadata.of(event).files
     references = len(parts) - len(sent)

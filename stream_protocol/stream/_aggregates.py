@@ -53,8 +53,7 @@ class OtherStreamedParts:
         """Names of a part's fields -> number of written parts that have these fields."""
         self.deferred: list[Part] = []
         """Parts of fragments that are held back until the complete event: a file that may become an artifact, and later
-        parts.
-        """
+        parts."""
 
     def any_missing_in(self, parts: Iterable[Part]) -> bool:
         """Return True if ``parts`` lacks one of the stored parts. Texts, calls and empty parts are not compared."""
@@ -97,8 +96,7 @@ class _TextComparison(NamedTuple):
     """The kinds of text for which the event does not begin with the streamed text."""
     differs: bool
     """True if the event does not begin with the streamed text of a kind, and has text of this kind that was not
-    streamed.
-    """
+    streamed."""
     same_text: bool = True
     """True if the event's text begins with all of the streamed text, unchanged."""
 

@@ -76,8 +76,7 @@ class Conversion(Generic[T]):
 
     def replay(self, past: Iterable[EventOrDict]) -> None:
         """Restore the state of the message from its earlier events, such as calls, counters and totals. Write no
-        chunks.
-        """
+        chunks."""
         with self.warn.silenced():
             self._replay(past)
 
@@ -107,8 +106,7 @@ class Conversion(Generic[T]):
     @property
     def failure(self) -> AgentRunError | None:
         """The first failure that an event has reported and that the run has not recovered from; ``None`` if there is
-        none.
-        """
+        none."""
         return self.events.summary.failure
 
     @property
@@ -336,8 +334,7 @@ def chunk_conversion(
     past: Iterable[EventOrDict], message_id: str | None, settings: Settings, call_ids: CallIds = NO_IDS
 ) -> Conversion[AnyChunk]:
     """Return a conversion that writes chunks as dictionaries. ``call_ids``: the ids of calls in the chat's earlier
-    messages.
-    """
+    messages."""
     return _conversion(ChunkSink(), past, message_id, settings, call_ids)
 
 
@@ -345,8 +342,7 @@ def sse_conversion(
     past: Iterable[EventOrDict], message_id: str | None, settings: Settings, call_ids: CallIds = NO_IDS
 ) -> Conversion[bytes]:
     """Return a conversion that writes SSE events as bytes. ``call_ids``: the ids of calls in the chat's earlier
-    messages.
-    """
+    messages."""
     return _conversion(SseSink(), past, message_id, settings, call_ids)
 
 

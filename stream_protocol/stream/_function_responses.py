@@ -211,8 +211,7 @@ class FunctionResponses:
 
     def add_inner(self, call: ToolCall, facts: EventFacts, *, asks: bool) -> None:
         """Process an event of an agent inside this call. ``asks``: True if the event asks the user, so that the call
-        must wait.
-        """
+        must wait."""
         if (interim := self.inner_agents.add(call, facts, asks=asks)) is not None:
             self._add_interim(call, interim)
 

@@ -64,8 +64,7 @@ class InnerAgents:
 
     def add_nested(self, nested: NestedEvent) -> None:
         """Process an event of an agent that runs inside a call in a session of its own. Show the agent's message in the
-        call.
-        """
+        call."""
         call = self._registry.find(nested.call)
         if call is None or not call.is_shown or call.state is not CallState.RUNNING:
             return
@@ -138,8 +137,7 @@ class InnerAgents:
 
     def show(self, *, shows: bool) -> None:
         """Switch the preliminary outputs of agents inside calls on or off. When they are switched on, the agents'
-        current messages are written.
-        """
+        current messages are written."""
         began, self._shows = shows and not self._shows, shows
         for call, message in self._messages.items() if began else ():
             if call.state is not CallState.ANSWERED:
@@ -199,8 +197,7 @@ class InnerAgents:
 
 def ends_task_turn(facts: EventFacts) -> bool:
     """Return True for a reply of a task-mode agent that has no calls. The agent then waits for the user's next
-    message.
-    """
+    message."""
     branch, scope = facts.speaker[1], facts.scope
     by_task_agent = scope is not None and branch is not None and branch.rpartition("@")[2] == scope
     return (

@@ -239,8 +239,7 @@ class Authors(Generic[T]):
 
     def note_fragment(self, author: AuthorStream, facts: EventFacts) -> None:
         """Store a fragment, because its fields may be needed later. Does nothing unless ``keep_unconfirmed`` was
-        called.
-        """
+        called."""
         if author.streamed.kept is not None:
             author.streamed.kept.note(facts, len(self.complete_ids))
 

@@ -36,8 +36,7 @@ GATHERED: Final = 64
 
 class PartKind(IntEnum):
     """The kinds of parts that are streamed in fragments. The values are list indexes, because hashing enum members is
-    slow.
-    """
+    slow."""
 
     TEXT = 0
     REASONING = 1
@@ -83,8 +82,7 @@ class UnconfirmedStream:
 
     def note(self, fragment: EventFacts, begin: int) -> None:
         """Store the next fragment, because its fields may be needed later. ``begin``: how many complete events came
-        before this fragment.
-        """
+        before this fragment."""
         if self.newest is None:
             self.begin = begin
         self.newest = fragment

@@ -190,8 +190,7 @@ def _fail(conversion: Conversion[T], error: Exception) -> None:
 
 def fail_response(conversion: Conversion[T], error: BaseException, *, stopped: bool = False) -> None:
     """End the response with an ``error`` chunk. If the app's hook ``transform`` raises, write the chunk without the
-    hook.
-    """
+    hook."""
     try:
         conversion.fail(error, stopped=stopped)
     except Exception as second:  # the app's hook raised, and will not be called again

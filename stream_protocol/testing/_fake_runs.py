@@ -107,8 +107,7 @@ async def eventually(true: Callable[[], Awaitable[bool]]) -> None:
 
 async def freed(*workers: RunLog, chat: str = CHAT) -> None:
     """Wait until none of these workers sees a lease on the chat. The worker of the run may see the lease longer than
-    others.
-    """
+    others."""
 
     async def free() -> bool:
         return [await worker.current(chat) for worker in workers] == [None] * len(workers)

@@ -89,8 +89,7 @@ def _inputs_at_starts(chunks: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[s
 
 def _delta_key(numbered: tuple[int, Json]) -> tuple[Any, ...]:
     """Return the key by which chunks are grouped. Consecutive deltas of one part have equal keys. All other keys
-    differ.
-    """
+    differ."""
     number, chunk = numbered
     return (chunk["type"], chunk["id"]) if chunk["type"] in _DELTAS else (number,)
 

@@ -20,8 +20,7 @@ _OUTPUT_TOOL: Final = "set_model_response"
 @dataclass(frozen=True, slots=True)
 class RecordedAnswer:
     """A recorded response of a model. A response that was stopped has only fragments (partial events). Other responses
-    may have no fragments.
-    """
+    may have no fragments."""
 
     fragments: tuple[LlmResponse, ...]
     whole: LlmResponse | None
@@ -72,8 +71,7 @@ class _Answers:
 
     def holds(self, facts: EventFacts) -> bool:
         """Return True if the event has a model response. Return False for events of the user, a tool, ADK or this
-        package.
-        """
+        package."""
         if facts.by_user or facts.in_users_name or is_relayed(facts.event):
             return False
         if facts.results:

@@ -102,8 +102,7 @@ class Wait:
 
 Spoken: TypeAlias = str | Thought | Call | types.Part
 """Content of a response: text, reasoning, a call, or a part of google-genai, such as an image
-(``types.Part.from_bytes``). Such a part is sent in one piece.
-"""
+(``types.Part.from_bytes``). Such a part is sent in one piece."""
 
 Closing: TypeAlias = types.FinishReason | types.GenerateContentResponseUsageMetadata | types.GroundingMetadata
 """Data of the last response in the stream. Put it at any place in the turn. The default finish reason is STOP."""
@@ -237,8 +236,7 @@ class ScriptedLlm(BaseLlm):
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
         """Yield the responses of the next turn: one response or, with ``stream``, partial responses and their
-        aggregate.
-        """
+        aggregate."""
         steps = self._turn(llm_request)
         if isinstance(steps, RecordedAnswer):
             for recorded in steps.replay(stream=stream):

@@ -42,8 +42,7 @@ class ToolsError(ValueError):
 @dataclass(frozen=True)
 class ToolTypes:
     """The types of a tool. ``text``: the tool's description for the model. ``input``: the JSON schema of its
-    arguments.
-    """
+    arguments."""
 
     name: str
     text: str
@@ -114,8 +113,7 @@ def _schema(json_schema: Any, schema: types.Schema | None) -> Any:
 
 def _outputs(tool: BaseTool, declared: Any) -> Iterator[WireForm]:
     """Yield the possible outputs of a tool. ``declared``: the response schema in the tool's declaration, or
-    ``None``.
-    """
+    ``None``."""
     match tool:
         case ClientTool():
             yield WireForm(ANYTHING if tool.output_schema is None else tool.output_schema)
@@ -179,8 +177,7 @@ def _mcp_result(declared: Any) -> Any:
 
 def _response_of(tool: RestApiTool) -> Any:
     """Return the schema of the API's first successful response. If the API declares none, the schema allows any
-    value.
-    """
+    value."""
     parser = tool._operation_parser  # noqa: SLF001 - the tool has no public attribute for it
     schema = parser.get_return_value().param_schema
     return ANYTHING if isinstance(schema, str) else schema.model_dump(mode="json", by_alias=True, exclude_none=True)

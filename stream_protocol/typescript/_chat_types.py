@@ -157,8 +157,7 @@ async def chat_types(
 
 def declared_parts() -> list[DataPart[Any]]:
     """Return the data parts that are module-level variables of loaded modules. Call this function after the agent is
-    loaded.
-    """
+    loaded."""
     return sorted(_declared(DataPart), key=lambda part: part.name)
 
 

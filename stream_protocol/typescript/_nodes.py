@@ -70,8 +70,7 @@ class Field:
 @dataclass(frozen=True)
 class Object:
     """The type of objects, which may have additional keys. ``rest``: the type of all values, if there are no
-    ``fields``.
-    """
+    ``fields``."""
 
     fields: tuple[Field, ...] = ()
     rest: Node = Unknown()

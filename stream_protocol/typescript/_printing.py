@@ -109,8 +109,7 @@ def braces(lines: Iterable[str], indent: str) -> str:
 
 def comment(text: str, indent: str) -> str:
     """Return a doc comment with this text and indentation; empty if the text is empty. ``*/`` in the text is
-    escaped.
-    """
+    escaped."""
     lines = [" ".join(_CONTROL.sub(" ", line).split()) for line in text.strip().splitlines()]
     lines = [line.replace("*/", "*\\/") for line in lines]
     if not any(lines):

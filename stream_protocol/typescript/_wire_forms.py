@@ -52,8 +52,7 @@ class _WireSchemas(GenerateJsonSchema):
 
 def schema_of(annotation: Any, *, by_alias: bool = True) -> Any:
     """Return the JSON schema of values of this type, as they are sent; ``ANYTHING`` if pydantic has no schema for the
-    type.
-    """
+    type."""
     try:
         # The type is put into a list, so that pydantic gives it a name and a reference.
         schema = TypeAdapter(list[annotation]).json_schema(
@@ -101,8 +100,7 @@ def _sent(annotation: Any) -> WireForm:
 
 def agent_output(output_schema: Any) -> WireForm:
     """Return the JSON form in which ADK sends the reply of an agent. ``output_schema``: ``None`` if the agent returns
-    text.
-    """
+    text."""
     if output_schema is None:
         return WireForm({"type": "string"}, wrapped=True)
     if isinstance(output_schema, dict):

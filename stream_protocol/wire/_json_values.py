@@ -271,8 +271,7 @@ def is_instance(value: Any, module: str, *classes: str) -> bool:
 
 def _sort_key(item: Any) -> tuple[int, float, str]:
     """Return the sort key of a JSON value. The order is: nulls, booleans, numbers, texts, and then arrays and objects
-    by their JSON text.
-    """
+    by their JSON text."""
     match item:
         case None:
             return (0, 0, "")

@@ -64,8 +64,7 @@ class ChatRequest:
     """The chat id. It is valid as a session id and as a segment of a URL path."""
     messages: tuple[UIMessage, ...]
     """The client's history, or only the last message. There is at least one message. A message without an id has the id
-    ``""``.
-    """
+    ``""``."""
     has_history: bool = True
     """True if the body had ``messages``. False if it had one ``message``, without the client's history."""
     trigger: Trigger = "submit-message"
@@ -111,8 +110,7 @@ class ChatRequest:
     @property
     def message_before_words(self) -> UIMessage | None:
         """The last assistant message before the target; ``None`` if there is none. The target must be a new user
-        message.
-        """
+        message."""
         *earlier, _target = self.messages_to_target
         return next((message for message in reversed(earlier) if message["role"] == "assistant"), None)
 
@@ -195,8 +193,7 @@ def _refuse_sdk_4(fields: Mapping[str, Any]) -> None:
 
 def parse_chat_id(value: object) -> str:
     """Return the chat id. Raises ``ChatRequestError`` (400) if it is not valid as a session id and as a segment of a
-    URL path.
-    """
+    URL path."""
     if value is None:
         raise ChatRequestError("The chat id is missing.")
     if not isinstance(value, str):

@@ -160,8 +160,7 @@ class _Questions:
 
     def take_result(self, event: dict[str, Any], response: dict[str, Any]) -> None:
         """Process a tool's response. If its call waits for the answer to a question, mark the response as a
-        placeholder.
-        """
+        placeholder."""
         call_id, name = _id(response), _name(response)
         reference = CallReference(call_id, name)
         known = self._known.find_answered(event, None, reference, is_placeholder=False)

@@ -52,8 +52,7 @@ class Turn:
     """The id of the assistant message."""
     stored: tuple[Event, ...]
     """The events of the turn in order, including hidden events. The user's message comes first, unless the agent
-    began.
-    """
+    began."""
     response_starts: tuple[int, ...]
     """The index of the first event of each response."""
     hidden_events: frozenset[str]
@@ -64,8 +63,7 @@ class Turn:
     """The client ids of calls in earlier turns."""
     compactions: Mapping[int, Sequence[Event]]
     """The turn's summaries of earlier events (compactions): number of stored events before a compaction -> its
-    events.
-    """
+    events."""
 
     @property
     def invocation_id(self) -> str:
@@ -124,8 +122,7 @@ class Turn:
 
     def shown(self, begin: int, end: int) -> tuple[Event, ...]:
         """Return the stored events between two indexes, as the client was shown them. Compaction events are
-        included.
-        """
+        included."""
         if self.compactions and begin < end:
             return tuple(self._with_compactions(begin, end))
         return tuple(shown_event(event) for event in self.stored[begin:end] if event.id not in self.hidden_events)
@@ -152,8 +149,7 @@ class Transcript:
         """
         self.stored: Final = tuple(map(readable_event, events))
         """All events of the session. In a live run, the content of a user event is the transcription of the user's
-        speech.
-        """
+        speech."""
         self._facts = tuple(map(read, self.stored))
         first = FirstReading()
         for facts in self._facts:

@@ -56,8 +56,7 @@ class TranscriptReader:
         call_ids: CallIds | None = None,
     ) -> None:
         """``beginnings``: the invocations that begin a message, from ``FirstReading``. ``None`` if each invocation can
-        begin a message. ``hidden_events``: the ids of hidden events. ``call_ids``: creates the client ids of calls.
-        """
+        begin a message. ``hidden_events``: the ids of hidden events. ``call_ids``: creates the client ids of calls."""
         self._beginnings = beginnings
         self._hidden_events = hidden_events
         self._call_ids = call_ids if call_ids is not None else CallIds()
@@ -86,8 +85,7 @@ class TranscriptReader:
 
     def begin_turn(self) -> None:
         """Record that a turn begins here, according to the recording. Later events are not treated as events before the
-        first message.
-        """
+        first message."""
         self._begun = True
 
     def begin_message(self, invocation_id: str) -> None:
@@ -100,8 +98,7 @@ class TranscriptReader:
 
     def end_response(self) -> None:
         """Record that the newest response has ended. The agent's next event begins a message, unless it shows that a
-        call was approved.
-        """
+        call was approved."""
         self._ended = True
 
     def read(self, facts: EventFacts) -> EventRole:
@@ -170,6 +167,5 @@ def _is_of_conversation(facts: EventFacts) -> bool:
 
 def message_id(invocation_id: str, number: int) -> str:
     """Return the id of the assistant message with this number in an invocation. Numbers start at 1. The invocation id
-    may be empty.
-    """
+    may be empty."""
     return (invocation_id or UNNAMED) + (f".{number}" if number > 1 else "")

@@ -63,8 +63,7 @@ class VersionTree:
 
     def last_shown(self, number: int) -> float:
         """Return a sort key: the later a message was rewound, the larger its key. The key is infinite for messages in
-        the chat.
-        """
+        the chat."""
         rewind = self._last_rewinds.get(number)
         return inf if rewind is None else rewind.removed.stop
 

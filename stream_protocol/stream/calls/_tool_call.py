@@ -130,8 +130,7 @@ class ToolCall:
 
     def add_fragment(self, fragment: CallPiece) -> None:
         """Add a streamed fragment of the input. Write its text, or hold the text back until the tool's name is
-        known.
-        """
+        known."""
         self.more_to_come = fragment.will_continue
         text = self._text_of(fragment)
         if not text:
@@ -163,8 +162,7 @@ class ToolCall:
 
     def guess_name(self, fragment: CallPiece, schemas: Mapping[str, Any]) -> str | None:
         """Return the name of the tool, if only one tool has all argument paths that have arrived; otherwise
-        ``None``.
-        """
+        ``None``."""
         self._guess = self._guess or ToolGuess()
         return self._guess.add([argument.json_path or "" for argument in fragment.partial_args], schemas)
 
@@ -208,8 +206,7 @@ class ToolCall:
 
     def complete_input_so_far(self) -> None:
         """Use the streamed arguments as the final input. Call this method if a result comes before the complete
-        call.
-        """
+        call."""
         self.complete_input(self._text.so_far() if self._text is not None else {})
 
     def fail_input(self, error_text: str) -> None:
@@ -335,8 +332,7 @@ class ToolCall:
 
     def _next(self, event: CallEvent) -> CallState:
         """Return the state after ``event``. Raises ``StreamProtocolError`` if the current state does not allow this
-        event.
-        """
+        event."""
         state = TRANSITIONS[self.state].get(event)
         if state is None or (event in NOT_SHOWN and self.is_shown):
             call = f"{self.id!r} ({self.name or 'unnamed'}{', shown' if self.is_shown else ''})"

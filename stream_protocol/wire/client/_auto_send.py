@@ -41,8 +41,7 @@ def may_resend(ending: str | None, finish_reason: str | None = None) -> bool:
 
 def auto_send_helper(parts: Sequence[UIPart]) -> str | None:
     """Return the name of the AI SDK's helper that would send a message with these parts again; ``None`` if no helper
-    would.
-    """
+    would."""
     if calls_are_complete(parts):
         return TOOLS
     return APPROVALS if approvals_are_complete(parts) else None

@@ -81,8 +81,7 @@ def _chunks(pieces: Iterable[bytes]) -> Iterator[AnyChunk]:
 
 def split_lines(pieces: Iterable[bytes], *, max_length: int | None = None) -> Iterator[Line]:
     """Yield the lines of UTF-8 text in linear time. Raises ``OverlongLineError`` for a line of more than ``max_length``
-    characters.
-    """
+    characters."""
     decoder = codecs.getincrementaldecoder("utf-8-sig")(errors="replace")
     number = 1
     pending: list[str] = []
