@@ -52,7 +52,7 @@ def inspector_routes(
     - ``GET /api/inspect/agents``: the tree of agents, with models, tools and descriptions.
     - ``GET /api/inspect/rules``: the rules of ``check``.
     - ``POST /api/inspect``, ``/api/inspect/recording`` and ``/api/inspect/pytest``: the same data for a file in the
-      body, a recording in any format or a capture. The file is not stored. ``?session=ID`` selects a session.
+      body. The file is a recording in any format, or a capture, and is not stored. ``?session=ID`` selects a session.
     """
     check_instance("inspector", inspector, Inspector, "an Inspector")
     check_instance("service", service, ChatService, "a ChatService")

@@ -205,8 +205,7 @@ class _Cost:
     steps: int
     """The remaining steps."""
     _own: dict[int, tuple[int, int]] = field(default_factory=dict)
-    """Id of a schema object -> two counts: its size without nested schemas, and the numbers that it compares values
-    with."""
+    """Id of a schema object -> its size without nested schemas, and how many numbers it compares values with."""
     _targets: dict[str, Any] = field(default_factory=dict)
     """Reference -> the schema that it points to."""
 

@@ -84,7 +84,7 @@ class AuthorStream:
 
     @property
     def is_busy(self) -> bool:
-        """True if a part or a call's input is open. The step cannot end before."""
+        """True if a part or a call's input is open. The step cannot end while an author is busy."""
         return self.kind is not None or any(call.is_shown for call in self.streaming_calls)
 
     @property
@@ -197,7 +197,7 @@ class Authors(Generic[T]):
         self._sink = sink
         self._by_key: dict[SpeakerKey, AuthorStream] = {}
         self._unconfirmed: UnconfirmedStreams | None = None
-        """``None`` until ``keep_unconfirmed`` is called."""
+        """The streams that no complete event has repeated; ``None`` until ``keep_unconfirmed`` is called."""
 
     def __iter__(self) -> Iterator[AuthorStream]:
         return iter(self._by_key.values())

@@ -107,7 +107,7 @@ class DisplayOrder:
     def place(self, facts: EventFacts) -> Iterator[EventFacts]:
         """Yield the events to process for the next stored event: usually only this event.
 
-        Rewound events are left out. Moved events come before the event that they were shown before.
+        Rewound events are left out. A moved event comes directly before the event that the client was shown next.
         """
         if self._hidden.is_rewound(next(self._numbers)):
             return
