@@ -1,7 +1,10 @@
 """Command ``adk-ui-stream check``.
 
-Exit code 0: all streams are valid, or the server is valid. 1: a stream or the server is invalid. 2: a file is not a
-stream, or the server cannot be reached.
+Exit codes:
+
+- 0: all streams, or the server, are valid.
+- 1: a stream, or the server, is invalid.
+- 2: a file is not a stream, or the server cannot be reached.
 """
 
 from __future__ import annotations
@@ -97,7 +100,7 @@ def check(
 
 
 def _check_files(files: Sequence[str], *, session: str | None, ai_sdk: str | None) -> None:
-    """Print the reports of all files, and exit. A file that cannot be read ends the command without output."""
+    """Print the reports of all files, and exit. If a file cannot be read, nothing is printed on stdout."""
     from stream_protocol.check import ALL_VERSIONS, UnreadableError, check_file
 
     versions = ALL_VERSIONS if ai_sdk is None else (major_version(ai_sdk),)
@@ -118,7 +121,7 @@ def _check_files(files: Sequence[str], *, session: str | None, ai_sdk: str | Non
 
 
 def _write_report(out: IO[str], name: str, findings: Iterable[Finding], versions: Iterable[AiSdkVersion]) -> bool:
-    """Write a line for each finding in the file ``name``, then the verdict. Returns True if the stream is valid."""
+    """Write a line for each finding, and then the result for the file ``name``. Returns True if the stream is valid."""
     counts: Counter[Severity] = Counter()
     for finding in findings:
         severity = finding.rule.severity

@@ -91,7 +91,7 @@ def serve(context: click.Context, /, target: str | None, **command_line: Any) ->
 
 
 def _check(options: ServeOptions) -> None:
-    """End the process if options of the command line cannot be combined."""
+    """End the process if options on the command line cannot be combined."""
     require_option("--replay", {"session", "pace"})
     on_postgres = options.durable_url is not None and options.durable_url.startswith("postgres")
     if options.run_log_url is None and on_postgres and options.workers == 1:
@@ -101,10 +101,12 @@ def _check(options: ServeOptions) -> None:
 
 
 def _check_workers(options: ServeOptions, *, has_durable_file: bool) -> None:
-    """End the process if several workers lack options, or cannot have some. The message names all of them."""
+    """End the process if ``--workers`` needs more options, or excludes some options. The message names all of these
+    options.
+    """
     found: list[str] = []
     if options.run_log_url is None:
-        # A Runner may bring its own store of chats. `AgentServer.load` refuses it if this store is in memory.
+        # A Runner has its own session service. `AgentServer.load` refuses a Runner that stores chats in memory.
         sessions = " and --session-service-uri (or a Runner that stores its chats)"
         found.append(f"--workers needs --run-log{sessions if options.session_service_uri is None else ''}")
     if has_durable_file:

@@ -65,7 +65,7 @@ def _types(target: str, *, schemas: bool) -> str:
 
 @contextmanager
 def _without_warnings() -> Iterator[None]:
-    """Hide ADK's warnings about types that it cannot declare to the model."""
+    """Context manager that hides ADK's warnings about types that it cannot declare to the model."""
     logger = logging.getLogger("google_adk")
     level = logger.level
     logger.setLevel(logging.ERROR)
@@ -76,7 +76,7 @@ def _without_warnings() -> Iterator[None]:
 
 
 def _difference(file: Path, expected: str) -> str | None:
-    """Return one line about the file's difference from the expected text; ``None`` if they are equal."""
+    """Return one line about how the file differs from the expected text; ``None`` if they are equal."""
     try:
         found = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

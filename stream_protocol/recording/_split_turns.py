@@ -31,9 +31,9 @@ class TimedEvent:
 
     event: Event
     at: float | None = None
-    """Seconds: see ``EventRecord.at``; ``None`` if the time was not recorded."""
+    """The recorded time in seconds; ``None`` if it was not recorded. See ``EventRecord.at``."""
     number: int = 0
-    """The number of the line or the event in the file: see ``EventRecord.number``."""
+    """The number of the event's line in the file, or the number of the event. See ``EventRecord.number``."""
 
 
 TurnItem = TimedEvent | TurnRecord | ChunkRecord | EndRecord
@@ -41,29 +41,33 @@ TurnItem = TimedEvent | TurnRecord | ChunkRecord | EndRecord
 
 @dataclass(frozen=True, eq=False)
 class TurnHead:
-    """Data about a turn that is available before its items are read.
+    """Data of a turn that is known before its items are read.
 
-    Heads are compared by identity, because they are keys of ``groupby``.
+    Compared by identity, because ``groupby`` uses objects of this class as keys.
     """
 
     message_id: str
-    """The id of the assistant message; empty if only the first event shows the id."""
+    """The id of the assistant message; empty if the first event sets the id."""
     past: tuple[Event, ...] = ()
-    """The message's earlier events, if this turn continues a message. Text fragments are left out."""
+    """Earlier events of the message, if the turn continues a message. Text fragments are left out."""
     options: ConverterOptions = field(default_factory=ConverterOptions)
-    """The converter's options that were recorded with the turn."""
+    """The converter options that were recorded with the turn."""
     call_ids: CallIds = NO_IDS
-    """The client's ids of calls in earlier messages."""
+    """The client ids of calls in earlier messages."""
 
 
 TurnStream = Iterable[tuple[TurnHead, Iterable[TurnItem]]]
-"""Turns that are read one after the other. Read the items of a turn before you request the next turn."""
+"""Turns that are read in sequence. Read all items of a turn before you request the next turn."""
 
 
 def split_turns(
     items: Iterable[TurnItem], hidden: HiddenEvents, beginnings: frozenset[str] | None
 ) -> Iterator[tuple[TurnHead, Iterator[TurnItem]]]:
-    """Yield the turns while the items are read. See ``TurnStream``; ``beginnings``: see ``TranscriptReader``."""
+    """Yield the turns while the items are read. Read all items of a turn before you request the next turn.
+
+    ``beginnings``: the invocations that begin a turn without a user event; ``None`` if each invocation can begin a
+    turn.
+    """
     splitter = _TurnSplitter(TranscriptReader(beginnings))
     for head, group in groupby(_with_heads(items, hidden, splitter), key=lambda pair: pair[0]):
         yield head, (item for _, item in group)
@@ -72,7 +76,7 @@ def split_turns(
 def _with_heads(
     items: Iterable[TurnItem], hidden: HiddenEvents, splitter: _TurnSplitter
 ) -> Iterator[tuple[TurnHead, TurnItem]]:
-    """Yield each item with the head of its turn, without events that the client is not shown."""
+    """Yield each item with the head of its turn. Events that the client is not shown are left out."""
     order = DisplayOrder(hidden)
     for item in items:
         match item:
@@ -91,10 +95,10 @@ def _with_heads(
 
 
 class _TurnSplitter:
-    """Finds the turn of each event. A turn here is a *response* of ``TranscriptReader``.
+    """Finds the turn of each event. A turn here is the response to one request.
 
-    If the recording has ``TurnRecord``s, they begin the turns, and events do not. In all recordings, an ``EndRecord``
-    is a turn without events if it comes first, or directly after another ``EndRecord``.
+    If the recording has ``TurnRecord``s, only they begin turns. An ``EndRecord`` at the beginning, or directly after
+    another ``EndRecord``, stands for a turn without events.
     """
 
     def __init__(self, reader: TranscriptReader) -> None:
@@ -102,17 +106,19 @@ class _TurnSplitter:
         self._reader = reader
         self._has_turn_records = False
         self._ended = True
-        """True if no event has come since the newest ``EndRecord``, or since the beginning."""
+        """True if no event has come since the newest ``EndRecord``, or since the beginning of the file."""
         self._call_ids = CallIds()
-        """The client's ids of all calls so far."""
+        """The client ids of all calls so far."""
         self._ids_before = NO_IDS
-        """The client's ids of calls before the newest message."""
+        """The client ids of calls before the newest message."""
         self._calls = CallReader(self._call_ids)
         self._message: list[Event] = []
-        """The events of the assistant message so far, without text fragments, whose text a complete event repeats."""
+        """The events of the newest assistant message. Text fragments are left out, because a complete event repeats
+        them.
+        """
 
     def begin_turn(self, turn: TurnRecord) -> TurnHead:
-        """Begin a recorded turn. It continues the newest message if it has the same message id."""
+        """Begin a recorded turn. If it has the id of the newest message, it continues this message."""
         self._has_turn_records, self._ended = True, False
         self._reader.begin_turn()
         if not turn.message_id or turn.message_id != self.head.message_id:
@@ -121,9 +127,9 @@ class _TurnSplitter:
         return self.head
 
     def end_turn(self) -> TurnHead:
-        """Return the turn that ends: the newest turn.
+        """Return the turn that an ``EndRecord`` ends.
 
-        If the ``EndRecord`` comes first, or directly after another ``EndRecord``, it ends a new turn without events.
+        This is the newest turn. If there is none, or if it has ended before, a new turn without events is returned.
         """
         if self._ended:
             self._begin_message()
@@ -134,9 +140,9 @@ class _TurnSplitter:
         return self.head
 
     def add_event(self, facts: EventFacts, *, hidden: bool) -> TurnHead | None:
-        """Return the turn of the event; ``None`` if the client is not shown the event.
+        """Return the head of the event's turn; ``None`` if the client is not shown the event.
 
-        ``hidden``: True if a later event has hidden this event.
+        ``hidden``: True if a later event hides this event.
         """
         match self._reader.read(facts):
             case EventRole.HIDDEN | EventRole.OUTSIDE:

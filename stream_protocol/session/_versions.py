@@ -1,4 +1,4 @@
-"""Versions of messages that a client can show and restore: earlier replies, and user messages before an edit."""
+"""Earlier versions of messages that a client can list and restore: replies, and user messages before an edit."""
 
 from __future__ import annotations
 
@@ -21,24 +21,25 @@ class MessageVersions(TypedDict):
     """All versions of one message that was edited or regenerated."""
 
     messageId: str
-    """The id of the shown message: the user's if it was edited, the assistant's if it was regenerated."""
+    """The id of the message in the chat: the user message if it was edited, the assistant message if it was
+    regenerated.
+    """
     current: int
-    """The index in ``ids`` of the version that the chat shows."""
+    """The index in ``ids`` of the version that is in the chat now."""
     ids: list[str]
-    """The ids of the versions, oldest first. Only ``ChatService.choose_version`` takes these ids."""
+    """The ids of the versions, oldest first. Pass such an id to ``ChatService.choose_version``."""
 
 
 def message_versions(transcript: Transcript) -> list[MessageVersions]:
-    """Return the versions of each message that has several, in the order of the chat."""
+    """Return the versions of each message that has more than one version, in the order of the chat."""
     return list(_message_versions(transcript))
 
 
 def rewind_to_choose(transcript: Transcript, version_id: str) -> str | None:
-    """Return the id of the invocation to rewind to, so that the chat continues from this version.
+    """Return the id of the invocation to rewind to, so that the chat has this version again.
 
-    Returns ``None`` if the chat already shows the version. The rewind also restores the messages that last followed the
-    version. Raises ``ChatRequestError``: 404 if the version does not exist, 409 if no rewind can restore it, because
-    another program removed it.
+    Returns ``None`` if the version is already in the chat. The rewind also restores the messages that last followed the
+    version. Raises ``ChatRequestError``: 404 if the version does not exist, 409 if no rewind can restore it.
     """
     tree = transcript.version_tree
     number = tree.find(version_id)
@@ -71,10 +72,7 @@ def _message_versions(transcript: Transcript) -> Iterator[MessageVersions]:
 
 
 def _words(facts: EventFacts) -> _Words:
-    """Return a key of a user message: the client's id and the texts.
-
-    The key does not change if the reply is regenerated.
-    """
+    """Return a key for a user message: the client's id and the texts. A regenerated reply does not change this key."""
     return EventMetadata.of(facts.event).message_id, tuple(part.text for part in facts.parts if isinstance(part, Text))
 
 

@@ -24,7 +24,7 @@ from tests.chromium import launched, opened_tab
 from tests.documents import block
 from tests.frontends.builds import BUILD_SECONDS, serving_by, serving_fresh_next_app
 from tests.frontends.chat_page import ChatPage
-from tests.frontends.gemini_server import serving_gemini
+from tests.frontends.gemini_server import LONG, serving_gemini
 from tests.frontends.scripted_chats import STORY, Backend, serving_scripted_chats
 from tests.processes import COMMAND, HANG, ROOT, cli, serving
 from tests.redis_server import RedisServer
@@ -92,7 +92,7 @@ def test_routes_of_ones_own_answer(tmp_path: Path, gemini: Mapping[str, str]) ->
 
 
 def test_the_converter_alone_answers(tmp_path: Path, gemini: Mapping[str, str]) -> None:
-    with pasted(block("docs/converter.md", "stream_sse(events)"), tmp_path / "app", env=gemini) as url:
+    with pasted(block("docs/converter.md", "routes=[Route("), tmp_path / "app", env=gemini) as url:
         assert "You said: Hi" in streamed(url)
 
 
@@ -109,19 +109,26 @@ def backend() -> Iterator[Backend]:
 
 
 @pytest.fixture(scope="module")
-def browser(backend: Backend, gemini: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+def server(gemini: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of the quick start's server."""
+    code = block("docs/quick-start.md", "app.include_router(chat_router(")
+    with pasted(code, tmp_path_factory.mktemp("quick-start") / "server", env=gemini) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def browser(backend: Backend, server: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     """One to which the addresses in the quick start are those of the page and the server that run here."""
     folder = tmp_path_factory.mktemp("pages")
     proxy = ROOT / "examples" / "nextjs"
     files = {
         "app/page.tsx": block("docs/quick-start.md", "export default function Page()"),
+        "app/readme/page.tsx": block("README.md", "export default function Page()"),
         "app/component/chat-page.tsx": (COMPONENT / "chat-page.tsx").read_text(),
         "app/component/chat/[id]/page.tsx": (COMPONENT / "page.tsx").read_text(),
         **{path: (proxy / path).read_text() for path in PASSING_ON},
     }
     with ExitStack() as running:
-        code = block("docs/quick-start.md", "app.include_router(chat_router(")
-        server = running.enter_context(pasted(code, folder / "server", env=gemini))
         page = running.enter_context(serving_fresh_next_app(folder, files, agent_url=backend.url))
         rules = [f"MAP {name} 127.0.0.1:{httpx.URL(url).port}" for name, url in ((PAGE, page), (SERVER, server))]
         yield running.enter_context(launched("--host-resolver-rules=" + ",".join(rules).replace("http://", "")))
@@ -158,6 +165,32 @@ class TestPages:
         tab.get_by_role("button", name="Retry").click()
         expect(tab.get_by_text("You said: Hi")).to_be_visible()
         expect(alert).to_have_count(0)
+
+    def test_the_page_of_the_quick_start_reconnects_after_a_cut(
+        self, tab: Page, server: str, gemini: Mapping[str, str]
+    ) -> None:
+        def cut(route: Route) -> None:
+            with httpx.stream("POST", f"{server}/api/chat", json=route.request.post_data_json, timeout=HANG):
+                route.abort("connectionreset")
+
+        tab.route(f"{SERVER}/api/chat", cut, times=1)
+        tab.goto(PAGE)
+        tab.get_by_role("textbox").fill(LONG)
+        tab.get_by_role("textbox").press("Enter")
+        tab.get_by_role("button", name="Reconnect").click()
+        expect(tab.get_by_text("Answer briefly.")).to_be_visible()
+        httpx.post(gemini["GOOGLE_GEMINI_BASE_URL"] + "/go-on").raise_for_status()
+        expect(tab.get_by_text(f"You said: {LONG}")).to_be_visible()
+        expect(tab.get_by_role("alert").filter(has_text="connection")).to_have_count(0)
+
+    def test_the_page_of_the_readme_talks_and_tries_again(self, tab: Page) -> None:
+        tab.route(f"{SERVER}/**", lambda route: route.abort("connectionrefused"), times=1)
+        tab.goto(f"{PAGE}/readme")
+        tab.get_by_label("Message").fill("Hi")
+        tab.get_by_label("Message").press("Enter")
+        tab.get_by_role("button", name="Retry").click()
+        expect(tab.get_by_text("You said: Hi")).to_be_visible()
+        expect(tab.get_by_role("button", name="Retry")).to_have_count(0)
 
     def test_the_page_may_use_every_route(self, tab: Page) -> None:
         tab.goto(PAGE)

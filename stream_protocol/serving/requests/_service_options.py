@@ -54,7 +54,8 @@ CHECKS: Final[Mapping[str, Callable[[str, object], None]]] = {
     ),
     "times": partial(check_instance, kind=ServiceTimes, expected="a ServiceTimes"),
 }
-"""Option -> its check. ``as_runner`` checks the target and the session service; the converter checks its options."""
+"""The check of each option, by the option's name. ``as_runner`` checks the target and the session service. The
+converter checks its own options."""
 
 
 class ServiceOptions(ConverterOptions, total=False):

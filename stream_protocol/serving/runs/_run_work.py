@@ -1,7 +1,5 @@
-"""``RunWork``: runs the agent of a job and stores the end of the run.
-
-``Executor`` and ``DurableExecutor`` use it.
-"""
+"""Provides ``RunWork``, which runs the agent of a job and stores the end of the run. ``Executor`` and
+``DurableExecutor`` use it."""
 
 from __future__ import annotations
 
@@ -36,7 +34,7 @@ logger = logging.getLogger(__name__)
 
 
 class RunWork:
-    """The work of runs: agent, end of the session, hooks. ``hook_timeout``: see ``ServiceLimits``."""
+    """Runs agents, stores the ends of runs, and calls ``on_finish``. ``hook_timeout``: see ``ServiceLimits``."""
 
     def __init__(
         self,
@@ -60,10 +58,8 @@ class RunWork:
 
     @contextmanager
     def observed(self, run: Run, job: Job, *, first_run: tuple[str, str | None] | None = None) -> Iterator[None]:
-        """Observe the run in the block: span, metrics, lag of the event loop.
-
-        ``first_run``: see ``RunObserver.observed``.
-        """
+        """Context manager: record a span, metrics and the event loop's delay for the run. ``first_run``: see
+        ``RunObserver.observed``."""
         with (
             self._loop_lag.measured(),
             run.observer.observed(
@@ -84,7 +80,7 @@ class RunWork:
         finally:
             late = await run.steering.close()
             if run.outcome == "finish":
-                job.on_stored(job.answers)  # for custom agents that store nothing
+                job.on_stored(job.answers)  # for custom agents that do not store the user's answers
             if run.is_open:
                 await self._complete_session(run, job)
                 await self._notify(run, job)
@@ -92,10 +88,10 @@ class RunWork:
                     run.begin_after(late[0], job.overrides)
 
     async def _is_recovered_after(self, run: Run, job: Job, error: BaseException) -> bool:
-        """Return True if another worker already recovers the run, or will recover it when the session store is
-        reachable.
+        """Return True if another worker recovers the run after this error. The recovery has begun, or begins when the
+        session store is reachable again.
 
-        If the session store failed before the request was accepted, the request is refused instead.
+        Returns False if the session store failed before the request was accepted. The request is then refused.
         """
         if not (is_of_session_store(error) and is_unreachable(error)):
             return await self._is_overtaken(run, job)
@@ -105,7 +101,8 @@ class RunWork:
         return can_continue
 
     async def _is_overtaken(self, run: Run, job: Job) -> bool:
-        """Return True if another worker has begun to recover the run. Returns False if the session cannot be read."""
+        """Return True if a later run or another execution of this run has stored an event. Returns False if the session
+        cannot be read."""
         try:
             reading = find_session(self._runner, job.session.user_id, job.session.id)
             session = await with_timeout(self._hook_timeout, reading)
@@ -119,11 +116,8 @@ class RunWork:
         return is_overtaken
 
     async def _complete_session(self, run: Run, job: Job) -> None:
-        """Store the output that only the client has, if the run holds the chat's lease.
-
-        While the store is unreachable, retries until ``aclose``. The chat stays busy, because only this run has the
-        missing output.
-        """
+        """If the run holds the chat's lease, store the output that only the client has. While the session store is
+        unreachable, retries until ``aclose``. The chat stays busy, because only this run has the missing output."""
         if run.outcome is None or (run.outcome == "finish" and run.output.is_stored):
             return
         agent = job.runner.agent.name
@@ -157,7 +151,7 @@ class RunWork:
                     logger.error("A chat stays busy until the session store has stored the end of its run.")  # noqa: TRY400 - the next line has the reason
                     log_error(logger, error)
                 return False
-            logger.exception("The end of a run could not be stored.")  # the chat must become free
+            logger.exception("The end of a run could not be stored.")  # returns True, because the chat must become free
         return True
 
     async def _notify(self, run: Run, job: Job) -> None:
