@@ -93,7 +93,7 @@ PAGES: Final[Mapping[str, str]] = {
 HEAD: Final = """\
 # Options
 
-The options of the Python API, by class and function. Sizes are in bytes, and times in seconds. See also the
+The Python API has these options, by class and function. Sizes are in bytes, and times in seconds. See also the
 [reference](reference/serving.md), and the options of the [command line](cli.md).
 
 | You configure | Section |

@@ -16,7 +16,7 @@ from tests.processes import ROOT
 BEGINNING: Final = """\
 # The command line
 
-The commands of `adk-ui-stream` with all options. Run `adk-ui-stream COMMAND`, or `python -m stream_protocol COMMAND`.
+`adk-ui-stream` has these commands and options. Run `adk-ui-stream COMMAND`, or `python -m stream_protocol COMMAND`.
 
 | Exit code | Meaning |
 |---|---|
