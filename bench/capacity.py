@@ -269,7 +269,7 @@ def limits(model: Model, assumed: Assumptions) -> Iterator[tuple[float, str]]:
 def limits_table(model: Model, assumed: Assumptions) -> str:
     """Return a table of the limits, in the order in which they are reached."""
     rows = [f"| {_round(chats)} | {what} |" for chats, what in sorted(limits(model, assumed))]
-    return "\n".join(["| Chats | |", "|---:|---|", *rows])
+    return "\n".join(["| Chats | Limit |", "|---:|---|", *rows])
 
 
 CHECKED: Final[Mapping[str, str]] = {
