@@ -56,8 +56,8 @@ def _pages(entries: Any) -> Iterator[tuple[str, str]]:
             for entry in entries:
                 yield from _pages(entry)
         case dict():
-            for title, entry in entries.items():
-                yield from [(title, entry)] if isinstance(entry, str) else _pages(entry)
+            for entry in entries.values():
+                yield from _pages(entry)
 
 
 def _text(page: str) -> str:

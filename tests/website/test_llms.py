@@ -30,6 +30,7 @@ def test_the_index_links_each_page_with_a_sentence(folder: Path) -> None:
     pages = [page for _, entries in llms.sections_of(SITE["nav"]) for _, page in entries]
     links = [line for line in index.splitlines() if line.startswith("- [")]
     assert len(links) == len(pages) > 50
+    assert "- [Security for developers](trust/developers/): Requests, users" in index
     assert "- [Approvals](approvals/): ADK's `require_confirmation` becomes an approval request of the AI SDK." in links
 
 

@@ -38,14 +38,20 @@ PAGES: Final = [
 ]
 WIDER_THAN_THE_SCREEN: Final = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
 
-WIDER_THAN_THE_COLUMN: Final = """async () => {
+OPEN_TABS: Final = """async () => {
     await document.fonts.ready;
     for (const tab of document.querySelectorAll(".tabbed-block")) tab.style.display = "block";
+}"""
+
+WIDER_THAN_THE_COLUMN: Final = """() => {
     return [...document.querySelectorAll("article pre > code, article .md-typeset__scrollwrap")]
         .filter(box => box.scrollWidth > box.clientWidth + 1)
         .map(box => box.innerText.slice(0, 80));
 }"""
-"""The blocks of code and the tables that are cut at the edge of the text, with all tabs open."""
+"""The blocks of code and the tables that are cut at the edge of the text."""
+
+AXE: Final = ROOT / "server/page/node_modules/axe-core/axe.min.js"
+VIOLATIONS: Final = "async () => (await axe.run()).violations.map(({ id, nodes }) => [id, nodes[0].html])"
 
 BROKEN: Final = "images => images.filter(({ naturalWidth }) => !naturalWidth).map(({ src }) => src)"
 
@@ -93,7 +99,7 @@ def complaints(tab: Page, url: str) -> list[str]:
 
 @pytest.mark.parametrize("page", PAGES)
 @pytest.mark.parametrize(("width", "colors"), [(1280, "light"), (390, "dark")])
-def test_a_page_fits_its_screen_and_asks_nobody_else(
+def test_a_page_fits_its_screen_is_accessible_and_asks_nobody_else(
     browser: Browser, url: str, page: str, width: int, colors: Literal["light", "dark"]
 ) -> None:
     with opened_tab(browser, width=width, height=844, colors=colors) as tab:
@@ -103,6 +109,21 @@ def test_a_page_fits_its_screen_and_asks_nobody_else(
         assert tab.locator("h1").count() == 1
         assert not tab.evaluate(WIDER_THAN_THE_SCREEN)
         assert tab.locator("img:visible").evaluate_all(BROKEN) == []
+        tab.evaluate(AXE.read_text(encoding="utf-8"))
+        assert tab.evaluate(VIOLATIONS) == []
+
+
+def test_no_page_scrolls_sideways_on_a_phone(browser: Browser, url: str) -> None:
+    places = [page.parent.relative_to(SITE).as_posix() for page in sorted(SITE.rglob("index.html"))]
+    wide = []
+    with opened_tab(browser, width=390, height=844) as tab:
+        for place in places:
+            tab.goto(f"{url}{place}/", wait_until="domcontentloaded")
+            tab.evaluate(OPEN_TABS)
+            if tab.evaluate(WIDER_THAN_THE_SCREEN):
+                wide.append(place)
+    assert len(places) > 100
+    assert wide == []
 
 
 def test_code_and_tables_are_as_wide_as_the_text(browser: Browser, url: str) -> None:
@@ -111,6 +132,7 @@ def test_code_and_tables_are_as_wide_as_the_text(browser: Browser, url: str) -> 
     with opened_tab(browser, width=1440) as tab:
         for place in [each for each in places if each != "runs"]:
             tab.goto(f"{url}{place}/", wait_until="domcontentloaded")
+            tab.evaluate(OPEN_TABS)
             if found := tab.evaluate(WIDER_THAN_THE_COLUMN):
                 cut[place] = found
     assert cut == {}
