@@ -304,7 +304,10 @@ def _compared(name: str, label: str, predicted: float, measured: float) -> str:
 
 def costs_table(model: Model) -> str:
     """Return a table of the model's costs."""
-    lines = ["| Cost | Turn | Second | Chunk | Tool | New chat | Stored event |", "|---|" + "---:|" * len(fields(Costs))]
+    lines = [
+        "| Cost | Turn | Second | Chunk | Tool | New chat | Stored event |",
+        "|---|" + "---:|" * len(fields(Costs)),
+    ]
     for resource, label, unit in (
         ("worker_cpu", "worker, ms", 1e3),
         ("redis_cpu", "Redis, ms", 1e3),
