@@ -30,7 +30,8 @@ the same small agent, and get the same prompts. Each server follows the document
 REPORT_HEAD: Final = """\
 # The servers of the comparison
 
-The details of [Backends compared](../../docs/backends.md). `python -m tests.backends` writes both pages. {clients}
+This page has the details of [Backends compared](../../docs/backends.md). `python -m tests.backends` writes both pages.
+{clients}
 """
 
 FAIRNESS: Final = """\
@@ -47,8 +48,8 @@ make setup
 .venv/bin/python -m tests.backends
 ```
 
-The script installs the newest version of each package into `.venv-backends`, and checks each server.
-It needs PyPI, the npm registry, Node 20.19 or later, and Python 3.12 or later. To check only one backend, name it:
+The script installs the newest version of each package into `.venv-backends`, and checks each server. It
+needs PyPI, the npm registry, Node 20.19 or later, and Python 3.12 or later. To check only one backend, name it:
 `python -m tests.backends ai-node`.
 """
 
@@ -129,14 +130,14 @@ def _setups(results: Results) -> Iterator[str]:
 
 
 def _broken(results: Results) -> Iterator[str]:
-    yield from ("## What is broken", "")
+    yield from ("## Failed checks", "")
     for backend in BACKENDS:
         for check in checks_of(results, backend).values():
             if check["outcome"] != "broken":
                 continue
             yield f"- **{backend.title}, {check['name']}**: {_plain(check['reason'])}"
             if check["chunk"] is not None:
-                yield f"  The chunk: `{json.dumps(check['chunk'])}`."
+                yield f"  Chunk at the failure: `{json.dumps(check['chunk'])}`."
             yield f"  Source of the rule: {check['source']}."
     yield ""
 
