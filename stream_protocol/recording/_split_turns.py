@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import groupby, takewhile
+from typing import TYPE_CHECKING, Any
 
 from google.adk.events import Event
 
 from stream_protocol.adk import NO_IDS, CallIds, EventFacts, read
-from stream_protocol.recording.read import ChunkRecord, EndRecord, TurnRecord
+from stream_protocol.recording.read import ChunkRecord, EndRecord, TurnRecord, list_field
 from stream_protocol.session import (
     CallReader,
     DisplayOrder,
@@ -23,6 +24,9 @@ from stream_protocol.session import (
     shown_facts,
 )
 from stream_protocol.stream import ConverterOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +112,8 @@ class _TurnSplitter:
         self._ids_before = NO_IDS
         """The client's ids of calls before the newest message."""
         self._calls = CallReader(self._call_ids)
+        self._ids_by_message: dict[str, CallIds] = {}
+        """The client's id of a recorded user message -> the ids of calls before it. Without removed messages."""
         self._message: list[Event] = []
         """The events of the assistant message so far, without text fragments, whose text a complete event repeats."""
 
@@ -116,9 +122,23 @@ class _TurnSplitter:
         self._has_turn_records, self._ended = True, False
         self._reader.begin_turn()
         if not turn.message_id or turn.message_id != self.head.message_id:
+            message_id = _user_message_id(turn.request)
+            if message_id in self._ids_by_message:
+                self._remove_from(message_id)
             self._begin_message()
+            if message_id is not None:
+                self._ids_by_message[message_id] = self._ids_before
         self._begin_head(turn.message_id, turn.options)
         return self.head
+
+    def _remove_from(self, message_id: str) -> None:
+        """Release the ids of calls after this user message, which is edited or sent again.
+
+        A recording of runs does not have the rewind. The server has removed this message and all later ones.
+        """
+        self._call_ids = self._ids_by_message[message_id].copy()
+        remaining = takewhile(lambda item: item[0] != message_id, self._ids_by_message.items())
+        self._ids_by_message = dict(remaining)
 
     def end_turn(self) -> TurnHead:
         """Return the turn that ends: the newest turn.
@@ -161,3 +181,11 @@ class _TurnSplitter:
 
     def _begin_head(self, message_id: str, options: ConverterOptions | None = None) -> None:
         self.head = TurnHead(message_id, tuple(self._message), options or {}, self._ids_before)
+
+
+def _user_message_id(request: Mapping[str, Any] | None) -> str | None:
+    """Return the client's id of the user message to which a recorded request applies; ``None`` for other requests."""
+    match list_field(request or {}, "messages")[-1:]:
+        case [{"role": "user", "id": str(message_id)}] if message_id:
+            return message_id
+    return None
