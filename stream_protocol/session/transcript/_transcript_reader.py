@@ -71,7 +71,9 @@ class TranscriptReader:
         self._invocation: str | None = None
         """The invocation of the newest response."""
         self._begun = False
-        """True after a message or a recorded turn has begun."""
+        """True after a message has begun."""
+        self._has_turns = False
+        """True after a recording has marked a turn. Then no event begins a message or a response."""
         self._has_user_events = False
         self._after_user_event = False
         self._user_is_speaking = False
@@ -83,16 +85,26 @@ class TranscriptReader:
         """Return the id of the next message, if it begins in this invocation."""
         return message_id(invocation_id, self._counts[invocation_id] + 1)
 
-    def begin_turn(self) -> None:
-        """Record that a turn begins here, according to the recording. Later events are not treated as events before the
-        first message."""
-        self._begun = True
+    def begin_turn(self, *, continues: bool, earlier_ids: CallIds | None = None) -> None:
+        """Note that the recording marks the beginning of a turn. From now on, the recording marks all turns.
+
+        ``continues``: True if the turn continues the newest message. ``earlier_ids``: the ids of calls before the
+        turn, if the turn removes earlier turns.
+        """
+        self._has_turns = True
+        if earlier_ids is not None:
+            self._call_ids = earlier_ids.copy()
+        if not continues:
+            self._begin_calls()
 
     def begin_message(self, invocation_id: str) -> None:
         """Begin an assistant message in this invocation. No event is needed, because the message may be empty."""
         self.message_id = self.next_message_id(invocation_id)
         self._counts[invocation_id] += 1
         self._begun = True
+        self._begin_calls()
+
+    def _begin_calls(self) -> None:
         self.earlier_ids = self._call_ids.copy()
         self.calls = CallReader(self._call_ids)
 
@@ -112,7 +124,7 @@ class TranscriptReader:
         if facts.id in hidden_events(facts.event):
             self._read_calls(facts)
             return EventRole.HIDDEN
-        place = self._find_place(facts)
+        place = EventRole.SAME_RESPONSE if self._has_turns else self._find_place(facts)
         if place is EventRole.NEW_MESSAGE:
             self.begin_message(facts.invocation_id)
         if place is EventRole.OUTSIDE:
