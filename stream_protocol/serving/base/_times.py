@@ -29,7 +29,8 @@ class ServiceTimes:
     shutdown: float = 10.0
     """The time for which ``aclose`` waits for stopped runs, longer than ``stop``.
 
-    A stopped run that the engine does not record within this time frees its chat.
+    A stopped run that the engine does not record within this time frees its chat. A call of the engine that ends a run
+    is repeated after this time.
     """
     answering: float = 3.0
     """The time for which ``aclose`` waits for open requests before it closes the run log."""
