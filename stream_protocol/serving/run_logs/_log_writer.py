@@ -54,9 +54,9 @@ class LogWriter:
     end before that, because its client may send the next request to another worker. If the store does not respond,
     readers of this worker get the end after ``END_SECONDS``.
 
-    ``renew_lease`` is called when the store has no lease of the run. ``read_elsewhere``: set while other workers read
-    the run. ``patience``: the seconds for which the log keeps its original events while the store is unreachable.
-    Afterwards the log may join events in memory, and readers at other workers are cut off.
+    ``renew_lease`` is called when the store has no lease of the run, or does not take the end. ``read_elsewhere``: set
+    while other workers read the run. ``patience``: the seconds for which the log keeps its original events while the
+    store is unreachable. Afterwards the log may join events in memory, and readers at other workers are cut off.
     """
 
     def __init__(
@@ -97,8 +97,13 @@ class LogWriter:
             self._log.give_end()
 
     async def _give_end_later(self) -> None:
+        """Give readers the end although the store lacks it.
+
+        A full store still takes a renewal, which closes the run.
+        """
         await self._log.wait_closed()
         await asyncio.sleep(END_SECONDS)
+        self._renew_lease()
         self._log.give_end()
 
     async def _copy(self) -> None:
