@@ -254,7 +254,7 @@ def limits(model: Model, assumed: Assumptions) -> Iterator[tuple[float, str]]:
         chats_at(assumed.postgres_connections, one.postgres_connections),
         f"the workers' pools have {assumed.postgres_connections:,.0f} connections to PostgreSQL",
     )
-    yield chats_at(1, one.shards), "one Redis is full: it runs commands on one core"
+    yield chats_at(1, one.shards), "one Redis is full, because it runs commands on one core"
     yield (
         chats_at(assumed.postgres_cores, one.postgres_cores),
         f"a PostgreSQL of {assumed.postgres_cores:.0f} cores is full",

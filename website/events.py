@@ -179,9 +179,9 @@ ROWS: Final = (
 HEAD: Final = """\
 # Events
 
-This page lists the chunks of each kind of ADK event. The events of a `RemoteA2aAgent` give the same chunks as those of
-a local agent. Data parts of a `RemoteA2aAgent` become `data-adk-data`, and a failed task becomes an error. A message
-[cannot show some events exactly](decisions/what-a-message-cannot-show.md).
+The converter turns each kind of ADK event into certain chunks. The events of a `RemoteA2aAgent` give the same chunks as
+those of a local agent. Data parts of a `RemoteA2aAgent` become `data-adk-data`, and a failed task becomes an error. A
+message [cannot show some events exactly](decisions/what-a-message-cannot-show.md).
 
 The first column links to recordings. To see a recording, download it and run:
 

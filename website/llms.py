@@ -9,6 +9,7 @@ from mkdocs.config.defaults import MkDocsConfig
 
 from website.descriptions import first_sentence
 from website.paths import DOCS, ROOT
+from website.shown_files import with_files
 
 GENERATED: Final = "reference/"
 """Folder of the pages that are generated from docstrings. Their Markdown has only names."""
@@ -56,12 +57,13 @@ def _pages(entries: Any) -> Iterator[tuple[str, str]]:
             for entry in entries:
                 yield from _pages(entry)
         case dict():
-            for title, entry in entries.items():
-                yield from [(title, entry)] if isinstance(entry, str) else _pages(entry)
+            for entry in entries.values():
+                yield from _pages(entry)
 
 
 def _text(page: str) -> str:
-    return (ROOT / DOCS / page).read_text(encoding="utf-8")
+    file = ROOT / DOCS / page
+    return with_files(file.read_text(encoding="utf-8"), file.parent)
 
 
 def _title(page: str) -> str:

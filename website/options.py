@@ -93,7 +93,7 @@ PAGES: Final[Mapping[str, str]] = {
 HEAD: Final = """\
 # Options
 
-This page lists the options of the Python API. Sizes are in bytes, and times in seconds. See also the
+The Python API has these options, by class and function. Sizes are in bytes, and times in seconds. See also the
 [reference](reference/serving.md), and the options of the [command line](cli.md).
 
 | You configure | Section |
@@ -138,7 +138,7 @@ def _section(owner: type | Callable[..., Any], above: str) -> str:
             shown = f"[`{name}`]({PAGES[name]})" if name in PAGES else f"`{name}`"
             rows.append(f"| {shown} | {default} | {text} |")
     if rows:
-        lines += ["| Option | Default | |", "|---|---|---|", *rows, ""]
+        lines += ["| Option | Default | Description |", "|---|---|---|", *rows, ""]
     for other, names in shared.items():
         lines += [f"{', '.join(names)}: as in `{other}`.", ""]
     return "\n".join(lines)

@@ -10,6 +10,8 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import Files
 from mkdocs.structure.pages import Page
 
+from website.keywords import KEYWORDS
+
 NOT_SEARCHED: Final = (
     "bench/",
     "decisions/",
@@ -49,6 +51,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     if name.startswith(NOT_SEARCHED) and not name.startswith(EXAMPLES):
         page.meta["search"] = {"exclude": True}
         return
+    page.meta["tags"] = KEYWORDS.get(name, "").split()
     for beginning, weight in WEIGHTS.items():
         if name.startswith(beginning):
             page.meta["search"] = {"boost": weight}

@@ -18,10 +18,9 @@ Where to change what:
 - ``_running_calls``: calls whose tools run, calls whose tools raised, and names of tool executions.
 - ``_call_index``: the indexes of calls by id, and of messages by call.
 - ``_call_ids``: the ids that calls have in the client, such as ``<id>.2`` and ``call_0``.
-- ``_live_events``: speech and sound of live runs.
 - ``_event_dicts``: events that are dictionaries.
 - ``_lenient_events``: JSON of events that a different ADK version has written.
-- ``_relayed_events``: events of agents behind A2A, and events that are not sent to such agents.
+- ``_readable_events``: speech and sound of live runs, and events of agents behind A2A.
 - ``_marks``: data of this library in events: steering messages, posted and nested events, numbers of answered calls,
   and titles and reasons from tools.
 - ``_adk_requests``: calls that wait for a user or a client.
@@ -105,7 +104,6 @@ from stream_protocol.adk._failures import (
     told_reason,
     unrepresentable_text,
 )
-from stream_protocol.adk._live_events import readable_event
 from stream_protocol.adk._marks import (
     ANSWERED_KEY,
     CARDS_KEY,
@@ -128,6 +126,7 @@ from stream_protocol.adk._marks import (
     steering_id,
     steering_mark,
 )
+from stream_protocol.adk._readable_events import a2a_markers, is_relayed, readable_event
 from stream_protocol.adk._reader import (
     CODE_EXECUTION,
     OpenText,
@@ -146,7 +145,6 @@ from stream_protocol.adk._reader import (
     read_next,
     with_parts_at,
 )
-from stream_protocol.adk._relayed_events import a2a_markers, is_relayed
 from stream_protocol.adk._running_calls import (
     RunningCall,
     RunningCalls,

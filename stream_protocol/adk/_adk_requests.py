@@ -55,7 +55,8 @@ def external_kind(event: "Event", call: "FunctionCall") -> CallKind | None:
 def confirmed_call(args: dict[str, Any]) -> dict[str, Any]:
     """Return the call for which ADK requests a confirmation. ``args``: the arguments of the request.
 
-    The result has those of the keys ``id``, ``name`` and ``args`` that are valid in the request.
+    The result has the keys ``id``, ``name`` and ``args``. Values that are missing or invalid in the request are left
+    out.
     """
     original = _mapping(args, "originalFunctionCall", "original_function_call")
     kinds = {"id": str, "name": str, "args": dict}

@@ -23,9 +23,8 @@ class CallIds(Collection[str]):
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._earlier: CallIds | None = None
-        """The object that was copied. Its first ``_begin`` ids belong to this object, too. ``None`` without such
-        ids.
-        """
+        """The object from which this object was copied, if it was copied. Its first ``_begin`` ids count as ids of this
+        object."""
         self._begin = 0
         self._places = {call_id: place for place, call_id in enumerate(dict.fromkeys(taken))}
         """Id -> its position among all ids of the chat. Does not contain the ids of ``_earlier``."""

@@ -22,8 +22,7 @@ USER: Final = "user"
 
 MAX_ANSWERED: Final = 8
 """The number of newest calls with the same id that are always kept. Older calls are dropped once they have a
-response.
-"""
+response."""
 
 _MAX_DEPTH: Final = 32
 """The number of nesting levels at which arguments are compared by value. Deeper levels are compared by ``repr``."""
@@ -50,8 +49,8 @@ class CallReference(NamedTuple):
 
 
 def stored_reference(call_id: str, stored: Mapping[str, Any], author: str, branch: str | None) -> CallReference:
-    """Return the reference to a call whose id and number are stored. ``stored``: has the field ``number`` unless it is
-    0.
+    """Return the reference to a call whose id and number are stored. ``stored``: the result of
+    ``CallReference.stored_number``.
 
     ``author`` and ``branch``: those of the agent that made the call.
     """
@@ -103,15 +102,13 @@ class KnownCall:
     """True after the user has approved or denied the call, until the call has a response."""
     mentioned: bool = False
     """True if the newest event contains the call. If this event contains the id again, the id belongs to a different
-    call.
-    """
+    call."""
     same_id: "tuple[CallsUnderId, ...]" = field(default=(), repr=False)
-    """For each id of this call, all calls with that id."""
+    """For each id of this call, the group of all calls with this id."""
 
     entry: Any = None
     """An object of the caller for the call, such as its state in a message, its answers in a session, or its
-    execution.
-    """
+    execution."""
 
     @property
     def content(self) -> Hashable:
@@ -209,15 +206,14 @@ class CallsUnderId:
         return self._first(by_speaker.values() if speaker is None else [by_speaker.get(speaker, _NONE)], key)
 
     def newest(self, speaker: SpeakerKey) -> KnownCall | None:
-        """Return the newest call of this speaker."""
+        """Return the newest call with this id that this speaker has made."""
         if (only := self._only) is not None:
             return only if only.speaker == speaker else None
         return next((known for known in reversed(self.numbers) if known.speaker == speaker), None)
 
     def first_equal(self, name: str, args: dict[str, Any], key: RankKey) -> KnownCall | None:
         """Return the oldest call of this tool with these arguments. If ``key`` returns ``None`` for its rank, it is
-        skipped.
-        """
+        skipped."""
         if self._index is None:
             calls = (known for known in self.numbers if (known.name, known.args) == (name, args))
             return next((known for known in calls if key(known.rank) is not None), None)
@@ -265,7 +261,7 @@ class _Index:
             self._remove_empty(old, numbers)
 
     def _remove_empty(self, known: KnownCall, numbers: dict[KnownCall, int]) -> None:
-        """Remove the index entries of a dropped call, unless they contain other calls."""
+        """Remove the index entries that became empty when a call was dropped."""
         if (ranks := self.by_speaker.get(known.speaker)) is not None and not any(ranks.firsts(numbers)):
             del self.by_speaker[known.speaker]
         if (ranks := self.by_content.get(known.content)) is not None and not any(ranks.firsts(numbers)):

@@ -51,7 +51,7 @@ class KnownCalls:
         self._event: object = None
         """The newest event."""
         self._mentioned: tuple[KnownCall, ...] = ()
-        """The calls that the newest event has mentioned so far."""
+        """The calls that were read from the newest event so far."""
         self._counts: dict[CallsUnderId, int] | None = None
         """Calls with the same id -> how many of them are in the newest event. ``None`` if it has no calls."""
         self._changed: list[tuple[KnownCall, Sequence[CallsUnderId]]] | None = None
@@ -94,7 +94,7 @@ class KnownCalls:
             self._note_changed(known, (calls,))
 
     def newest(self, adk_id: str, speaker: SpeakerKey) -> KnownCall | None:
-        """Return the newest call of this speaker with the id; ``None`` if there is none."""
+        """Return the newest call with this id that this speaker has made; ``None`` if there is none."""
         calls = self._same_id.get(adk_id)
         return None if calls is None else calls.newest(speaker)
 
@@ -123,8 +123,10 @@ class KnownCalls:
         return known
 
     def _find_repeated(self, speaker: SpeakerKey, call: "Call") -> KnownCall | None:
-        """Return the call that a complete call repeats: it is from an earlier event of the same run, and has the same
-        speaker, tool and arguments, and no response."""
+        """Return the earlier call that this complete call repeats; ``None`` if it repeats none.
+
+        The earlier call is in the same run, has no response, and has the same speaker, tool and arguments.
+        """
 
         def key(rank: CallRank) -> tuple[()] | None:
             is_same = (rank.speaker, rank.run) == (speaker, self._run)
@@ -203,8 +205,7 @@ class KnownCalls:
 
     def read_result(self, facts: "EventFacts", result: "Result") -> Answered:
         """Find the call that a result of this event answers, and count the result. See ``resolve_response`` for the
-        rules.
-        """
+        rules."""
         waits = result.waits_for is not None
         return self.resolve_response(
             facts.event, _responder(facts), result.answered, is_placeholder=waits, by_user=facts.by_user
@@ -220,10 +221,10 @@ class KnownCalls:
         return known if known is not None and known.is_undecided else None
 
     def shows_approval(self, facts: "EventFacts") -> bool:
-        """Return True if the event is the first that shows the approval of a call: it has the result of a call whose
-        approval the user has not answered.
+        """Return True if this event is the first to show that a call was approved.
 
-        Call this before the event's calls and results are read.
+        In this case, the event has the result of a call whose approval request has no stored answer. Call this method
+        before the calls and results of the event are read.
         """
         is_abort = facts.failure is not None and facts.failure.code == ABORTED  # ADK closes the calls of a stopped run
         if self._asked is None or facts.by_user or is_abort:
@@ -233,8 +234,7 @@ class KnownCalls:
 
     def read_provider_result(self, event: object, speaker: SpeakerKey, result: "ProviderResult") -> KnownCall | None:
         """Find the call of a tool that the model's provider has run, and count its result. ``event``: ``None`` for a
-        fragment.
-        """
+        fragment."""
         return self.resolve_response(event, speaker, CallReference(result.id, result.name)).call
 
     def resolve_response(

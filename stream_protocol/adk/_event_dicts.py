@@ -38,8 +38,7 @@ class WarnOnce:
     @contextmanager
     def silenced(self) -> Iterator[None]:
         """Context manager that suppresses warnings. Use it to read events again, because their warnings were logged
-        before.
-        """
+        before."""
         before, self._silent = self._silent, True
         try:
             yield

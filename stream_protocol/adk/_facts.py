@@ -32,8 +32,7 @@ class Blob(NamedTuple):
     media_type: str | None
     artifact: tuple[str, int] | None
     """The name and the version of the artifact with the same bytes; ``None`` if the event does not identify an
-    artifact.
-    """
+    artifact."""
     name: str | None = None
 
 
@@ -58,8 +57,7 @@ class File(NamedTuple):
     reference: Reference | None
     fields: str
     """The names of the fields that have a value in ADK's part, as one text. ``fields`` exists in all parts except texts
-    and calls.
-    """
+    and calls."""
     signature: bytes | None = None
     part: "types.Part | types.FunctionResponsePart | None" = None
     """ADK's part, so that it can be stored."""
@@ -155,8 +153,7 @@ class ProviderPart(NamedTuple):
 
 class OtherPart(NamedTuple):
     """A part of any other kind, such as a part with only a signature, or with content that this release does not
-    support.
-    """
+    support."""
 
     fields: str
     signature: bytes | None = None
@@ -212,8 +209,7 @@ class Compaction(NamedTuple):
 
 class Rewind(NamedTuple):
     """A rewind of the session. It removes the events of an invocation and all events between this invocation and the
-    rewind.
-    """
+    rewind."""
 
     invocation_id: str
 
@@ -341,7 +337,7 @@ class EventFacts(NamedTuple):
     by_user: bool
     """True for events of the user. False for steering messages, because they neither begin a message nor answer a call.
 
-    Also False for the result of a task-mode agent. Its author is ``user``, but a workflow node creates it.
+    Also False for the result of a task-mode agent, although the author of this event is ``user``.
     """
     in_users_name: bool
     """True if the author is ``user``, as for the user's events and for some results that ADK stores."""
@@ -387,8 +383,7 @@ class EventFacts(NamedTuple):
     @property
     def shows_something(self) -> bool:
         """True if the event has content, a failure, an output or speech. False if it only has state, artifacts or
-        usage.
-        """
+        usage."""
         return bool(self.parts) or any(isinstance(report, Failure | Output | AgentSpeech) for report in self.reports)
 
     @property

@@ -39,7 +39,7 @@ FINISH_REASONS: dict[str, FinishReason] = {
 """google-genai's ``FinishReason`` -> the AI SDK's finish reason. All other reasons become ``other``."""
 
 UNEXPLAINED = frozenset({"OTHER", "FINISH_REASON_UNSPECIFIED", "STOP"})
-"""Finish reasons that name no cause. With an error message, they mean that the model's response was interrupted."""
+"""Finish reasons that name no cause. If an error message is also present, the model's response was interrupted."""
 
 RESULT = "result"
 """The key of an object that wraps a single value. ADK wraps tool results, and this library wraps client outputs."""
@@ -87,7 +87,7 @@ def failure_text(response: Any) -> str | None:
     """Return the error text in the response of a failed call; ``None`` if the call succeeded.
 
     If ADK could not run a call, the response has only the key ``error``. A failed result of MCP has ``isError`` or
-    ``is_error``, and its text is the error text.
+    ``is_error``. In this case, the text of the result is returned.
     """
     match response:
         case {"error": error, **rest} if not rest and error is not None:

@@ -26,8 +26,7 @@ _COUNTED: Final = 4096
 
 def read_grounding(event: "Event", parts: Sequence[facts.Part]) -> Iterator[facts.Report]:
     """Yield the sources, citations and search suggestions of an event. ``parts``: the event's parts in this library's
-    types.
-    """
+    types."""
     places = _Places(parts)
     if (grounding := event.grounding_metadata) is not None:
         sources = [list(_of_chunk(chunk)) for chunk in grounding.grounding_chunks or ()]

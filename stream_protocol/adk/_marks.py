@@ -1,7 +1,7 @@
 """Data that this library adds to the ``custom_metadata`` of events.
 
-- A steering message is a user message that a run receives while it works. It is stored before the next model call. It
-  begins neither a message of the chat nor a response: the assistant's message continues.
+- A steering message is a user message that a run receives while it works. It is stored before the next model call. The
+  assistant's message continues after it.
 - A posted event is an event that a tool sends to the response while the tool runs. Code inside the run posts it with
   ``stream_protocol.agents``. ADK neither yields nor stores posted events. They are converted and recorded like
   fragments.
@@ -42,8 +42,7 @@ POSTED_KEY: Final = "adk_ui_stream_posted"
 
 POSTED_WIDGETS: Final = "widgets"
 """The kind of a posted event with UI widgets in its actions. The widgets hold an app's data, or the progress of a
-call.
-"""
+call."""
 
 POSTED_NESTED: Final = "nested"
 """The kind of a posted event that contains a nested event."""
@@ -69,10 +68,10 @@ The value is ``{"titles": {TOOL: TITLE}, "approvals": {CALL_ID: NOTE}}``.
 """
 
 ANSWERED_KEY: Final = "adk_ui_stream_answered"
-"""The key in ``custom_metadata`` of the calls that an event's function responses answer: ``{CALL_ID: [NUMBER, …]}``.
+"""The key of answered numbers in ``custom_metadata``: ``{CALL_ID: [NUMBER, …]}``.
 
-The list has one number for each response with this id, ``null`` if unknown. An id is left out if its responses answer
-the first calls with this id in order.
+The list has one number for each function response with this id: the number of the call that the response answers, or
+``null``. An id is left out if its responses answer the calls with this id in order.
 """
 
 
@@ -83,8 +82,7 @@ def steering_id(event: "Event") -> str | None:
 
 def steering_mark(custom_metadata: Any) -> dict[str, Any] | None:
     """Return the steering message's id, and its context if it has one; ``None`` if the event has no steering
-    message.
-    """
+    message."""
     message_id = steering_mark_id(custom_metadata)
     if message_id is None:
         return None
@@ -173,14 +171,13 @@ def items_by_id(event: "Event", items: Iterable[T]) -> dict[str, list[T]]:
 
 def item_of(event: "Event", response: "FunctionResponse", listed: Sequence[Any]) -> Any:
     """Return the item of this response from a list that ``items_by_id`` made for its id; ``None`` if the item is
-    missing.
-    """
+    missing."""
     same_id = [each for each in event.get_function_responses() if each.id == response.id]
     return next((item for each, item in zip(same_id, listed, strict=False) if each is response), None)
 
 
 class ApprovalNote(NamedTuple):
-    """The reason and the descriptor of an approval, as the tool declares them for the user who approves the call."""
+    """The reason and the descriptor that a tool declares for the user who approves its calls."""
 
     reason: str | None = None
     descriptor: Any = None

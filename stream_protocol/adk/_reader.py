@@ -13,7 +13,6 @@ from stream_protocol.adk._event_dicts import EventOrDict, WarnOnce, read_event
 from stream_protocol.adk._facts import EventFacts
 from stream_protocol.adk._failures import reports_error, told_reason
 from stream_protocol.adk._grounding import read_grounding
-from stream_protocol.adk._live_events import is_live_sound, without_sound
 from stream_protocol.adk._marks import (
     POSTED_KEY,
     answered_number,
@@ -23,7 +22,7 @@ from stream_protocol.adk._marks import (
     steering_id,
     steering_mark_id,
 )
-from stream_protocol.adk._relayed_events import DATA_TAGS, unwrap_a2a
+from stream_protocol.adk._readable_events import DATA_TAGS, is_live_sound, unwrap_a2a, without_sound
 
 if TYPE_CHECKING:
     from google.adk.events import Event
@@ -145,8 +144,7 @@ def is_user_message(event: "Event") -> bool:
 
 def is_user_event(event: "Event") -> bool:
     """Return True for events of the user. The result of a task-mode agent also has the author ``user``, but it has a
-    node path, so the function returns False.
-    """
+    node path, so the function returns False."""
     return event.author == USER and not event.node_info.path
 
 
@@ -198,8 +196,7 @@ def asks_somebody(event: "Event") -> bool:
 
 def read_part(part: "types.Part", event: "Event | None" = None) -> facts.Part:
     """Convert a part to one of this library's part types. ``event``: the event with the part; ``None`` for a
-    fragment.
-    """
+    fragment."""
     fields = part.__dict__
     signature, text = fields["thought_signature"], fields["text"]
     if event is not None and fields["function_response"] is not None:

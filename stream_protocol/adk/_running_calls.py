@@ -97,8 +97,7 @@ class RunningCalls:
 
     def end(self, context: "ToolContext", *, may_be_silent: bool) -> RunningCall | None:
         """Store that the tool of this context has returned, and return its call. A callback may have replaced the
-        tool.
-        """
+        tool."""
         if (running := running_call(context)) is not None:
             running.has_returned = True
             running.may_be_silent = may_be_silent
@@ -128,7 +127,8 @@ class RunningCalls:
         return [next(taken[key], None) for key in named]
 
     def _take(self, event: "Event", reference: CallReference, count: int, *, may_be_silent: bool) -> list[RunningCall]:
-        """Return up to ``count`` calls to which responses of the event can belong. They are not returned again.
+        """Return up to ``count`` calls to which responses of the event can belong. A returned call is never returned
+        again.
 
         ``may_be_silent``: True to include calls of long-running tools that have returned nothing.
         """

@@ -26,8 +26,7 @@ AI_SDK_MAJORS: Final = click.Choice(["6", "7"])
 
 class AiSdk(AiSdkParam):
     """Parameter type: the version of the client's ``ai`` package. A major version is an ``int``, a full version a
-    ``str``.
-    """
+    ``str``."""
 
     name = "version"
 

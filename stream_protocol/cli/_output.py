@@ -54,8 +54,8 @@ def _printable_lines(lines: bytes) -> bytes:
 def data_on_stdout() -> Iterator[Callable[[str], None]]:
     """Context manager that reserves stdout for the command's data. Returns the function that prints data.
 
-    All other output of the process goes to stderr, because a loaded agent may print. It may print until the process
-    ends, so stdout is not restored at the end of the context. It is restored only in tests that replace ``sys.stdout``.
+    All other output of the process goes to stderr, because a loaded agent may print until the process ends. So stdout
+    is not restored at the end of the context, except in tests that replace ``sys.stdout``.
     """
     stdout = sys.stdout
     if not _is_stdout_of_process(stdout):  # a test has replaced it

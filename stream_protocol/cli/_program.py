@@ -93,8 +93,7 @@ class Program(click.Group):
         **extra: Any,
     ) -> Any:
         """Run a command and exit. If ``standalone_mode`` is False, return the command's value, and raise Click's
-        exceptions.
-        """
+        exceptions."""
         try:
             value = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
         except click.ClickException as error:
@@ -203,8 +202,7 @@ class DocumentedCommand(click.Command):
 
 def color_choice() -> bool | None:
     """Return False if ``NO_COLOR`` is set, True if ``FORCE_COLOR`` is set, otherwise ``None``: colors only on a
-    terminal.
-    """
+    terminal."""
     if os.environ.get("NO_COLOR"):
         return False
     return True if os.environ.get("FORCE_COLOR") else None

@@ -62,8 +62,7 @@ def serve_with_reload(server: AgentServer, listener: socket.socket, *, opens_pag
 
 def watched_folder(target: str) -> Path:
     """Return the folder to watch: the agent folder, the package of ``module:attr``, or otherwise the working
-    directory.
-    """
+    directory."""
     name, is_module, _ = target.partition(":")
     folder = Path(name.split(".")[0] if is_module else name)
     return folder if folder.is_dir() else Path()
@@ -102,8 +101,7 @@ class _Supervisor:
 
     def check_process(self) -> None:
         """Replace the child if it has ended. If the first child has refused the command line, exit with its exit
-        code.
-        """
+        code."""
         if self._process.exitcode is None:
             return
         if self._changed.is_set():
@@ -151,8 +149,7 @@ def _serve_or_answer(
     died: str | None,
 ) -> None:
     """Main function of a child: serve the agent. If it cannot be loaded, refuse requests with the reason until a file
-    changes.
-    """
+    changes."""
     folder = watched_folder(server.target)
     files = read_files(folder)
     has_screen = signals.served.is_set()

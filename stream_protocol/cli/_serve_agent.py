@@ -72,7 +72,7 @@ Shown = Literal["screen", "address", "nothing"]
 
 
 class Loaded(NamedTuple):
-    """The chat service of a loaded agent. Its Inspector, or ``None``."""
+    """The chat service of a loaded agent, and its Inspector. ``inspector`` is ``None`` without an Inspector."""
 
     service: ChatService
     inspector: Inspector | None
@@ -107,8 +107,7 @@ class AgentServer:
 
     def load(self) -> Loaded:
         """Load the agent, and open the stores. Ends the process with exit code 2 if the agent or a store cannot be
-        used.
-        """
+        used."""
         converting: ConverterOptions = {"ai_sdk": self.options.ai_sdk}
         if self.options.show_errors:
             converting["on_error"] = explain_error
@@ -271,8 +270,7 @@ class AgentServer:
 
     def _export(self, app: ASGIApp) -> ASGIApp:
         """Start the export of OpenTelemetry data. Return the app. With ``--metrics``, the app has the metrics
-        endpoint.
-        """
+        endpoint."""
         if self.options.metrics:
             return MetricsPage(app, export_for_prometheus())
         export_to_otlp()

@@ -1,6 +1,5 @@
 """The options of ``serve``. Some are options of the command line, others are read from the project's
-``pyproject.toml``.
-"""
+``pyproject.toml``."""
 
 from __future__ import annotations
 
@@ -120,7 +119,7 @@ class ServeOptions:
         default="6",
         show_default=True,
         metavar="VERSION",
-        help="Version of the client's `ai`: 6, 7 or a full one.",
+        help="Version of the client's `ai`: 6, 7 or a full version.",
     )
     inspect: bool = _option(
         common=True,
@@ -148,7 +147,7 @@ class ServeOptions:
     workers: int = _option(
         metavar="N",
         default=1,
-        help="Number of processes. More than one needs --run-log and --session-service-uri.",
+        help="Number of processes. Several processes need --run-log and --session-service-uri.",
         **_COUNT,
     )
     run_log_url: str | None = _option(
@@ -235,11 +234,11 @@ class ServeOptions:
     )
     context: str | None = _in_file(
         type=AttributeName(),
-        help="PageContext, as module:attr: see 'Context and shared state' in the docs.",
+        help="Your PageContext, as module:attr: see 'Context and shared state' in the docs.",
     )
     shared_state: str | None = _in_file(
         type=AttributeName(),
-        help="SharedState, as module:attr: see 'Context and shared state' in the docs.",
+        help="Your SharedState, as module:attr: see 'Context and shared state' in the docs.",
     )
     idempotent_tools: tuple[str, ...] = _in_file(
         multiple=True, help="With --durable: tools that may run again after a crash."

@@ -77,8 +77,7 @@ def _serve(server: AgentServer, listener: socket.socket, *, shows: Shown, opens_
 
 def _leave_signals_to_parent() -> None:
     """Detach the worker from the terminal's Ctrl-C, because the parent forwards the signal. End the worker if the
-    parent dies.
-    """
+    parent dies."""
     if sys.platform != "win32":
         os.setsid()
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -136,8 +135,7 @@ class _Worker(NamedTuple):
 
 class _Workers:
     """Starts the workers, replaces dead workers, and forwards SIGTERM and SIGINT. After the first signal, no worker is
-    replaced.
-    """
+    replaced."""
 
     def __init__(self, server: AgentServer, listener: socket.socket) -> None:
         self._server = server
@@ -168,8 +166,7 @@ class _Workers:
 
     def _start_first(self, *, opens_page: bool) -> None:
         """Start the first worker before the others. It creates the tables of the stores, and reports a target that
-        cannot be loaded.
-        """
+        cannot be loaded."""
         first = self._start(shows="screen", opens_page=opens_page)
         while not first.announced.wait(POLL_SECONDS) and first.process.exitcode is None:
             pass

@@ -1,7 +1,10 @@
 """Command ``adk-ui-stream check``.
 
-Exit code 0: all streams are valid, or the server is valid. 1: a stream or the server is invalid. 2: a file is not a
-stream, or the server cannot be reached.
+Exit codes:
+
+- 0: all streams, or the server, are valid.
+- 1: a stream, or the server, is invalid.
+- 2: a file is not a stream, or the server cannot be reached.
 """
 
 from __future__ import annotations
@@ -40,7 +43,7 @@ _EXAMPLES: Final = {
     cls=DocumentedCommand,
     short_help="Check a stream or a running server against the AI SDK's protocol.",
     examples=_EXAMPLES,
-    sections={"--session": "A file", "--url": "A server", "--ai-sdk": "Both"},
+    sections={"--session": "A file", "--url": "A running server", "--ai-sdk": "A file or a server"},
 )
 @click.argument("files", metavar="[FILE]...", type=FILE, nargs=-1)
 @click.option("--session", metavar="ID", help="Session to use, if the file has several.")
@@ -65,8 +68,8 @@ def check(
     as_json: bool,
     ai_sdk: str | None,
 ) -> None:
-    """Check whether each FILE is a valid stream for v6 and v7 clients. FILE is an SSE capture, has one JSON chunk per
-    line, or has ADK events in any form that `replay` reads.
+    """Check whether each FILE is a valid stream for v6 and v7 clients. FILE contains an SSE capture, one JSON chunk per
+    line, or ADK events in any form that `replay` reads.
 
     Or check a running server with --url. The command sends about a hundred requests, and model calls cost money.
     """

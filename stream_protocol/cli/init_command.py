@@ -22,7 +22,7 @@ TEMPLATE: Final = Path(__file__).parent / "project"
 """The template of the project, with the names ``my-project`` and ``my_package``. Its page is ``examples/nextjs``."""
 
 _NOT_COPIED: Final = ("__pycache__", "node_modules", ".next", "next-env.d.ts", "*.tsbuildinfo")
-"""Files that are not copied. They exist in the template only after somebody has run it."""
+"""Files of the template that are not copied. Running the template creates such files."""
 
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _TAKEN: Final = frozenset({"main", "page", "tests", "user"})
@@ -54,7 +54,7 @@ _EXAMPLES: Final = {
 def init(name: str, *, page: Literal["next", "none"]) -> None:
     """Create a project in the new folder NAME: an agent, its server, a test with a recording, and a page.
 
-    The project runs at once. Without a key, a script replies.
+    Without GOOGLE_API_KEY, a script replies.
     """
     folder = Path(name)
     package = _package(folder)

@@ -64,7 +64,7 @@ _EXAMPLES: Final = {
     default="6",
     show_default=True,
     metavar="VERSION",
-    help="Version of the client's `ai`: 6, 7 or a full one.",
+    help="Version of the client's `ai`: 6, 7 or a full version.",
 )
 @click.option("--verbose", is_flag=True, help="Print the tracebacks of errors.")
 def record(

@@ -42,7 +42,7 @@ _EXAMPLES: Final = {
 @click.argument("target", required=False, type=FOLDER)
 @click.pass_context
 def serve(context: click.Context, /, target: str | None, **command_line: Any) -> None:
-    """Serve TARGET: an agent folder of ADK, or module:attr (an agent, App or Runner, or a function that returns one).
+    """Serve TARGET: an agent folder of ADK, or module:attr (an agent, an App, a Runner, or a function that returns it).
 
     With --replay, serve recordings: a recorded request gets its recorded response, and any other request is refused.
 
@@ -102,8 +102,7 @@ def _check(options: ServeOptions) -> None:
 
 def _check_workers(options: ServeOptions, *, has_durable_file: bool) -> None:
     """End the process if ``--workers`` needs more options, or excludes some options. The message names all of these
-    options.
-    """
+    options."""
     found: list[str] = []
     if options.run_log_url is None:
         # A Runner has its own session service. `AgentServer.load` refuses a Runner that stores chats in memory.

@@ -38,7 +38,7 @@ _EXAMPLES: Final = {
     help="Compare FILE with the types, and exit with 1 if it is outdated.",
 )
 def types(target: str, *, schemas: bool, file: Path | None) -> None:
-    """Print TypeScript types of the chats of TARGET (as in `serve`): its tools, data parts and metadata."""
+    """Print TypeScript types for TARGET (as in `serve`): its tools, data parts and metadata."""
     with data_on_stdout() as print_data:
         text = _types(target, schemas=schemas)
         if file is None:

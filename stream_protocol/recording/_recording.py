@@ -77,8 +77,7 @@ class Recording:
 
     def turns(self) -> Iterator[RecordedTurn]:
         """Yield the turns in order. Raises ``RecordingError`` if the file has been changed and is not a recording any
-        more.
-        """
+        more."""
         for head, items in self.stream_turns():
             yield _collect_turn(head, list(items))
 

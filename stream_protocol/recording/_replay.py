@@ -38,8 +38,7 @@ class ReplayStep(Generic[T]):
     sent: list[T]
     at: float | None = None
     """The time of the event in seconds since the turn began. ``None`` without a recorded time, or if the item is not an
-    event.
-    """
+    event."""
     outcome: Ending | None = None
     """How the response ended, in the last step of the turn; ``None`` in all other steps."""
 

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import groupby, takewhile
+from typing import TYPE_CHECKING, Any
 
 from google.adk.events import Event
 
 from stream_protocol.adk import NO_IDS, CallIds, EventFacts, read
-from stream_protocol.recording.read import ChunkRecord, EndRecord, TurnRecord
+from stream_protocol.recording.read import ChunkRecord, EndRecord, TurnRecord, list_field
 from stream_protocol.session import (
-    CallReader,
     DisplayOrder,
     EventRole,
     HiddenEvents,
@@ -23,6 +23,9 @@ from stream_protocol.session import (
     shown_facts,
 )
 from stream_protocol.stream import ConverterOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +66,8 @@ TurnStream = Iterable[tuple[TurnHead, Iterable[TurnItem]]]
 def split_turns(
     items: Iterable[TurnItem], hidden: HiddenEvents, beginnings: frozenset[str] | None
 ) -> Iterator[tuple[TurnHead, Iterator[TurnItem]]]:
-    """Yield the turns while the items are read. Read all items of a turn before you request the next turn.
-
-    ``beginnings``: the invocations that begin a turn without a user event; ``None`` if each invocation can.
-    """
-    splitter = _TurnSplitter(TranscriptReader(beginnings))
+    """Yield the turns while the items are read. See ``TurnStream``; ``beginnings``: see ``TranscriptReader``."""
+    splitter = _TurnSplitter(beginnings, hidden.hidden_events)
     for head, group in groupby(_with_heads(items, hidden, splitter), key=lambda pair: pair[0]):
         yield head, (item for _, item in group)
 
@@ -82,8 +82,7 @@ def _with_heads(
             case TimedEvent():
                 for facts in order.place(read(item.event)):
                     shown = shown_facts(facts)
-                    is_hidden = facts.id in hidden.hidden_events
-                    if (head := splitter.add_event(shown, hidden=is_hidden)) is not None:
+                    if (head := splitter.add_event(shown)) is not None:
                         yield head, item if shown.event is item.event else replace(item, event=shown.event)
             case TurnRecord():
                 yield splitter.begin_turn(item), item
@@ -100,30 +99,39 @@ class _TurnSplitter:
     another ``EndRecord``, stands for a turn without events.
     """
 
-    def __init__(self, reader: TranscriptReader) -> None:
+    def __init__(self, beginnings: frozenset[str] | None, hidden_events: frozenset[str]) -> None:
         self.head = TurnHead("")
-        self._reader = reader
-        self._has_turn_records = False
+        self._reader = TranscriptReader(beginnings, hidden_events=hidden_events)
+        self._hidden_events = hidden_events
         self._ended = True
-        """True if no event has come since the newest ``EndRecord``, or since the beginning of the file."""
-        self._call_ids = CallIds()
-        """The client ids of all calls so far."""
-        self._ids_before = NO_IDS
-        """The client ids of calls before the newest message."""
-        self._calls = CallReader(self._call_ids)
+        """True if no event has come since the newest ``EndRecord``, or since the beginning."""
+        self._ids_by_message: dict[str, CallIds] = {}
+        """The client's id of a recorded user message -> the ids of calls before it. Without removed messages."""
         self._message: list[Event] = []
         """The events of the newest assistant message. Text fragments are left out, because a complete event repeats
-        them.
-        """
+        them."""
 
     def begin_turn(self, turn: TurnRecord) -> TurnHead:
-        """Begin a recorded turn. If it has the id of the newest message, it continues this message."""
-        self._has_turn_records, self._ended = True, False
-        self._reader.begin_turn()
-        if not turn.message_id or turn.message_id != self.head.message_id:
-            self._begin_message()
-        self._begin_head(turn.message_id, turn.options)
+        """Begin a recorded turn. It continues the newest message if it has the same message id."""
+        self._ended = False
+        continues = bool(turn.message_id) and turn.message_id == self.head.message_id
+        message_id = None if continues else _user_message_id(turn.request)
+        self._reader.begin_turn(continues=continues, earlier_ids=self._ids_before_edit(message_id))
+        if message_id is not None:
+            self._ids_by_message[message_id] = self._reader.earlier_ids
+        self._begin_head(turn.message_id, turn.options, continues=continues)
         return self.head
+
+    def _ids_before_edit(self, message_id: str | None) -> CallIds | None:
+        """Return the ids of calls before this user message if it is edited or sent again; else ``None``.
+
+        The server has then removed this message and all later ones. A recording of runs does not have the rewind.
+        """
+        ids = self._ids_by_message.get(message_id) if message_id is not None else None
+        if ids is not None:
+            remaining = takewhile(lambda item: item[0] != message_id, self._ids_by_message.items())
+            self._ids_by_message = dict(remaining)
+        return ids
 
     def end_turn(self) -> TurnHead:
         """Return the turn that an ``EndRecord`` ends.
@@ -131,38 +139,37 @@ class _TurnSplitter:
         This is the newest turn. If there is none, or if it has ended before, a new turn without events is returned.
         """
         if self._ended:
-            self._begin_message()
             self._reader.begin_message("")
             self._begin_head(self._reader.message_id)
         self._ended = True
         self._reader.end_response()
         return self.head
 
-    def add_event(self, facts: EventFacts, *, hidden: bool) -> TurnHead | None:
-        """Return the head of the event's turn; ``None`` if the client is not shown the event.
-
-        ``hidden``: True if a later event hides this event.
-        """
+    def add_event(self, facts: EventFacts) -> TurnHead | None:
+        """Return the turn of the event; ``None`` if the client is not shown the event."""
         match self._reader.read(facts):
             case EventRole.HIDDEN | EventRole.OUTSIDE:
                 return None
-            case EventRole.NEW_MESSAGE if not self._has_turn_records:
-                self._begin_message()
+            case EventRole.NEW_MESSAGE:
                 self._begin_head(self._reader.message_id)
-            case EventRole.NEW_RESPONSE if not self._has_turn_records:
-                self._begin_head(self.head.message_id)
-        if hidden:
+            case EventRole.NEW_RESPONSE:
+                self._begin_head(self.head.message_id, continues=True)
+        if facts.id in self._hidden_events:
             return None
         self._ended = False
-        self._calls.read(facts)
         if not is_repeated_fragment(facts):
             self._message.append(facts.event)
         return self.head
 
-    def _begin_message(self) -> None:
-        self._message = []
-        self._ids_before = self._call_ids.copy()
-        self._calls = CallReader(self._call_ids)
+    def _begin_head(self, message_id: str, options: ConverterOptions | None = None, *, continues: bool = False) -> None:
+        if not continues:
+            self._message = []
+        self.head = TurnHead(message_id, tuple(self._message), options or {}, self._reader.earlier_ids)
 
-    def _begin_head(self, message_id: str, options: ConverterOptions | None = None) -> None:
-        self.head = TurnHead(message_id, tuple(self._message), options or {}, self._ids_before)
+
+def _user_message_id(request: Mapping[str, Any] | None) -> str | None:
+    """Return the client's id of the user message to which a recorded request applies; ``None`` for other requests."""
+    match list_field(request or {}, "messages")[-1:]:
+        case [{"role": "user", "id": str(message_id)}] if message_id:
+            return message_id
+    return None

@@ -78,7 +78,7 @@ class ServerLimits:
     body_bytes_per_second: int = 500
     """Lowest speed of a body."""
     write_seconds: float = 60.0
-    """Time after which a client that reads nothing is disconnected.
+    """Time after which a client that reads none of its waiting data is disconnected.
 
     A client that reads has no time limit.
     """

@@ -17,11 +17,10 @@ Where to change what:
 - ``_planning``: decides what a request starts, or refuses the request.
 - ``_edited_messages``: plans a user message, and finds the turns that an edit removes.
 - ``_stored_responses``: recognizes repeated requests, and finds their stored responses.
-- ``_request_plans``: the types of plans.
+- ``_request_plans``: the types of plans, and the user's decisions for the audit trail.
 - ``_submitted_answers``: matches the user's answers with pending calls, and validates them.
 - ``_schema_checks``: checks user input against JSON schemas.
 - ``_schema_costs``: limits the work of a schema check.
-- ``_decisions``: the user's decisions, for the audit trail.
 - ``_history``: builds the messages of ``GET /api/chat/{id}`` and ``session_to_messages``.
 - ``_run_output``: finds text that a run has streamed, but ADK has not stored.
 - ``_interrupted_runs``: closes calls of stopped or failed runs; creates the events of failed tools.
@@ -31,14 +30,12 @@ Where to change what:
 - ``_importing``: converts UI messages from other databases to ADK events.
 - ``_files``: accepts or refuses attached files.
 - ``_user_message``: converts the user message between its forms.
-- ``_recorded_content``: the user message as stored in the record of a run.
 - ``_thought_signatures``: adds thought signatures that Gemini 3 requires.
 - ``_versions``: lists earlier versions of messages, and finds the rewind that restores one.
 """
 
 from stream_protocol.adk import CONTEXT_KEY, METADATA_KEY
 from stream_protocol.session._client_history import HistoryMode, restore_client_history
-from stream_protocol.session._decisions import AttemptedDecisions, Decision, attempted_decisions
 from stream_protocol.session._edited_messages import TruncatedHistory
 from stream_protocol.session._files import MEDIA_TYPE_PATTERN, FilePolicy, InlineFile, SavedFile, TextOrFile, read_file
 from stream_protocol.session._history import PageMessages, fold_response, session_to_messages, transcript_to_messages
@@ -53,8 +50,16 @@ from stream_protocol.session._page_values import (
     replace_context,
 )
 from stream_protocol.session._planning import plan
-from stream_protocol.session._recorded_content import content_from_record, record_content
-from stream_protocol.session._request_plans import AnsweredCalls, CallAnswer, NewUserTurn, NothingToRun, RequestPlan
+from stream_protocol.session._request_plans import (
+    AnsweredCalls,
+    AttemptedDecisions,
+    CallAnswer,
+    Decision,
+    NewUserTurn,
+    NothingToRun,
+    RequestPlan,
+    attempted_decisions,
+)
 from stream_protocol.session._run_input import (
     RunInput,
     denial_events,
@@ -68,7 +73,13 @@ from stream_protocol.session._storable_events import make_storable, storable_jso
 from stream_protocol.session._stored_responses import idempotency_key
 from stream_protocol.session._submitted_answers import CREDENTIAL_PROVIDED
 from stream_protocol.session._thought_signatures import repair_thought_signatures
-from stream_protocol.session._user_message import artifact_path, steering_content, user_message
+from stream_protocol.session._user_message import (
+    artifact_path,
+    content_from_record,
+    record_content,
+    steering_content,
+    user_message,
+)
 from stream_protocol.session._versions import MessageVersions, message_versions, rewind_to_choose
 from stream_protocol.session.transcript import (
     DETAILS_PREFIX,

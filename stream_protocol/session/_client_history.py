@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
 
 from stream_protocol.adk import CallIds
-from stream_protocol.session._decisions import Decision
 from stream_protocol.session._importing import messages_to_events
 from stream_protocol.session._planning import plan
-from stream_protocol.session._request_plans import AnsweredCalls, CallAnswer, NewUserTurn
+from stream_protocol.session._request_plans import AnsweredCalls, CallAnswer, Decision, NewUserTurn
 from stream_protocol.session.transcript import Transcript
 from stream_protocol.wire import ChatRequest, ChatRequestError, is_tool_part
 

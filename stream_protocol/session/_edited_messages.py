@@ -1,7 +1,7 @@
 """Plans a user message: new, edited, regenerated or sent again.
 
-``plan_user_message`` decides whether the agent runs, or the message is only a retry. ``turn_to_rewind`` decides which
-stored turns the chat loses before the message is stored. The model's next prompt does not contain these turns.
+``plan_user_message`` decides if the agent runs, or if the message only repeats an earlier request. ``turn_to_rewind``
+finds the first stored turn to remove before the message is stored. The model does not read removed turns.
 
 Some UI libraries edit in a different way: they send a new message after a shorter history. An outdated tab sends a
 request of the same form. So the app decides how a truncated history is handled.
@@ -59,9 +59,7 @@ def plan_user_message(
     content: Sequence[TextOrFile] | None,
 ) -> NewUserTurn | NothingToRun:
     """Return the ``RequestPlan`` for the user message of a request. The keyword arguments are those of ``plan``.
-
-    ``content``: the content of the message, if an earlier call of ``plan`` has found it.
-    """
+    ``content``: the content of the message, if it is already known."""
     message = request.target
     stored = transcript.find_user_message(message["id"])
     if stored is None:
@@ -90,8 +88,8 @@ def _plan_run(
 ) -> NewUserTurn:
     """Return the plan for a user message that starts a run.
 
-    ``stored``: the turn with this message, if the message is stored. The trigger of a message that is not stored does
-    not matter: the message may be the retry of a failed regeneration.
+    ``stored``: the turn with this message, if the message is stored. For a message that is not stored, the request's
+    trigger is ignored, because the request may repeat a failed regeneration.
     """
     rewound = turn_to_rewind(request, transcript, stored, truncated_history)
     if stored is not None:
@@ -141,9 +139,9 @@ def turn_to_rewind(
 ) -> Turn | None:
     """Return the first turn to remove before the user's message is stored; ``None`` if no turn is removed.
 
-    The rewind removes this turn and all later turns. ``stored``: the turn with this message, if the message is stored.
-    Raises ``ChatRequestError`` (409) if the turn shares its invocation with an earlier turn, so that no rewind can
-    remove only this turn.
+    All later turns are also removed. ``stored``: the turn with this message, if the message is stored. Raises
+    ``ChatRequestError`` (409) if an earlier turn has events of the same invocation, because a rewind would also remove
+    that turn.
     """
     turn = stored
     if stored is None and truncated_history == "rewind":

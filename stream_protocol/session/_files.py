@@ -40,8 +40,7 @@ MAX_LINK_LENGTH: Final = 16 * 1024
 
 DECODED_PIECE: Final = 1024 * 1024
 """The number of bytes of a data URL that are decoded at once. It is a multiple of 4. Other threads can run in
-between.
-"""
+between."""
 
 _NO_ESCAPE: Final = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 """Pattern for a percent sign that does not begin a valid escape."""
@@ -51,8 +50,7 @@ MAX_MEDIA_TYPE_LENGTH: Final = 255
 
 MEDIA_TYPE_PATTERN: Final = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]*/[a-z0-9][a-z0-9!#$&^_.+-]*")
 """Pattern for a media type without parameters, according to RFC 6838. Clients of AI SDK 7 may send ``image`` or
-``image/*`` instead. In this case, the media type of the data URL is used.
-"""
+``image/*`` instead. In this case, the media type of the data URL is used."""
 
 _MEDIA_TYPE_GLOB: Final = re.compile(r"\S*/\S*|\*")
 """A pattern that can match a media type."""
@@ -150,8 +148,7 @@ class FilePolicy:
 
     def check(self, texts_and_files: Iterable[TextOrFile]) -> None:
         """Check the files of a message. Raises ``ChatRequestError`` for a refused file (413 size, 415 media type, 422
-        scheme).
-        """
+        scheme)."""
         for file in texts_and_files:
             if isinstance(file, InlineFile | LinkedFile):
                 self._check_file(file)
@@ -216,8 +213,7 @@ def _too_large() -> ChatRequestError:
 
 def _unquote(text: bytes) -> bytes:
     """Decode percent escapes in little time and memory. The escapes are converted to quoted-printable, which has a
-    decoder written in C. The function ``unquote_to_bytes`` would need a gigabyte for 30 MiB of escapes.
-    """
+    decoder written in C. The function ``unquote_to_bytes`` would need a gigabyte for 30 MiB of escapes."""
     decoded: list[bytes] = []
     start = 0
     while start < len(text):

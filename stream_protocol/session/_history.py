@@ -5,7 +5,7 @@ client. Later events change earlier parts:
 
 - The user's answer to an approval request is added to the part of the call.
 - A late result is added to the message that has its call.
-- A call that can no longer be answered gets an error.
+- A call that cannot be answered any more gets an error.
 """
 
 from __future__ import annotations
@@ -85,8 +85,7 @@ def transcript_to_messages(
     **options: Unpack[ConverterOptions],
 ) -> list[UIMessage]:
     """Return the messages of a transcript, like ``session_to_messages``. ``encoded``: False to keep the URL of a file
-    as a ``DataUrl``, for ``history_json``.
-    """
+    as a ``DataUrl``, for ``history_json``."""
     options.pop("on_error", None)  # messages do not contain the texts of errors
     task_agents = find_task_agents(transcript.stored)
     settings = HistorySettings(task_agents, encoded=encoded, **options)
@@ -128,14 +127,12 @@ class HistorySettings(Settings):
     @override
     def nested(self) -> Settings:
         """The settings for agents inside tool calls. They send real URLs, because ``fill`` does not change outputs of
-        calls.
-        """
+        calls."""
         return Settings(self._task_agents, **cast("ConverterOptions", {**self.options, "transform": None}))
 
     def _transformed(self, transform: Callable[[Any], Any], chunk: Any) -> Any:
         """Return the result of the hook ``transform`` for a chunk. The hook gets the real URL of a file. If it keeps
-        this URL, the placeholder is restored.
-        """
+        this URL, the placeholder is restored."""
         place = chunk["url"] if chunk["type"] == "file" else ""
         if not place.startswith(_FILE_PLACE):
             return transform(chunk)
@@ -172,8 +169,7 @@ class PageMessages:
 
     def begin_turn(self, message_id: str, settings: Settings, call_ids: CallIds = NO_IDS) -> None:
         """Begin a turn. ``message_id``: the id of its assistant message. ``call_ids``: the client ids of earlier
-        calls.
-        """
+        calls."""
         self._add_late_results()
         self._turns.append(_PageTurn(message_id, settings, call_ids))
 

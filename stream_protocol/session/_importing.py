@@ -51,8 +51,7 @@ MAX_INVOCATION_ID: Final = 128
 
 CALL_ID: Final = re.compile(r"adk-[A-Za-z0-9_-]{1,36}")
 """Pattern for call ids that all model providers accept. OpenAI limits the length, and Anthropic limits the
-characters.
-"""
+characters."""
 
 TOOL_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}")
 """Pattern for function names that Gemini accepts."""
@@ -71,7 +70,7 @@ def messages_to_events(
 
     ``agent``: the root agent's name, used as the author of assistant messages. ``agents``: the names of other agents
     that ``providerMetadata.adk.author`` of a part may name as its author. ``start``: the timestamp of the first event,
-    in seconds since 1970. Each later event gets a timestamp one millisecond later. Equal arguments give equal events.
+    in seconds since 1970. The timestamps of later events increase by a millisecond. Equal arguments give equal events.
 
     The invocation id of a turn is the id of its assistant message. System messages, data parts, sources and other parts
     that ADK cannot represent are left out. Raises ``ChatRequestError`` for an invalid message, and for a refused file
@@ -116,8 +115,7 @@ class _HistoryBuilder:
 
     def begin_invocation(self, name: str, *, only_first: bool = False) -> None:
         """Begin a new invocation, with ``name`` as its id if possible. ``only_first``: do nothing if an invocation
-        exists.
-        """
+        exists."""
         if only_first and self._invocations:
             return
         usable = name and len(name) <= MAX_INVOCATION_ID and name not in self._invocations
@@ -238,8 +236,7 @@ def _is_tool_name(name: str) -> bool:
 
 def _is_complete(part: ToolPart) -> bool:
     """Return True if the model has finished the call. In AI SDK 6, unfinished calls have no input. In AI SDK 7, they
-    have partial input.
-    """
+    have partial input."""
     return "input" in part and part.get("errorText") != CALL_NOT_FINISHED_TEXT
 
 

@@ -37,8 +37,7 @@ from stream_protocol.wire import RUN_STOPPED_TEXT
 
 RUN_FAILED_CODE: Final = "RUN_FAILED"
 """The ``error_code`` of events that are appended after an error, and of the last event after a timeout. Other events
-after an abort or a timeout have ADK's ``ABORTED``, which closes pending calls.
-"""
+after an abort or a timeout have ADK's ``ABORTED``, which closes pending calls."""
 
 
 def completing_events(

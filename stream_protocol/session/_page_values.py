@@ -113,8 +113,7 @@ class PageContext:
 
     def check(self, value: Any) -> Any:
         """Validate the context of a request, and return it as JSON. Raises ``ChatRequestError`` (413, 422) if it is
-        invalid.
-        """
+        invalid."""
         return self.type.check("The context", value, max_bytes=MAX_CONTEXT_BYTES)
 
 
@@ -184,8 +183,7 @@ def context_content(context: Any) -> types.Content:
 
 def _encoded(name: str, value: Any) -> bytes:
     """Return a value as JSON. Raises ``ChatRequestError`` (422) if a store, a model or a client could not accept the
-    value.
-    """
+    value."""
     if _is_too_deep(value):
         raise ChatRequestError(f"{name} is nested too deeply.", status=422)
     try:

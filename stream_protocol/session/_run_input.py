@@ -34,8 +34,8 @@ NO_MARK: Final[RunMark] = {"idempotency_key": None, "record": None}
 
 @dataclass(frozen=True, kw_only=True)
 class RunInput:
-    """The input for one run of ADK. ``before``: events to append to the session before the run. The client has their
-    content.
+    """The input for one run of ADK. ``before``: events to append to the session before the run. The client already
+    shows the content of these events.
 
     ``answers``: the user's answers that ``content`` and ``before`` contain.
     """
@@ -158,8 +158,7 @@ def _reason(answer: CallAnswer, reasons: Mapping[str, str]) -> dict[str, str]:
 
 def _answer_event(answer: CallAnswer, call: Event) -> Event:
     """Return an event with the answer in the invocation, branch and scope of the call, where the calling agent reads
-    it.
-    """
+    it."""
     return Event(
         author="user",
         invocation_id=call.invocation_id,
@@ -179,8 +178,7 @@ def run_config_for_turn(
     request_plan: NewUserTurn | AnsweredCalls, base: RunConfig, mark: RunMark = NO_MARK
 ) -> RunConfig:
     """Return ``base`` with metadata from the client's request. ADK stores the metadata and ``mark`` with the user
-    event.
-    """
+    event."""
     match request_plan:
         case NewUserTurn():
             has_files = any(isinstance(part, InlineFile) for part in request_plan.texts_and_files)

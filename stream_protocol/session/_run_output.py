@@ -1,6 +1,5 @@
 """Compares the response of an ended run with the session. Finds content that was shown but not stored, or the
-reverse.
-"""
+reverse."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
@@ -48,8 +47,7 @@ class RunOutput:
 
     def not_shown_again(self) -> list[Event]:
         """Return events of earlier executions of the run that the response of this execution did not show. Events of
-        the user are left out.
-        """
+        the user are left out."""
         shown = {*self._shown}
         return [event for event in self._shown_earlier.values() if event.id not in shown and not begins_response(event)]
 

@@ -23,8 +23,7 @@ ANSWER_VALUES: Final = 20_000
 
 SHORT: Final = 100
 """The maximum number of values in a short answer. If checking a short answer costs too much, the schema is the
-cause.
-"""
+cause."""
 
 PATTERN_COST: Final = 6_000
 """The maximum number of steps for compiling the patterns of one request."""
@@ -47,8 +46,7 @@ _LONG_TEXT: Final = 1_000
 
 _EXACT: Final = 2**53
 """The smallest integer that may have the hash of a different integer. For such integers, ``uniqueItems`` compares all
-pairs.
-"""
+pairs."""
 
 UNEVALUATED: Final = ("unevaluatedProperties", "unevaluatedItems")
 UNEVALUATED_COST: Final = 4
@@ -207,9 +205,7 @@ class _Cost:
     steps: int
     """The remaining steps."""
     _own: dict[int, tuple[int, int]] = field(default_factory=dict)
-    """Id of a schema object -> two counts: its size without nested schemas, and the numbers that it compares values
-    with.
-    """
+    """Id of a schema object -> its size without nested schemas, and how many numbers it compares values with."""
     _targets: dict[str, Any] = field(default_factory=dict)
     """Reference -> the schema that it points to."""
 

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
 MAX_STORED_DEPTH: Final = 180
 """The maximum number of nesting levels of a value. ADK's SQLite store can read 200 levels, including those of the
-event.
-"""
+event."""
 
 _ORJSON_DEPTH: Final = 254
 """The maximum number of nesting levels that ``orjson`` can write."""

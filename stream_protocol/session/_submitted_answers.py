@@ -35,8 +35,7 @@ REJECTED: Final = "This tool call is rejected."
 
 CREDENTIAL_PROVIDED: Final = {"provided": True}
 """The output of an answered credential request in the client's message. The credential itself is never sent to a
-client.
-"""
+client."""
 
 MAX_NAMED: Final = 200
 """The maximum number of characters of a field's name in an error message. The client may choose any name."""
@@ -295,7 +294,7 @@ def _is_credential(output: Any, allowed: frozenset[str]) -> bool:
 
 
 def _check_sign_in(stored: Mapping[str, Any], output: Mapping[str, str]) -> None:
-    """Refuse a sign-in that was started elsewhere. It could sign the user in to the account of an attacker.
+    """Refuse a sign-in that was not started by this credential request. Such a sign-in could be that of an attacker.
 
     The answer must contain the ``state`` of the request: in the query of the redirect URL, or beside a code or token.
     If the request has a redirect URI, the answer cannot replace it.

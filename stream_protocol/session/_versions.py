@@ -22,8 +22,7 @@ class MessageVersions(TypedDict):
 
     messageId: str
     """The id of the message in the chat: the user message if it was edited, the assistant message if it was
-    regenerated.
-    """
+    regenerated."""
     current: int
     """The index in ``ids`` of the version that is in the chat now."""
     ids: list[str]

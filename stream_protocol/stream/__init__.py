@@ -18,7 +18,6 @@ Where to change what:
 - ``_media``: files.
 - ``_sources``: sources and citations.
 - ``_data_parts``: ``data-*`` parts and steering messages.
-- ``_provider_metadata``: authors and thought signatures in the metadata of parts.
 - ``_endings``: token usage, finish reasons, failures.
 - ``_function_calls``: finds or adds the tool call for a function call; handles duplicates and missing calls.
 - ``_function_responses``: finds the tool call for a function response, and writes its output.
@@ -28,8 +27,16 @@ Where to change what:
 - ``_options``: options of the converter.
 """
 
-from stream_protocol.stream._conversion import RUN_FAILED_TEXT, Conversion, Ending
-from stream_protocol.stream._converter import StreamProtocolConverter, call_ids, chunk_conversion, sse_conversion
+from stream_protocol.stream._aggregates import InnerStreams
+from stream_protocol.stream._conversion import (
+    RUN_FAILED_TEXT,
+    Conversion,
+    Ending,
+    StreamProtocolConverter,
+    call_ids,
+    chunk_conversion,
+    sse_conversion,
+)
 from stream_protocol.stream._data_parts import DATA_WIDGET_PROVIDER, PROGRESS_PART
 from stream_protocol.stream._endings import DEFAULT_ERROR_TEXT, AgentRunError, RunLimitError
 from stream_protocol.stream._function_responses import TOOL_FAILED_TEXT
@@ -44,5 +51,5 @@ from stream_protocol.stream._options import (
     options_to_json,
 )
 from stream_protocol.stream._steps import CALL_NOT_FINISHED_TEXT
-from stream_protocol.stream._streamed_texts import InnerStreams, PartKind, StreamedPart, UnconfirmedStream
+from stream_protocol.stream._streamed_texts import PartKind, StreamedPart, UnconfirmedStream
 from stream_protocol.stream._streams import fail_response, iter_chunks, iter_sse, stream_chunks, stream_sse

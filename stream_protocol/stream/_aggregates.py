@@ -4,7 +4,8 @@ After the fragments of a stream, ADK creates a complete event that repeats the s
 event can also be a different response. For example, ``on_model_error_callback`` returns a new response if the model
 fails during a stream. See ``docs/decisions/text-and-aggregates.md`` for the rules.
 
-``compare`` handles parts, and ``new_speech`` handles the transcribed speech of a live run.
+``compare`` handles the events of the response. ``new_speech`` handles the transcribed speech of a live run, and
+``InnerStreams`` the events of agents inside calls. No other module compares an event with a stream.
 """
 
 import re
@@ -12,8 +13,24 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from stream_protocol.adk import AgentSpeech, EventFacts, File, LiveTurnEnd, OtherPart, Part, ProviderPart, Text
-from stream_protocol.stream._streamed_texts import PartKind, PrefixHash, StreamedTexts, texts_by_kind
+from stream_protocol.adk import (
+    AgentSpeech,
+    EventFacts,
+    File,
+    LiveTurnEnd,
+    OtherPart,
+    Part,
+    ProviderPart,
+    SpeakerKey,
+    Text,
+)
+from stream_protocol.stream._streamed_texts import (
+    PartKind,
+    PrefixHash,
+    StreamedTexts,
+    UnconfirmedStream,
+    texts_by_kind,
+)
 from stream_protocol.stream.calls import CallRegistry
 
 if TYPE_CHECKING:
@@ -36,8 +53,7 @@ class OtherStreamedParts:
         """Names of a part's fields -> number of written parts that have these fields."""
         self.deferred: list[Part] = []
         """Parts of fragments that are held back until the complete event: a file that may become an artifact, and later
-        parts.
-        """
+        parts."""
 
     def any_missing_in(self, parts: Iterable[Part]) -> bool:
         """Return True if ``parts`` lacks one of the stored parts. Texts, calls and empty parts are not compared."""
@@ -72,7 +88,7 @@ class Comparison(NamedTuple):
 
 
 class _TextComparison(NamedTuple):
-    """The result of comparing only the texts and thoughts of a complete event with the streamed ones."""
+    """The result of comparing only the texts and thoughts of a complete event with those that were streamed."""
 
     lengths: list[int]
     """For each kind, the number of characters at the beginning of the event's text that must not be written."""
@@ -80,8 +96,7 @@ class _TextComparison(NamedTuple):
     """The kinds of text for which the event does not begin with the streamed text."""
     differs: bool
     """True if the event does not begin with the streamed text of a kind, and has text of this kind that was not
-    streamed.
-    """
+    streamed."""
     same_text: bool = True
     """True if the event's text begins with all of the streamed text, unchanged."""
 
@@ -90,9 +105,9 @@ _NOTHING_STREAMED: Final = _TextComparison([0 for _ in PartKind], [], differs=Fa
 
 
 def compare(facts: EventFacts, author: "AuthorStream", calls: CallRegistry) -> Comparison:
-    """Compare a complete event with the parts that the same author has streamed before it.
+    """Compare a complete event with the parts that its author has streamed since the author's previous complete event.
 
-    Only parts after the author's previous complete event count. ``calls``: the calls of the message.
+    ``calls``: the tool calls of the message.
     """
     parts, others, failure = facts.parts, author.other_parts, facts.failure
     written = {} if others is None else others.written
@@ -101,7 +116,7 @@ def compare(facts: EventFacts, author: "AuthorStream", calls: CallRegistry) -> C
     ends_stream = reports_end or facts.role is not None
     whole = author.streamed.whole if ends_stream else None
     differs = texts.differs or (others is not None and others.any_missing_in(parts))
-    has_all = not texts.unrepeated and (whole is None or whole.is_confirmed_by(parts))
+    has_all = not texts.unrepeated and (whole is None or _has_files_and_code(parts, whole))
     is_changed_aggregate = (differs or not has_all) and _is_aggregate(facts, author, calls)
     is_separate = bool(parts) and differs and not is_changed_aggregate
     if is_separate:
@@ -117,6 +132,12 @@ def compare(facts: EventFacts, author: "AuthorStream", calls: CallRegistry) -> C
         confirms_stream=has_all or (is_changed_aggregate and (bool(parts) or failure is None)),
         repeated=[kind for kind in PartKind if kind not in texts.unrepeated],
     )
+
+
+def _has_files_and_code(parts: Iterable[Part], stream: UnconfirmedStream) -> bool:
+    """Return True if ``parts`` contain all files and code of the stream."""
+    confirmed = [part.part for part in parts if isinstance(part, File | ProviderPart)]
+    return all(part.whole.part in confirmed for part in stream.parts if part.whole is not None)
 
 
 def _new_parts(parts: Iterable[Part], lengths: Iterable[int], others: Mapping[str, int]) -> Iterator[Part]:
@@ -148,9 +169,9 @@ def _new_parts(parts: Iterable[Part], lengths: Iterable[int], others: Mapping[st
 def _compare_texts(parts: Sequence[Part], streamed: StreamedTexts) -> _TextComparison:
     """Compare the texts of a complete event with the streamed texts.
 
-    An event that does not begin with the whole stream counts as different, unless the stream contains the event's text.
-    Of a long stream, ``StreamedTexts`` has only a hash of the beginning, so only its beginning and its end can be
-    compared.
+    If an event does not begin with the whole stream, and the stream does not contain the event's text, the texts
+    differ. Of a long stream, ``StreamedTexts`` has only a hash of the beginning, so only its beginning and its end can
+    be compared.
     """
     if not streamed:
         return _NOTHING_STREAMED
@@ -210,3 +231,35 @@ def new_speech(speech: AgentSpeech, author: "AuthorStream") -> str:
     if pieces is None:
         return text
     return text[pieces.length :] if pieces.begins(text) else ""
+
+
+class InnerStreams:
+    """Streams of agents inside tool calls that no complete event has repeated.
+
+    ``max_length``: the maximum number of characters in all streams; ``None`` for no limit. With a limit, fragments
+    above the limit and fragments without text are left out.
+    """
+
+    __slots__ = ("_length", "_max_length", "_streams")
+
+    def __init__(self, max_length: int | None = None) -> None:
+        self._max_length = max_length
+        self._streams: dict[SpeakerKey, UnconfirmedStream] = {}
+        self._length = 0
+
+    def __iter__(self) -> Iterator[UnconfirmedStream]:
+        return iter(self._streams.values())
+
+    def add(self, facts: EventFacts, begin: int = 0) -> None:
+        """Store a fragment. If the event is a complete event with content, remove the stream of its author instead.
+
+        ``begin``: the number of complete events before the fragment.
+        """
+        if not facts.is_fragment:
+            repeated = self._streams.pop(facts.speaker, None) if facts.parts and self._streams else None
+            self._length -= 0 if repeated is None else repeated.length
+            return
+        length = sum(len(part.text) for part in facts.parts if isinstance(part, Text))
+        if self._max_length is None or (length and self._length + length <= self._max_length):
+            self._length += length
+            self._streams.setdefault(facts.speaker, UnconfirmedStream(is_nested=True)).add_fragment(facts, begin)

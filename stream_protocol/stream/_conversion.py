@@ -1,21 +1,40 @@
 """Conversion of one response: it takes events one by one, and ends with ``finish``, ``fail`` or ``abort``.
 
-The conversion is deterministic: equal events give equal chunks.
+``StreamProtocolConverter`` is the public class for this. The conversion is deterministic: equal events give equal
+chunks.
 """
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from collections.abc import Callable, Collection, Iterable
+from typing import Any, Generic, Literal, TypeVar, Unpack
 
-from stream_protocol.adk import NO_IDS, CallIds, WarnOnce, begins_response, is_compaction, read_events, read_next
+from stream_protocol.adk import (
+    NO_IDS,
+    CallIds,
+    EventOrDict,
+    WarnOnce,
+    begins_response,
+    is_compaction,
+    read_events,
+    read_next,
+)
 from stream_protocol.stream._endings import AgentRunError
 from stream_protocol.stream._event_writer import EventWriter
-from stream_protocol.stream._options import Settings
+from stream_protocol.stream._options import ConverterOptions, Settings
 from stream_protocol.stream._streamed_texts import UnconfirmedStream
-from stream_protocol.wire import RUN_STOPPED_TEXT, AnyChunk, ChunkSink, Sink, StreamProtocolError, json_value
-
-if TYPE_CHECKING:
-    from stream_protocol.adk import EventOrDict
-
+from stream_protocol.wire import (
+    RUN_STOPPED_TEXT,
+    AnyChunk,
+    ChunkSink,
+    Sink,
+    SseSink,
+    StreamProtocolError,
+    TransformedSink,
+    check_instance,
+    check_iterable,
+    check_text,
+    check_texts,
+    json_value,
+)
 
 NO_RESULT_TEXT = "The tool gave no result."
 RUN_FAILED_TEXT = "The run failed before the tool finished."
@@ -43,7 +62,7 @@ class Conversion(Generic[T]):
         self.warn = WarnOnce()
         """Logger for unexpected content of events."""
         self.events = EventWriter(sink, settings, call_ids, self.warn, _begin_nested)
-        """The writer for the events of the response."""
+        """Writes the chunks for the events of the response."""
         self._running = False
         """True after the response has begun, until it ends."""
         self.outcome: Ending | None = None
@@ -55,14 +74,13 @@ class Conversion(Generic[T]):
 
     # The life of a response
 
-    def replay(self, past: Iterable["EventOrDict"]) -> None:
+    def replay(self, past: Iterable[EventOrDict]) -> None:
         """Restore the state of the message from its earlier events, such as calls, counters and totals. Write no
-        chunks.
-        """
+        chunks."""
         with self.warn.silenced():
             self._replay(past)
 
-    def _replay(self, past: Iterable["EventOrDict"]) -> None:
+    def _replay(self, past: Iterable[EventOrDict]) -> None:
         by_user = False
         for event in read_events(past, self.warn):
             if is_compaction(event):  # has the user as author, and begins no response
@@ -78,7 +96,7 @@ class Conversion(Generic[T]):
         self._running = False
 
     def _end_replayed(self) -> None:
-        """End an earlier response, and drop its chunks, because the client has them."""
+        """End an earlier response of the message. Discard its chunks, because the client has them."""
         self.events.end_parts(NO_RESULT_TEXT)
         self.events.steps.finish_last("finish")
         self.events.steps.response_has_content = False
@@ -87,12 +105,13 @@ class Conversion(Generic[T]):
 
     @property
     def failure(self) -> AgentRunError | None:
-        """The first failure in the events so far from which the run has not recovered; ``None`` if there is none."""
+        """The first failure that an event has reported and that the run has not recovered from; ``None`` if there is
+        none."""
         return self.events.summary.failure
 
     @property
     def failed_calls(self) -> frozenset[str]:
-        """The client's ids of the calls that ended without a result because their tools raised."""
+        """The client ids of calls that ended without a result because their tools raised."""
         return frozenset(self.events.responses.failed)
 
     def finish(self) -> None:
@@ -183,7 +202,7 @@ class Conversion(Generic[T]):
 
     @property
     def is_waiting(self) -> bool:
-        """True if a call waits for an answer from outside the run."""
+        """True if a call waits for an answer from the user, the client or another system."""
         return any(call.is_pending for call in self.events.registry.waiting())
 
     def end_nested(self, pending_text: str) -> None:
@@ -201,30 +220,30 @@ class Conversion(Generic[T]):
     # Streams that no complete event has confirmed
 
     def keep_unconfirmed(self) -> None:
-        """Start to store all streamed parts until a complete event confirms them. See ``unconfirmed``."""
+        """Store all streamed parts from now on, until a complete event repeats them."""
         self.events.authors.keep_unconfirmed()
 
     @property
     def unconfirmed(self) -> list[UnconfirmedStream]:
-        """The streamed parts that no complete event has confirmed, oldest first."""
+        """The streamed parts that no complete event has repeated, oldest first."""
         return self.events.authors.unconfirmed
 
     @property
     def complete_ids(self) -> list[str]:
-        """The ids of the complete events since ``keep_unconfirmed``, in their order."""
+        """The ids of the complete events since ``keep_unconfirmed`` was called, in order."""
         return self.events.authors.complete_ids
 
     # Events
 
-    def items(self, event: "EventOrDict") -> list[T]:
-        """Return all items that were not taken yet, including those that this event adds to the stream."""
+    def items(self, event: EventOrDict) -> list[T]:
+        """Return all items that were not taken yet, including the items for this event."""
         item = None if self._sink.queue else self.events.text_delta(event)
         if item is not None:
             return [item]
         self.feed(event)
         return self.take()
 
-    def feed(self, event: "EventOrDict") -> None:
+    def feed(self, event: EventOrDict) -> None:
         """Write the chunks for an event. The event may be a dictionary."""
         facts = read_next(event, self.warn)
         if not self._running:
@@ -235,3 +254,110 @@ class Conversion(Generic[T]):
 def _begin_nested(settings: Settings, call_id: str) -> Conversion[AnyChunk]:
     """Return a new conversion for an agent inside a tool call. ``call_id``: the client's id of the call."""
     return Conversion(ChunkSink(), settings.nested, call_id, NO_IDS)
+
+
+class StreamProtocolConverter:
+    """Converter from the ADK events of one response to UI message chunks.
+
+    Pass the events of one run to ``convert`` in order, and send the chunks that it returns at once. End the response
+    with exactly one of ``finish``, ``fail`` and ``abort``. The first event adds the ``start`` chunk. Its ``messageId``
+    is ``message_id``, or the event's invocation id by default. An event may also be a dictionary, such as the JSON of
+    an Agent Engine or of ADK's API server. The first dictionary causes the import of ADK. Unknown fields of a
+    dictionary are left out.
+
+    ``past``: the earlier events of a message that the response continues, for example after an approval. The converter
+    takes calls, ids, sources and usage from these events, but sends no chunks for them.
+
+    ``taken_ids``: the ids of the tool calls in the chat's earlier messages. The client needs unique ids. So a call
+    whose id is in ``taken_ids``, or is already used in this message, gets the id ``<id>.2``, ``<id>.3``, and so on. A
+    call without an id in ADK gets ``call_0``, ``call_1``, and so on.
+
+    Calls that start a task-mode agent are not recognized, because the converter sees one event at a time. Pass their
+    tools as ``hidden_tools``.
+
+    Raises ``StreamProtocolError`` for contradictory options, and for a method call after the end of the response.
+    """
+
+    __slots__ = ("_conversion", "_items", "_take")
+
+    def __init__(
+        self,
+        *,
+        past: Iterable[EventOrDict] = (),
+        message_id: str | None = None,
+        taken_ids: Collection[str] = (),
+        **options: Unpack[ConverterOptions],
+    ) -> None:
+        self._conversion = chunk_conversion(past, message_id, Settings(**options), call_ids(taken_ids))
+        self._items: Callable[[Any], list[AnyChunk]] = self._conversion.items
+        self._take = self._conversion.take
+
+    def convert(self, event: EventOrDict) -> list[AnyChunk]:
+        """Return the chunks for an event: often one, sometimes none.
+
+        Raises ``StreamProtocolError`` for an invalid event.
+        """
+        return self._items(event)
+
+    def finish(self) -> list[AnyChunk]:
+        """End the response of a completed run. Returns the last chunks, with ``finish`` at the end.
+
+        If the events report an error or an abort, the last chunk is ``error`` or ``abort``.
+        """
+        self._conversion.finish()
+        return self._take()
+
+    def fail(self, error: BaseException) -> list[AnyChunk]:
+        """End the response of a run that raised ``error``. Returns the ends of open parts and calls, then the ``error``
+        chunk.
+
+        ``on_error`` returns the text of this chunk. If an event has reported the same failure before, it is sent only
+        once.
+        """
+        check_instance("error", error, BaseException, "an exception")
+        self._conversion.fail(error)
+        return self._take()
+
+    def abort(self, reason: str | None = None) -> list[AnyChunk]:
+        """End the response of a stopped run. Returns the ends of open parts and calls, then the ``abort`` chunk."""
+        check_text("reason", reason, or_none=True)
+        self._conversion.abort(reason)
+        return self._take()
+
+
+def call_ids(taken_ids: Collection[str]) -> CallIds:
+    """Return a collection with the ids of earlier calls. Raises ``StreamProtocolError`` if an item is not a text."""
+    return CallIds(check_texts("taken_ids", taken_ids, expected="a list of ids"))
+
+
+def chunk_conversion(
+    past: Iterable[EventOrDict], message_id: str | None, settings: Settings, call_ids: CallIds = NO_IDS
+) -> Conversion[AnyChunk]:
+    """Return a conversion that writes chunks as dictionaries. ``call_ids``: the ids of calls in the chat's earlier
+    messages."""
+    return _conversion(ChunkSink(), past, message_id, settings, call_ids)
+
+
+def sse_conversion(
+    past: Iterable[EventOrDict], message_id: str | None, settings: Settings, call_ids: CallIds = NO_IDS
+) -> Conversion[bytes]:
+    """Return a conversion that writes SSE events as bytes. ``call_ids``: the ids of calls in the chat's earlier
+    messages."""
+    return _conversion(SseSink(), past, message_id, settings, call_ids)
+
+
+def _conversion(
+    sink: Sink[T], past: Iterable[EventOrDict], message_id: str | None, settings: Settings, call_ids: CallIds
+) -> Conversion[T]:
+    check_text("message_id", message_id, or_none=True)
+    check_iterable("past", past, "events")
+    transform = settings.options["transform"]
+    if transform is None:
+        conversion = Conversion(sink, settings, message_id, call_ids)
+        conversion.replay(past)
+        return conversion
+    transformed = TransformedSink(sink)
+    conversion = Conversion(transformed, settings, message_id, call_ids)
+    conversion.replay(past)
+    transformed.transform = transform  # not before, because the hook has seen the chunks of `past` already
+    return conversion

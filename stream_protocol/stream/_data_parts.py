@@ -66,8 +66,7 @@ class EventActions:
         self._registry = registry
         self._posted: dict[str, dict[str, Any]] | None = None
         """Widget id -> the newest posted payload. Entries are removed when the stored event comes. ``None`` if there
-        were none.
-        """
+        were none."""
 
     def write_posted(self, facts: EventFacts) -> None:
         """Write the widgets of an event that a tool has posted while it runs."""
@@ -180,8 +179,7 @@ def write_denial(sink: Sink[Any], call_id: str, response: Any) -> None:
 
 def write_compaction(sink: Sink[Any], compaction: Compaction) -> None:
     """Write that ADK has summarized earlier events. The summary is not sent, because it may contain data of hidden
-    tools.
-    """
+    tools."""
     sink.data("adk-compaction", {"startTimestamp": compaction.start, "endTimestamp": compaction.end})
 
 

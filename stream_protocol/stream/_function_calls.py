@@ -56,9 +56,9 @@ class FunctionCalls:
         self._registry = registry
         self._steps = steps
         self._event: Event | None = None
-        """The newest event with fragments of calls; ``None`` after a complete call."""
+        """The newest event, if it has fragments of calls; otherwise ``None``."""
         self._mentioned: tuple[ToolCall, ...] = ()
-        """The calls with a fragment in this event so far."""
+        """The calls that have a fragment in the newest event so far."""
 
     def add_fragment(self, event: "Event", speaker: AuthorStream, fragment: CallPiece) -> None:
         """Process a streamed fragment of a call."""
@@ -126,7 +126,7 @@ class FunctionCalls:
             call.await_client()
 
     def _completed(self, speaker: AuthorStream, complete: Call, ids: Collection[str | None]) -> ToolCall | None:
-        """Return the streamed call that this complete call belongs to; ``None`` if it was not streamed."""
+        """Return the streamed call that this complete call finishes; ``None`` if it was not streamed."""
         calls = (*speaker.streaming_calls, *speaker.unfinished_calls)
         streamed = [call for call in calls if call.state <= CallState.INPUT_STREAMING]
         if not streamed:
@@ -161,8 +161,8 @@ class FunctionCalls:
     def _hold_outer_calls(self, facts: EventFacts) -> None:
         """Mark the outer calls of an event as waiting, because an agent or node inside them asks the user.
 
-        A call that starts a task-mode agent does not wait, because its result may come several turns later. It has an
-        interim output.
+        A call that starts a task-mode agent has an interim output, and does not wait. Its result may come several turns
+        later.
         """
         for outer in outer_calls(facts.speaker[1]):
             call = self._registry.find(outer) if outer.id != facts.scope else None

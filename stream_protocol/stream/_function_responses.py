@@ -91,7 +91,7 @@ class FunctionResponses:
         self.action_writer = EventActions(sink, settings, registry)
         self._warn = warn
         self._raised: set[ToolCall] | None = None
-        """The calls whose tools raised according to the events; ``None`` if there are none."""
+        """The calls for which an event has reported that the tool raised; ``None`` if there are none."""
         self.failed: tuple[str, ...] = ()
         """The client ids of calls that ended without a result because their tools raised."""
         self.inner_agents = InnerAgents(sink, settings, registry, begin_nested)
@@ -211,8 +211,7 @@ class FunctionResponses:
 
     def add_inner(self, call: ToolCall, facts: EventFacts, *, asks: bool) -> None:
         """Process an event of an agent inside this call. ``asks``: True if the event asks the user, so that the call
-        must wait.
-        """
+        must wait."""
         if (interim := self.inner_agents.add(call, facts, asks=asks)) is not None:
             self._add_interim(call, interim)
 

@@ -31,7 +31,7 @@ class InnerAgents:
         self._registry = registry
         self._begin_nested = begin_nested
         self._nested: dict[ToolCall, NestedMessage] | None = None
-        """The messages of the agents that currently run inside calls; ``None`` if there was none."""
+        """Call -> message of the agent that runs inside the call now; ``None`` if there were no such agents."""
         self._shows = True
         """False while no client reads the response. Then the agents' preliminary outputs are not written."""
 
@@ -64,8 +64,7 @@ class InnerAgents:
 
     def add_nested(self, nested: NestedEvent) -> None:
         """Process an event of an agent that runs inside a call in a session of its own. Show the agent's message in the
-        call.
-        """
+        call."""
         call = self._registry.find(nested.call)
         if call is None or not call.is_shown or call.state is not CallState.RUNNING:
             return
@@ -126,8 +125,8 @@ class InnerAgents:
     def note_stopped(self, call: ToolCall, kept: NestedEvents | None) -> None:
         """Store that ADK has closed the call because the run was stopped.
 
-        ``kept``: the stored events of the agent inside the call. They become its message, unless the agent was shown
-        live.
+        ``kept``: the stored events of the agent inside the call. These events become the agent's message, unless the
+        agent was shown live.
         """
         call.closed_by_stop = True
         if kept is None or call in self._messages or not self._settings.nests(call.name):
@@ -137,9 +136,8 @@ class InnerAgents:
             message.add(event)
 
     def show(self, *, shows: bool) -> None:
-        """Switch the preliminary outputs of agents inside calls on or off. Switching on writes their current
-        messages.
-        """
+        """Switch the preliminary outputs of agents inside calls on or off. When they are switched on, the agents'
+        current messages are written."""
         began, self._shows = shows and not self._shows, shows
         for call, message in self._messages.items() if began else ():
             if call.state is not CallState.ANSWERED:
@@ -158,7 +156,7 @@ class InnerAgents:
         return {} if self._nested is None else self._nested
 
     def _message_of(self, call: ToolCall, *, answerable: bool = False) -> NestedMessage:
-        """Return the message of the agent inside the call. Begin the message if there is none."""
+        """Return the message of the agent inside the call. Begin a message if there is none."""
         self._nested = self._nested or {}
         if call not in self._nested:
             self._nested[call] = self._begin_message(call, answerable=answerable)
@@ -199,8 +197,7 @@ class InnerAgents:
 
 def ends_task_turn(facts: EventFacts) -> bool:
     """Return True for a reply of a task-mode agent that has no calls. The agent then waits for the user's next
-    message.
-    """
+    message."""
     branch, scope = facts.speaker[1], facts.scope
     by_task_agent = scope is not None and branch is not None and branch.rpartition("@")[2] == scope
     return (

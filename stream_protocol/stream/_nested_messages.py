@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
 UNANSWERABLE_TEXT: Final = "This needs an answer from you, and an agent that runs as a tool cannot wait for one."
 """The error of a call inside an ``AgentTool`` that needs an answer from the user. ``AgentTool`` cannot wait for
-answers.
-"""
+answers."""
 
 FREE_BYTES: Final = 2**20
 """The number of bytes of preliminary outputs that each call may send for free. ``BYTES_PER_NEW_BYTE`` allows more."""
@@ -29,8 +28,7 @@ BYTES_PER_NEW_BYTE: Final = 6
 
 RESERVE: Final = 2**18
 """The number of bytes that are kept back for parts other than text. Text is sent seldom once the budget is this
-small.
-"""
+small."""
 
 OFTEN, SELDOM = 64, 4
 """Divisors that decide when new text is sent: when it is 1/64 (often) or 1/4 (seldom) of the message.
@@ -81,8 +79,7 @@ class NestedMessage:
         """Transient data parts. They are not stored in the message."""
         self.stored: list[Any] | None = None
         """The complete events of an agent that runs in the outer session; ``None`` for an agent with a session of its
-        own.
-        """
+        own."""
 
     def add(self, event: "EventOrDict") -> None:
         """Add the next event of the agent. The event is processed when the message is read."""
@@ -118,8 +115,7 @@ class NestedMessage:
 
     def ended(self, added: Mapping[str, Any] | None = None, *, omitted: int = 0) -> Any:
         """End the message and return it. ``added``: metadata to add. ``omitted``: the number of events that were not
-        stored.
-        """
+        stored."""
         self._read()
         self._conversion.end_nested(UNANSWERABLE_TEXT)
         self._apply(self._conversion.take())
@@ -179,8 +175,7 @@ class _Sending:
 
     def is_due(self, *, is_text: bool) -> bool:
         """Return True if the message should be sent now. ``is_text``: True if only text was added since it was last
-        sent.
-        """
+        sent."""
         if not self._unsent or self._credit < self._size:
             return False
         part = OFTEN if self._credit >= self._size + RESERVE else SELDOM

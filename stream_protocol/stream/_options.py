@@ -120,7 +120,7 @@ class ConverterOptions(TypedDict, total=False):
 
 
 def masked_error_text(error: BaseException) -> str:
-    """Return the default error text. All errors have the same text, except ``RunLimitError``, which has its own."""
+    """Return the default error text for the client. Only a ``RunLimitError`` has a text of its own."""
     return str(error) if isinstance(error, RunLimitError) else DEFAULT_ERROR_TEXT
 
 
@@ -308,8 +308,7 @@ def options_to_json(options: ConverterOptions) -> dict[str, Any]:
 
 def options_from_json(recorded: Mapping[str, Any]) -> ConverterOptions:
     """Return the options from the JSON of ``options_to_json``. Unknown names and values of a wrong type are left
-    out.
-    """
+    out."""
     types = {name: _JSON_TYPES.get(type(default), ()) for name, default in DEFAULTS.items()} | {"ai_sdk": (int, str)}
     return cast(
         "ConverterOptions", {name: recorded[name] for name in types if isinstance(recorded.get(name), types[name])}

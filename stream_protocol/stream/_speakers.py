@@ -13,16 +13,14 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Generic, NoReturn, TypeVar
 
 from stream_protocol.adk import EventFacts, OpenText, Part, SpeakerKey, open_text
-from stream_protocol.stream._aggregates import Comparison, OtherStreamedParts
-from stream_protocol.stream._provider_metadata import provider_metadata
+from stream_protocol.stream._aggregates import Comparison, InnerStreams, OtherStreamedParts
 from stream_protocol.stream._streamed_texts import (
     PartKind,
     PrefixHash,
     StreamedTexts,
     UnconfirmedStream,
-    UnconfirmedStreams,
 )
-from stream_protocol.stream.calls import ToolCall
+from stream_protocol.stream.calls import ToolCall, provider_metadata
 from stream_protocol.wire import DeltaWriter, Sink, TextCitation
 
 T = TypeVar("T")
@@ -72,9 +70,9 @@ class AuthorStream:
     other_parts: OtherStreamedParts | None = None
     """The streamed parts of the current response that are neither text nor calls; ``None`` without such parts."""
     saved_artifacts: tuple[Mapping[str, int], ...] = ()
-    """Saved artifacts in events without content. They are written after the content from which they were saved."""
+    """Artifacts that were saved in events without content. They are written after the content."""
     streaming_calls: tuple[ToolCall, ...] = ()
-    """The calls of the current response whose complete event is still to come."""
+    """The calls of the current response whose complete event has not come."""
     unfinished_calls: tuple[ToolCall, ...] = ()
     """The streamed calls of earlier responses that their complete events did not contain."""
     in_response: bool = False
@@ -86,7 +84,7 @@ class AuthorStream:
 
     @property
     def is_busy(self) -> bool:
-        """True if a part or a call's input is open. The step cannot end before."""
+        """True if a part or a call's input is open. The step cannot end while an author is busy."""
         return self.kind is not None or any(call.is_shown for call in self.streaming_calls)
 
     @property
@@ -101,7 +99,7 @@ class AuthorStream:
         return [*closed, (self._part_id, self.streamed.part_length)] if self.kind is PartKind.TEXT else closed
 
     def write_whole(self, text: str) -> None:
-        """Write a text, or the rest of one, that was not streamed. A part must be open."""
+        """Write a text that was not streamed, or the rest of a streamed text. A part must be open."""
         self.write(text)
         self.streamed.add_unstreamed(text)
 
@@ -180,6 +178,16 @@ class AuthorStream:
         self.in_response = False
 
 
+@dataclass(slots=True, eq=False)
+class UnconfirmedStreams:
+    """The ended streams of a response that no complete event has repeated."""
+
+    ended: list[UnconfirmedStream] = field(default_factory=list)
+    inner: InnerStreams = field(default_factory=InnerStreams)
+    complete_ids: list[str] = field(default_factory=list)
+    """The ids of the response's complete events, in order."""
+
+
 class Authors(Generic[T]):
     """The authors of a response, and the streams that no complete event has repeated."""
 
@@ -189,7 +197,7 @@ class Authors(Generic[T]):
         self._sink = sink
         self._by_key: dict[SpeakerKey, AuthorStream] = {}
         self._unconfirmed: UnconfirmedStreams | None = None
-        """``None`` until ``keep_unconfirmed`` is called."""
+        """The streams that no complete event has repeated; ``None`` until ``keep_unconfirmed`` is called."""
 
     def __iter__(self) -> Iterator[AuthorStream]:
         return iter(self._by_key.values())
@@ -230,7 +238,8 @@ class Authors(Generic[T]):
             self._unconfirmed.inner.add(facts)
 
     def note_fragment(self, author: AuthorStream, facts: EventFacts) -> None:
-        """Store a fragment for its fields. Does nothing unless ``keep_unconfirmed`` was called."""
+        """Store a fragment, because its fields may be needed later. Does nothing unless ``keep_unconfirmed`` was
+        called."""
         if author.streamed.kept is not None:
             author.streamed.kept.note(facts, len(self.complete_ids))
 

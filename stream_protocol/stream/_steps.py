@@ -37,7 +37,7 @@ class Steps:
     _sink: Sink[Any]
     _registry: CallRegistry
     _busy: tuple[AuthorStream, ...] = ()
-    """Authors that may have open parts, in the order in which they were added. See ``AuthorStream.may_be_busy``."""
+    """Authors that may have open parts, in the order in which they were added."""
     response_has_content: bool = False
     """True if this response has written any content."""
     _step_is_open: bool = False
@@ -46,9 +46,10 @@ class Steps:
     _step_has_output: bool = False
     """True if the open step has a tool's output."""
     _calls: list[ToolCall] | None = None
-    """The calls after the last ``start-step``, including those of an earlier response of this message.
+    """The calls after the last ``start-step``. They may belong to an earlier response of the same message.
 
-    ``None`` without calls. Calls that the model's provider runs are not included, because the helpers ignore them.
+    Calls that the model's provider runs are left out, because the client's auto-send helpers ignore them. ``None``
+    without calls.
     """
 
     def begin_content(self, speaker: AuthorStream, *, requests_credential: bool = False) -> None:

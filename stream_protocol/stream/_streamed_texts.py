@@ -1,18 +1,19 @@
 """The parts that an author has streamed since the author's last complete event.
 
-``StreamedTexts`` compares streamed texts with the next complete event. Its size is bounded: the beginning of a long
-text is stored as a hash. The hash shows if a complete event repeats the text, as nearly all complete events do.
+``StreamedTexts`` stores the texts that ``_aggregates`` compares with the next complete event. Its size is bounded: the
+beginning of a long text is stored as a hash. The hash shows if a complete event repeats the text, as nearly all
+complete events do.
 
 ``UnconfirmedStream`` stores a whole stream until a complete event repeats it. When a run ends early, a server writes
 these streams to the session. So the history and the next prompt have all text that the client has shown.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final
 
-from stream_protocol.adk import CODE_EXECUTION, EventFacts, File, Part, ProviderPart, SpeakerKey, Text
+from stream_protocol.adk import CODE_EXECUTION, EventFacts, File, Part, ProviderPart, Text
 
 BLOCK: Final = 512
 """The number of characters that are hashed at once."""
@@ -35,8 +36,7 @@ GATHERED: Final = 64
 
 class PartKind(IntEnum):
     """The kinds of parts that are streamed in fragments. The values are list indexes, because hashing enum members is
-    slow.
-    """
+    slow."""
 
     TEXT = 0
     REASONING = 1
@@ -60,7 +60,7 @@ class UnconfirmedStream:
     begin: int = 0
     """The number of complete events that came before the stream."""
     newest: EventFacts | None = None
-    """The newest fragment, except fragments that only continued a text. Its fields are copied to the stored event."""
+    """The newest fragment that did more than continue a text. Its fields are copied to the stored event."""
     ended: bool = False
     """True if a complete event of the author came after the stream, but did not repeat all of it."""
     repeated: list[PartKind] = field(default_factory=list)
@@ -81,7 +81,8 @@ class UnconfirmedStream:
         return sum(len(piece) for part in self.parts for piece in part.pieces)
 
     def note(self, fragment: EventFacts, begin: int) -> None:
-        """Store the next fragment for its fields. ``begin``: how many complete events came before this fragment."""
+        """Store the next fragment, because its fields may be needed later. ``begin``: how many complete events came
+        before this fragment."""
         if self.newest is None:
             self.begin = begin
         self.newest = fragment
@@ -110,53 +111,6 @@ class UnconfirmedStream:
         """Set the thought signature of the newest part, unless the part is a file or code."""
         if signature is not None and self.parts and self.parts[-1].kind is not None:
             self.parts[-1].signature = signature
-
-    def is_confirmed_by(self, parts: tuple[Part, ...]) -> bool:
-        """Return True if all files and code of the stream are among these parts."""
-        confirmed = [part.part for part in parts if isinstance(part, File | ProviderPart)]
-        return all(part.whole.part in confirmed for part in self.parts if part.whole is not None)
-
-
-class InnerStreams:
-    """Streams of agents inside tool calls that no complete event has repeated.
-
-    ``max_length``: the maximum number of characters in all streams; ``None`` for no limit. With a limit, fragments
-    above the limit and fragments without text are left out.
-    """
-
-    __slots__ = ("_length", "_max_length", "_streams")
-
-    def __init__(self, max_length: int | None = None) -> None:
-        self._max_length = max_length
-        self._streams: dict[SpeakerKey, UnconfirmedStream] = {}
-        self._length = 0
-
-    def __iter__(self) -> Iterator[UnconfirmedStream]:
-        return iter(self._streams.values())
-
-    def add(self, facts: EventFacts, begin: int = 0) -> None:
-        """Store a fragment. If the event is a complete event with content, remove the stream of its author instead.
-
-        ``begin``: the number of complete events before the fragment.
-        """
-        if not facts.is_fragment:
-            repeated = self._streams.pop(facts.speaker, None) if facts.parts and self._streams else None
-            self._length -= 0 if repeated is None else repeated.length
-            return
-        length = sum(len(part.text) for part in facts.parts if isinstance(part, Text))
-        if self._max_length is None or (length and self._length + length <= self._max_length):
-            self._length += length
-            self._streams.setdefault(facts.speaker, UnconfirmedStream(is_nested=True)).add_fragment(facts, begin)
-
-
-@dataclass(slots=True, eq=False)
-class UnconfirmedStreams:
-    """The ended streams of a response that no complete event has repeated."""
-
-    ended: list[UnconfirmedStream] = field(default_factory=list)
-    inner: InnerStreams = field(default_factory=InnerStreams)
-    complete_ids: list[str] = field(default_factory=list)
-    """The ids of the response's complete events, in order."""
 
 
 class PrefixHash:
@@ -215,9 +169,9 @@ class StreamedTexts:
 
     def __init__(self) -> None:
         self._earlier: list[PrefixHash] | None = None
-        """For each kind, the hashed beginning of the stream; ``None`` while nothing is hashed."""
+        """The hashed beginning of the stream, for each kind of text; ``None`` if nothing is hashed."""
         self._known: tuple[tuple[PartKind, str], ...] = ()
-        """The texts after the hashed beginning, in their order."""
+        """The texts after the hashed beginning of the stream, in order."""
         self._length = 0
         """The number of characters in ``_known``."""
         self._kind = PartKind.TEXT
@@ -287,7 +241,7 @@ class StreamedTexts:
 
     @property
     def all_known(self) -> Sequence[tuple[PartKind, str]] | None:
-        """The texts of the stream in their order; ``None`` if their beginning is stored as a hash."""
+        """All texts of the stream in order; ``None`` if the beginning is stored as a hash."""
         self.gather()
         return self._known if self._earlier is None else None
 

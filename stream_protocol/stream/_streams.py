@@ -20,8 +20,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final, TypeVar, Unpack
 
 from stream_protocol.adk import EventOrDict, UnexpectedItemError, WarnOnce, find_task_agents, read_events
-from stream_protocol.stream._conversion import Conversion
-from stream_protocol.stream._converter import call_ids, chunk_conversion, sse_conversion
+from stream_protocol.stream._conversion import Conversion, call_ids, chunk_conversion, sse_conversion
 from stream_protocol.stream._options import ConverterOptions, Settings
 from stream_protocol.wire import SSE_DONE, AnyChunk, check_iterable
 
@@ -191,8 +190,7 @@ def _fail(conversion: Conversion[T], error: Exception) -> None:
 
 def fail_response(conversion: Conversion[T], error: BaseException, *, stopped: bool = False) -> None:
     """End the response with an ``error`` chunk. If the app's hook ``transform`` raises, write the chunk without the
-    hook.
-    """
+    hook."""
     try:
         conversion.fail(error, stopped=stopped)
     except Exception as second:  # the app's hook raised, and will not be called again

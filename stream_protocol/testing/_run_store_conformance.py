@@ -1,4 +1,4 @@
-"""Tests of the ``RunStore`` of a run log. ``RunLogConformance`` inherits them."""
+"""``RunStoreConformance``: tests for the ``RunStore`` of a run log. ``RunLogConformance`` inherits from this class."""
 
 import asyncio
 from typing import TypeAlias
@@ -10,7 +10,7 @@ Workers: TypeAlias = tuple[RunLog, RunLog]
 
 
 class RunStoreConformance:
-    """The tests. They check nothing for run logs without a ``RunStore``."""
+    """Tests for the ``RunStore`` of a run log. A run log without a ``RunStore`` passes all of them."""
 
     async def test_a_late_renewal_of_a_freed_run_does_not_take_its_chat(self, workers: Workers) -> None:
         for store in _stores(workers):
@@ -55,7 +55,7 @@ class RunStoreConformance:
 
 
 def _stores(workers: Workers) -> list[RunStore]:
-    """Return the stores of the run logs; an empty result for run logs without a ``RunStore``."""
+    """Return the stores of the run logs. A run log without a ``RunStore`` is skipped."""
     return [worker.store for worker in workers if isinstance(worker, SharedRunLog)]
 
 

@@ -8,9 +8,9 @@
             await first.aclose()
             await second.aclose()
 
-``workers`` are the run logs of two workers that share one empty store. For a run log of a single process, yield the
-same object twice. The tests are coroutines: they need pytest-asyncio (``asyncio_mode = "auto"``) or another plugin that
-runs them. A test fails after 20 seconds of waiting.
+``workers``: the run logs of two workers that share one empty store. For a run log of a single process, yield the same
+object twice. The tests are coroutines, so you need pytest-asyncio (``asyncio_mode = "auto"``) or a similar plugin. A
+test fails after 20 seconds of waiting.
 """
 
 import asyncio
@@ -41,11 +41,11 @@ from stream_protocol.wire import SSE_DONE
 __all__ = ["RunLogConformance", "Workers"]
 
 BUSY: Final = 0.5
-"""Seconds for which a test blocks the event loop, like a garbage collection or a large JSON value."""
+"""The number of seconds for which a test blocks the event loop."""
 
 
 class RunLogConformance(RunStoreConformance):
-    """The tests. Inherit them in a test class with the fixture ``workers``."""
+    """Tests for a run log. Inherit from this class in a test class that has the fixture ``workers``."""
 
     async def test_a_chat_is_free_at_first(self, workers: Workers) -> None:
         for worker in workers:
@@ -358,7 +358,7 @@ async def _phase(worker: RunLog, phase: str, chat: str = CHAT) -> None:
 
 
 async def _refused(worker: RunLog) -> RunInfo:
-    """Claim a chat that is already claimed, and return the run that has its lease."""
+    """Claim a chat that has an active run. Return this run."""
     try:
         await worker.claim(CHAT, "another", FakeOwner(EventBuffer()))
     except ChatTakenError as taken:

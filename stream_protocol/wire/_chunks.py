@@ -12,8 +12,7 @@ from typing import Any, Final, Literal, NotRequired, TypedDict
 
 AiSdkVersion = Literal[6, 7]
 """The major version of the ``ai`` package in the browser. The app sets it, because the protocol does not negotiate
-versions.
-"""
+versions."""
 
 AI_SDK_VERSIONS: Final[tuple[AiSdkVersion, ...]] = (6, 7)
 """The supported major versions of the ``ai`` package."""

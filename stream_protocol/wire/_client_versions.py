@@ -54,8 +54,7 @@ IGNORING_KEYS: Final[Mapping[AiSdkVersion, ClientVersion]] = MappingProxyType(
 
 Since: TypeAlias = Mapping[AiSdkVersion, ClientVersion]
 """Major version -> its first version that accepts a chunk or a key. Major versions that never accept it are left
-out.
-"""
+out."""
 
 
 def _since(v6: str | None, v7: str | None = "7.0.0") -> Since:

@@ -1,6 +1,5 @@
 """Error classes: for bugs in the calling program, for requests from a browser, and for streams that a client
-refuses.
-"""
+refuses."""
 
 from __future__ import annotations
 

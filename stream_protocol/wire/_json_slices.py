@@ -17,12 +17,11 @@ from stream_protocol.wire._forbidden_keys import CONSTRUCTOR, FORBIDDEN, rename_
 from stream_protocol.wire._json_parsing import parse_json
 
 PIECE: Final = 64 * 1024
-"""The approximate number of bytes that are parsed at once. It takes up to 2 ms."""
+"""The approximate number of bytes that are parsed at once. Parsing such a piece takes up to 2 ms."""
 
 SLICE: Final = 256 * 1024
 """The maximum work between two pauses, which takes 2 to 4 ms. Work is the number of bytes, plus ``VALUE_COST`` for each
-value.
-"""
+value."""
 
 VALUE_COST: Final = 64
 """The work for one value, in bytes of a long string that take the same time."""
@@ -95,16 +94,14 @@ class _Open:
         self.parent = parent
         self.unparsed: int | None = start + 1
         """The position of the first byte that is not parsed. ``None`` while a large value inside the container is
-        read.
-        """
+        read."""
         self.items: list[Any] | dict[str, Any] | None = None
         """The items that are parsed. ``None`` if the container is not parsed in pieces."""
         self.key = ""
         """The key of the large value that is being read. Empty in a list."""
         self.follows_value = False
         """True if the unparsed text comes directly after a large value, so that it must begin with a comma or the
-        end.
-        """
+        end."""
 
     @property
     def in_constructor(self) -> bool:
@@ -286,8 +283,7 @@ class _SlicedParser:
 
     def _parse_rest(self, container: _Open, position: int) -> None:
         """Parse the items of the container up to the comma or bracket at ``position``. There must be at least one
-        item.
-        """
+        item."""
         assert container.unparsed is not None
         piece = self._between(container.unparsed, position)
         wrapped = b"[%b]" % piece if self._text[container.start] == _LIST else b"{%b}" % piece
@@ -298,8 +294,7 @@ class _SlicedParser:
 
     def _cut_string(self, position: int) -> int:
         """Return the end of the next piece of a long string, between two characters. ``position``: the beginning of the
-        piece.
-        """
+        piece."""
         found = _STRING_PIECE.match(self._text, position, position + PIECE)
         assert found is not None  # it also matches the empty text
         end = found.end()

@@ -119,7 +119,7 @@ def short_json(value: object) -> str:
 
 
 def whole_words(text: str, limit: int) -> str:
-    """Return the beginning of the text, at most ``limit`` characters. It ends at the end of a word.
+    """Return the beginning of the text, at most ``limit`` characters and, if possible, up to the end of a word.
 
     A word of more than half of the limit is cut, because some texts have no spaces.
     """
@@ -271,8 +271,7 @@ def is_instance(value: Any, module: str, *classes: str) -> bool:
 
 def _sort_key(item: Any) -> tuple[int, float, str]:
     """Return the sort key of a JSON value. The order is: nulls, booleans, numbers, texts, and then arrays and objects
-    by their JSON text.
-    """
+    by their JSON text."""
     match item:
         case None:
             return (0, 0, "")

@@ -32,7 +32,7 @@ MAX_KEYS: Final = 1_000
 """The maximum number of keys of the body, of a message and of a part. The server copies these objects."""
 
 PARTS_PER_SLICE: Final = 1_000
-"""The number of parts and messages that are checked between two pauses. It takes about 2 ms."""
+"""The number of parts and messages that are checked between two pauses. Checking them takes about 2 ms."""
 
 HINT: Final = "send only the last message (prepareSendMessagesRequest), and files as links."
 """Advice in the error for a body that is too large. By default, clients send the whole chat with all of its files."""
@@ -64,8 +64,7 @@ class ChatRequest:
     """The chat id. It is valid as a session id and as a segment of a URL path."""
     messages: tuple[UIMessage, ...]
     """The client's history, or only the last message. There is at least one message. A message without an id has the id
-    ``""``.
-    """
+    ``""``."""
     has_history: bool = True
     """True if the body had ``messages``. False if it had one ``message``, without the client's history."""
     trigger: Trigger = "submit-message"
@@ -111,8 +110,7 @@ class ChatRequest:
     @property
     def message_before_words(self) -> UIMessage | None:
         """The last assistant message before the target; ``None`` if there is none. The target must be a new user
-        message.
-        """
+        message."""
         *earlier, _target = self.messages_to_target
         return next((message for message in reversed(earlier) if message["role"] == "assistant"), None)
 
@@ -120,9 +118,11 @@ class ChatRequest:
 def parse_chat_request(body: bytes | bytearray | str | Mapping[str, Any]) -> ChatRequest:
     """Parse the body of a chat request. The body may be a mapping, if a framework has already parsed it.
 
-    Raises ``ChatRequestError``: 400 if the body is not JSON or has no valid chat id, 413 if it has too many values or
-    parts, 422 if ``messages`` is not a list of messages. Your server must limit the size of the body before it reads
-    the body.
+    Raises ``ChatRequestError`` with one of these statuses:
+
+    - 400: the body is not JSON, or has no valid chat id.
+    - 413: the body has too many values or parts.
+    - 422: ``messages`` is not a list of messages. Your server must limit the size of the body before it reads the body.
     """
     parsing = parse_chat_request_in_slices(body)
     while True:
@@ -193,8 +193,7 @@ def _refuse_sdk_4(fields: Mapping[str, Any]) -> None:
 
 def parse_chat_id(value: object) -> str:
     """Return the chat id. Raises ``ChatRequestError`` (400) if it is not valid as a session id and as a segment of a
-    URL path.
-    """
+    URL path."""
     if value is None:
         raise ChatRequestError("The chat id is missing.")
     if not isinstance(value, str):

@@ -21,8 +21,7 @@ SSE_HEADERS: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 """The headers of an SSE response: those of the AI SDK's server, and ``no-transform``. A proxy that compresses would
-delay deltas.
-"""
+delay deltas."""
 
 SSE_DONE: Final = b"data: [DONE]\n\n"
 """The last event of an SSE response. The AI SDK's client ignores it, but other readers wait for it."""

@@ -170,8 +170,7 @@ RUN_STOPPED_TEXT: Final = "The run was stopped before the tool finished."
 
 def tool_result(part: ToolPart) -> Any:
     """Return the output of a call as the model reads it. If the output is a sub-agent's message, return only the tool's
-    result.
-    """
+    result."""
     output = part.get("output")
     if not is_nested_message(output, part["toolCallId"]):
         return output

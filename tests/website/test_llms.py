@@ -30,6 +30,7 @@ def test_the_index_links_each_page_with_a_sentence(folder: Path) -> None:
     pages = [page for _, entries in llms.sections_of(SITE["nav"]) for _, page in entries]
     links = [line for line in index.splitlines() if line.startswith("- [")]
     assert len(links) == len(pages) > 50
+    assert "- [Security for developers](trust/developers/): The server checks requests, users" in index
     assert "- [Approvals](approvals/): ADK's `require_confirmation` becomes an approval request of the AI SDK." in links
 
 
@@ -45,5 +46,6 @@ def test_the_description_of_each_page_is_a_sentence_of_its_own() -> None:
 def test_the_full_text_has_the_code_of_the_pages(folder: Path) -> None:
     full = (folder / "llms-full.txt").read_text(encoding="utf-8")
     assert block("docs/quick-start.md", "export default function Page()") in full
+    assert (ROOT / "examples/chat-page/chat-page.tsx").read_text(encoding="utf-8").strip() in full
     assert "<!-- decisions/loops.md -->" in full
     assert ":::" not in full

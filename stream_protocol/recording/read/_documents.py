@@ -100,8 +100,7 @@ def _is_without_events(document: dict[str, Any]) -> bool:
 
 def _sessions(document: Any) -> list[Any] | None:
     """Return the sessions in a document: the document itself, or the list under its key ``sessions``. ``None`` if there
-    are none.
-    """
+    are none."""
     if isinstance(document, dict) and "events" not in document:
         inner = document.get("sessions", [document["session"]] if "session" in document else None)
     else:

@@ -74,8 +74,7 @@ def old_columns(columns: Iterable[str]) -> list[str]:
 
 def read_old_events(names: list[str], rows: Iterable[tuple[Any, ...]], warn: WarnOnce) -> Iterator[EventRecord]:
     """Yield the events of a session. Each row has the values of the columns ``names``. Warns about actions that are
-    left out.
-    """
+    left out."""
     lost: dict[str, None] = {}
     count = 0
     placeholders = _Placeholders()

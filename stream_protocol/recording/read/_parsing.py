@@ -15,8 +15,7 @@ from stream_protocol.wire import short_json
 
 MAX_YAML_DEPTH: Final = 200
 """The maximum number of nesting levels in YAML. Too many levels would crash the process, because libyaml recurses
-in C.
-"""
+in C."""
 
 ItemLines: TypeAlias = Mapping[tuple[str, int], int]
 """Line numbers of list items: key of the list in the document and index of the item -> the item's first line.
@@ -231,8 +230,7 @@ def _unreadable_value(text: bytes) -> str:
 
 def place_of_byte(text: bytes, position: int, first_line: int = 1) -> str:
     """Return the line and column of a byte, for an error message. ``first_line``: the number of the text's first
-    line.
-    """
+    line."""
     lines = text[:position].split(b"\n")
     return f"line {first_line + len(lines) - 1}, column {len(lines[-1].decode(errors='replace')) + 1}"
 

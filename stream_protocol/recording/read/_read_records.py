@@ -24,8 +24,7 @@ from stream_protocol.recording.read._sse_captures import read_capture
 
 EXPECTED: Final = ".expected"
 """Name part of files that the pytest plugin writes: the expected stream of ``weather.jsonl`` is
-``weather.expected.jsonl``.
-"""
+``weather.expected.jsonl``."""
 
 _SQLITE: Final = b"SQLite format 3\0"
 _SSE_LINE: Final = re.compile(r"(?:data|event|id|retry)(?::|\r?\n|\Z)|:|HTTP/\d")

@@ -13,8 +13,7 @@ class UnreadableError(ValueError):
 
 class RecordingError(UnreadableError):
     """Raised if the file is not a recording. ``str(error)`` is one line with the reason and the position in the
-    file.
-    """
+    file."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Restores event fields that evaluation data lack: ``partial``, long-running ids and placeholder actions.
 
-Evaluation data have the author and the content of each event. From these, this module infers three properties: whether
-an event is a fragment, whether a call asks the user, and whether a response is a placeholder for such a call.
+Evaluation data have the author and the content of each event. From the contents, this module finds fragments, calls
+that ask the user, and placeholder responses to such calls.
 """
 
 from collections import defaultdict, deque
@@ -160,8 +160,7 @@ class _Questions:
 
     def take_result(self, event: dict[str, Any], response: dict[str, Any]) -> None:
         """Process a tool's response. If its call waits for the answer to a question, mark the response as a
-        placeholder.
-        """
+        placeholder."""
         call_id, name = _id(response), _name(response)
         reference = CallReference(call_id, name)
         known = self._known.find_answered(event, None, reference, is_placeholder=False)

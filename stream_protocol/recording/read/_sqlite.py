@@ -64,8 +64,7 @@ def read_store(path: Path, session: str | None, warn: WarnOnce) -> Iterator[Even
 
 def _uri(path: Path) -> str:
     """Return the URI for a read-only connection. The flag ``immutable`` keeps SQLite from creating a write-ahead
-    log.
-    """
+    log."""
     with path.open("rb") as file:
         uses_log = file.read(19)[18:] == bytes([_WAL_VERSION])
     immutable = "&immutable=1" if uses_log and not _log_size(path) else ""
@@ -82,7 +81,8 @@ def _size(path: Path) -> int:
 
 
 def _bound_work(store: sqlite3.Connection, path: Path) -> None:
-    """Limit the work of SQLite: it is interrupted after more instructions than the size of the store allows."""
+    """Limit the number of SQLite instructions in proportion to the size of the store. Above the limit, SQLite is
+    interrupted."""
     checks = iter(range(1 + _size(path) * MAX_CODES // _CODES_AT_ONCE))
     store.set_progress_handler(lambda: next(checks, None) is None, _CODES_AT_ONCE)
     store.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE)

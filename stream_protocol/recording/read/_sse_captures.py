@@ -1,8 +1,8 @@
 """Reads captures of the SSE stream of ADK's ``/run_sse``. A capture may have several requests.
 
 Source: ``api_server.py`` of google-adk 2.13. An event with content and saved artifacts is sent in two frames with the
-same id: the first with the content, the second with the artifacts. Both have all other fields. A run that raises an
-exception ends with a frame that has the field ``error``.
+same id. The first frame has the content, and the second has the artifacts. Both frames have all other fields of the
+event. A run that raises an exception ends with a frame that has the field ``error``.
 """
 
 from collections.abc import Iterator

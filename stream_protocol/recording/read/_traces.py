@@ -57,8 +57,7 @@ def trace_turns(case: Any) -> Iterator[EvalTurn]:
 
 def _turns_without_data(case: Any) -> Iterator[list[dict[str, Any]]]:
     """Yield the turns of an older case that has no ``agent_data``. Each earlier message is a turn. The last turn has
-    the prompt and its events.
-    """
+    the prompt and its events."""
     for message in map(_event, list_field(case, "conversation_history")):
         yield [message]
     prompt = _user_event(field(case, "prompt"))

@@ -27,9 +27,9 @@ def record(
 ) -> AsyncGenerator[E, None]:
     """Yield the events unchanged, and append them to the recording at ``path`` as one turn. Events may be dictionaries.
 
-    ``past``, ``message_id``, ``taken_ids`` and ``options``: the arguments of your ``StreamProtocolConverter``. They are
-    needed because chunks are also recorded. ``request``: the client's request body, if there is one. ``redact``: the
-    app's own redaction; see ``Redact``.
+    ``past``, ``message_id``, ``taken_ids`` and ``options``: the arguments of your ``StreamProtocolConverter``.
+    ``record`` needs these arguments because it also records chunks. ``request``: the client's request body, if there is
+    one. ``redact``: the app's own redaction; see ``Redact``.
 
     If the file cannot be written, the error is logged, and the events continue. If you stop the iteration early,
     ``events`` is closed.

@@ -46,8 +46,7 @@ def value_line(kind: Literal["event", "chunk"], value: Mapping[str, Any], at: fl
 
 def end_line(outcome: str, at: float | None) -> bytes:
     """Return the last line of a turn. ``outcome``: how the response ended (``finish``, ``error``, ``timeout`` or
-    ``abort``).
-    """
+    ``abort``)."""
     return _line({"end": outcome, **_time(at)})
 
 
@@ -98,8 +97,7 @@ def _member(value: Any, *, is_free: bool) -> Any:
 @lru_cache(maxsize=256)
 def _fields(model: type[BaseModel]) -> list[tuple[str, str, bool]]:
     """Return for each field: its name, its JSON key, and True if it accepts any value. Nulls in such values are
-    kept.
-    """
+    kept."""
     return [
         (name, field.serialization_alias or name, Any in get_args(field.annotation) or field.annotation is Any)
         for name, field in model.model_fields.items()

@@ -29,8 +29,7 @@ RecordedKind: TypeAlias = Literal["request", "event", "chunk"]
 
 Redact: TypeAlias = Callable[[RecordedKind, dict[str, Any]], dict[str, Any] | None]
 """The app's own redaction function. It takes the kind of a value and its JSON, and returns the JSON to write. ``None``
-means that nothing is written. The function may change the given JSON.
-"""
+means that nothing is written. The function may change the given JSON."""
 
 
 def check_redact(redact: object) -> None:
@@ -139,8 +138,7 @@ def _without_own_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
 
 def _redact_metadata(search: Search, metadata: Any) -> Any:
     """Return the metadata of an event without secrets and without this library's data. Stored events of nested agents
-    are cleaned like other events.
-    """
+    are cleaned like other events."""
     if not isinstance(metadata, dict):
         return search.clean(metadata)
     kept = search.object_with(events=search.list_of(_redact_nested))
@@ -164,8 +162,7 @@ def _redact_nested(event: Any) -> Any:
 
 def _redact_output(output: Any, call_id: Any) -> Any:
     """Return the output of a call without secrets. If it is the message of a nested agent, its parts are searched like
-    chunks.
-    """
+    chunks."""
     if not is_nested_message(output, call_id):
         return _clean_with_own_limit(output)
     search = Search()

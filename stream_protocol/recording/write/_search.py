@@ -25,13 +25,11 @@ TOO_LARGE: Final = "[too large to be searched for secrets]"
 
 MAX_WORK: Final = 700_000
 """The maximum estimated work of one search, in units of 0.1 µs. It is enough for 15,000 members, or for 300 KB of
-prose.
-"""
+prose."""
 
 MAX_LEVELS: Final = 200
 """The maximum number of nesting levels, including levels in texts that are JSON. Deeper values are replaced with
-``TOO_LARGE``. Python's stack would allow about 250 levels.
-"""
+``TOO_LARGE``. Python's stack would allow about 250 levels."""
 
 MEMBER_WORK: Final = 25
 """The work for each member of a list or an object, in the unit of ``MAX_WORK``."""
@@ -73,8 +71,7 @@ _SCHEMA_KEYS: Final = frozenset(
     }
 )
 """Keys of JSON schemas. An object with only these keys is not a secret, but for example the schema of a password
-field.
-"""
+field."""
 
 
 _FILE: Final = re.compile(r"data:[^\s,]{0,255};base64,")
@@ -105,8 +102,7 @@ class Search:
 
     def object_with(self, **cleaners: Clean) -> Clean:
         """Return a function that cleans an object. ``cleaners``: key -> the function that cleans the value of this
-        key.
-        """
+        key."""
         return lambda value: self.clean_object(value, cleaners) if isinstance(value, dict) else self.clean(value)
 
     def list_of(self, clean: Clean) -> Clean:
@@ -133,8 +129,7 @@ class Search:
 
     def clean_object(self, value: dict[str, Any], cleaners: Mapping[str, Clean] | None = None) -> Any:
         """Return a copy of an object without secrets. ``cleaners``: key -> the function that cleans the value of this
-        key.
-        """
+        key."""
         if not self._enter(value):
             return self._omitted(value)
         names = {self._known(key)[0] for key in value}
@@ -222,8 +217,7 @@ class Search:
 
     def _clean_header_list(self, items: list[Any]) -> Any:
         """Return a list of HTTP headers without secrets. Names and values alternate, as in Node's ``rawHeaders``, or
-        each item is a header line.
-        """
+        each item is a header line."""
         if not self._take(MEMBER_WORK * len(items)):
             return self._omitted(items)
         if not all(isinstance(item, str) for item in items):
@@ -302,8 +296,7 @@ class Search:
 
     def _clean_scheme(self, value: Any) -> Any:
         """Return a copy of an auth scheme's content. Keys in it, such as names of flows and scopes, do not count as
-        secret.
-        """
+        secret."""
         match value:
             case str():
                 return self._searched(value)
@@ -378,6 +371,5 @@ def _parsed(text: str) -> Any:
 @lru_cache(maxsize=4096)
 def _plain_name(key: str) -> str:
     """Return a name without separators, in lower case. For example, ``access_token`` and ``accessToken`` become
-    ``accesstoken``.
-    """
+    ``accesstoken``."""
     return key.translate(_NO_SEPARATORS).lower()

@@ -20,8 +20,7 @@ from stream_protocol.wire import StreamProtocolError, argument_error, check_text
 
 _ESCAPES: Final = r"\\{1,64}"
 """Pattern for the backslashes of a JSON escape. Their number is limited, because a long row would need quadratic
-time.
-"""
+time."""
 
 _SPACE: Final = rf"(?:\s|%20|\+|{_ESCAPES}(?:[nrt]|u00a0))+"
 _NO_MARK: Final = "(?![\u0300-\u036f])"
@@ -98,8 +97,7 @@ class _TextRedaction:
 
     def _with_joined_texts(self, items: list[Any]) -> Iterator[Any]:
         """Yield the items of a list after redaction. If a text is split across consecutive parts, the first part gets
-        the placeholder.
-        """
+        the placeholder."""
         for is_text, group in groupby(items, _kind_of_text):
             parts = list(group)
             if not is_text or len(parts) == 1:
@@ -147,8 +145,7 @@ def _kind_of_text(item: Any) -> tuple[Any, Any] | None:
 
 def _free_key(key: str, taken: dict[str, Any], numbers: Counter[str]) -> str:
     """Return the key. If it is already in ``taken``, add a number. ``numbers``: key -> the last number that was added
-    to it.
-    """
+    to it."""
     free = key
     while free in taken:
         numbers[key] += 1

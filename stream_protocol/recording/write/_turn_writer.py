@@ -41,8 +41,7 @@ logger = logging.getLogger(__name__)
 
 MAX_FILES: Final = 16
 """The maximum number of files of one chat. There are several files if several processes write the chat at the same
-time.
-"""
+time."""
 
 _BLOCK: Final = 2**16
 

@@ -85,12 +85,9 @@ class DurableExecutor(Executor):
             local = LocalRun(record, run)
 
             async def work(execution: Execution) -> None:
-                self._local.note_record(local)
-                if not await run.holds_lease():
-                    return  # the run was stored late: another run may have answered the request
-                await self._local.begin(local)
-                durable = job if record.refusal else job.with_runner(execution.runner)
-                await self._work.do(run, durable, durable.events(run))
+                if await self._local.may_begin(local):
+                    durable = job if record.refusal else job.with_runner(execution.runner)
+                    await self._work.do(run, durable, durable.events(run))
 
             async with self._isolation.beside_others(run.agent_task.is_ending):
                 try:

@@ -54,8 +54,6 @@ class LocalRun:
         self.earlier = earlier
         self.is_over = asyncio.Event()
         """Set when this worker has ended the run, or has handed it over to other workers."""
-        self.is_recorded = False
-        """True once the engine has stored this execution."""
         self.is_kept = False
         """True once the run may begin. Before that, the engine has stored this execution, and the run has confirmed its
         lease."""
@@ -74,14 +72,14 @@ class LocalRun:
         """The run's id in the run log."""
         return self.run.id
 
-    def record_execution(self) -> None:
-        """Marks this execution as stored in the engine."""
-        self.is_recorded = True
-        self.has_record.set()
+    @property
+    def is_recorded(self) -> bool:
+        """True if the engine has recorded this execution, and not only an earlier one."""
+        return self.is_kept or (self.earlier is None and self.has_record.is_set())
 
     def keep(self) -> None:
-        """Marks this execution as stored in the engine, and lets the run begin."""
-        self.record_execution()
+        """Notes that the engine has recorded this execution, and that the run may begin."""
+        self.has_record.set()
         self.is_kept = True
 
 
@@ -150,18 +148,21 @@ class LocalRuns:
             if ending is not None:
                 await asyncio.shield(ending)
 
-    def note_record(self, local: LocalRun) -> None:
-        """Marks a new run as stored in the engine. The run may still have to confirm its lease."""
-        local.record_execution()
-        if self._draining:  # `drain` was called before the engine had stored the run
-            _ = self._tasks.start(self._mark(local, "left"))
+    async def may_begin(self, local: LocalRun) -> bool:
+        """Called when the engine has stored the record of a new run. Returns True if the run may begin.
 
-    async def begin(self, local: LocalRun) -> None:
-        """Lets other workers recover a new run. Must be called before the run begins, while it holds its lease."""
+        Returns False if the lease is lost: another run may have answered the request meanwhile.
+        """
+        local.has_record.set()
+        if self._draining:  # `drain` came before the record
+            _ = self._tasks.start(self._mark(local, "left"))
+        if not await local.run.holds_lease():
+            return False
         local.keep()
         local.run.allow_recovery()
         if local.run.agent_task.abort_signal.is_set():  # the stop came before the run was stored
             await asyncio.shield(self._local[local])
+        return True
 
     async def store_end(self, unfinished: LocalRun | OrphanedRun) -> ToldEnd:
         """Stores the end of a run in the engine, and returns the end. A run without an end counts as stopped.
@@ -241,12 +242,15 @@ class LocalRuns:
         return True
 
     async def _until_done(self, record: RunRecord, tell: Callable[[], Awaitable[object]]) -> None:
-        """Repeat ``tell``, a call of the engine, until it succeeds or this worker is closed. ``tell`` has failed if it
-        raises or returns False."""
+        """Repeats ``tell``, a call of the engine, until it succeeds or this worker is closed.
+
+        ``tell`` is called again if it raises, returns False, or takes longer than ``ServiceTimes.shutdown``.
+        """
         pause = self._times.forgetting
         while not self._closed.is_set():
             try:
-                is_done = await tell() is not False
+                async with asyncio.timeout(self._times.shutdown):
+                    is_done = await tell() is not False
             except ChatRequestError:
                 is_done = False  # the run log is unreachable, which is logged, or this worker shuts down
             except Exception as error:  # noqa: BLE001 - after any error, the run is still stored

@@ -52,9 +52,9 @@ class LogWriter:
     workers get the end, because a client may send its next request to another worker. If the store does not respond,
     readers of this worker get the end after ``END_SECONDS``.
 
-    ``renew_lease``: called when the store has no lease of the run. ``read_elsewhere``: set while other workers read the
-    run. ``patience``: seconds for which ``log`` keeps its original events while the store is unreachable. Afterwards
-    ``log`` may join events, and readers at other workers are disconnected.
+    ``renew_lease`` is called when the store has no lease of the run, or does not take the end. ``read_elsewhere``: set
+    while other workers read the run. ``patience``: the seconds for which the log keeps its original events while the
+    store is unreachable. Afterwards the log may join events in memory, and readers at other workers are cut off.
     """
 
     def __init__(
@@ -96,8 +96,13 @@ class LogWriter:
             self._log.give_end()
 
     async def _give_end_later(self) -> None:
+        """Give readers the end although the store lacks it.
+
+        A full store still takes a renewal, which closes the run.
+        """
         await self._log.wait_closed()
         await asyncio.sleep(END_SECONDS)
+        self._renew_lease()
         self._log.give_end()
 
     async def _copy(self) -> None:

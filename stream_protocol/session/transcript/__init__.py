@@ -2,12 +2,11 @@
 
 Where to change what:
 
-- ``_transcript``: the turns and responses of a chat.
+- ``_transcript``: the turns, responses and steering messages of a chat.
 - ``_transcript_reader``: finds the beginnings of messages and responses, and the ids of messages.
 - ``_turn_calls``: calls of a session with their ids and answers.
 - ``_first_reading``: finds events that are hidden, rewound, or shown in a different order.
 - ``_version_tree``: versions of user messages that rewinds removed.
-- ``_steering_messages``: messages that the user sent while the agent worked.
 - ``_metadata``: this library's metadata on stored events.
 """
 

@@ -33,8 +33,7 @@ class AppliedRewind(NamedTuple):
     """The numbers of the removed events. The rewind's own event follows directly after them."""
     invocation_id: str | None
     """The invocation of the rewind's own event. To undo this rewind, a later rewind names this invocation. ``None`` if
-    other events have the same invocation.
-    """
+    other events have the same invocation."""
 
 
 class Rewinds:
@@ -69,8 +68,7 @@ class Rewinds:
 
     def _removed(self) -> Iterator[range]:
         """Yield the ranges of removed events, the last range first. Rewinds that were removed themselves have no
-        effect.
-        """
+        effect."""
         end = self._count
         for removed, _ in reversed(self._applied):
             if removed.stop < end:
@@ -109,7 +107,7 @@ class DisplayOrder:
     def place(self, facts: EventFacts) -> Iterator[EventFacts]:
         """Yield the events to process for the next stored event: usually only this event.
 
-        Rewound events are left out. Moved events come before the event that they were shown before.
+        Rewound events are left out. A moved event comes directly before the event that the client was shown next.
         """
         if self._hidden.is_rewound(next(self._numbers)):
             return
@@ -128,8 +126,7 @@ class _Invocation:
     """The number of the newest event."""
     by_agent: bool | None = None
     """True if an agent showed something before the user did, False if the user came first; ``None`` if nothing was
-    shown.
-    """
+    shown."""
 
 
 class FirstReading:
@@ -190,8 +187,7 @@ class FirstReading:
     @property
     def beginnings(self) -> frozenset[str]:
         """The ids of invocations that an agent began, and not the user. Invocations inside another invocation are left
-        out.
-        """
+        out."""
         return frozenset(self._beginnings())
 
     def _beginnings(self) -> Iterator[str]:
@@ -206,6 +202,5 @@ class FirstReading:
 
 def _has_settled_results(facts: EventFacts) -> bool:
     """Return True if the event has a response to a call that needs no approval. A placeholder for a credential also
-    counts.
-    """
+    counts."""
     return any(result.waits_for is not CallKind.APPROVAL for result in facts.results)

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 STATE_PREFIX: Final = "_adk_ui_stream:"
 """The prefix of this library's keys in a session's state. Agent instructions cannot reference these keys. They are not
-sent to the client, and ADK does not pass them to the agent of an ``AgentTool``.
-"""
+sent to the client, and ADK does not pass them to the agent of an ``AgentTool``."""
 
 DETAILS_PREFIX: Final = "adk-ui-stream-details-"
-"""The prefix of the ids of sessions that store details of a chat for the list of chats, such as its title."""
+"""The prefix of the ids of sessions that store details of a chat, such as its title. The list of chats shows these
+details."""
 
 EVENT_INTERVAL: Final = 0.001
 """Seconds between two events that this library appends. ADK orders events by time."""
@@ -58,8 +58,7 @@ class SentFile:
 @dataclass(frozen=True, kw_only=True)
 class AcceptedMessage:
     """A message that the user sent while the agent works. The run has accepted it, but no model call has read it
-    yet.
-    """
+    yet."""
 
     message: Mapping[str, Any]
     model_calls: int
@@ -98,14 +97,12 @@ class EventMetadata:
     """On a user event: the id of the message in the client; ``None`` if no chat client sent the message."""
     files: tuple[SentFile | None, ...] = ()
     """On a user event: the file for each part of the message, ``None`` for a part without a file. Empty without
-    files.
-    """
+    files."""
     idempotency_key: str | None = None
     """On the events of a run: the idempotency key of the request that started the run."""
     record: str | None = None
     """On the events of a run with an engine: the id of the run's record. It is the same in each execution of the
-    run.
-    """
+    run."""
     reasons: Mapping[str, str] = field(default_factory=dict)
     """On a user event with answers: approval id -> the user's reason for the decision."""
     outcome: str | None = None
@@ -131,8 +128,7 @@ class EventMetadata:
     """On an appended user event: the steering message in the event."""
     kept_steering: tuple[str, ...] = ()
     """On an appended user event directly before a rewind: the ids of steering messages that the rewind does not
-    remove.
-    """
+    remove."""
 
     @classmethod
     def of(cls, event: Event) -> Self:
@@ -209,7 +205,8 @@ def is_appended(event: Event) -> bool:
 def is_repeated_fragment(facts: EventFacts) -> bool:
     """Return True for a streamed fragment that a complete event repeats.
 
-    These are fragments from ADK that have only texts or no parts. Fragments of the user's speech do not count.
+    A complete event repeats each fragment from ADK that has only texts, or no parts. Fragments of the user's speech are
+    not repeated.
     """
     if not facts.is_fragment or facts.by_user or "streamed" in _stored_on(facts.event):
         return False
@@ -260,8 +257,7 @@ def _stored_file(file: SentFile) -> dict[str, str]:
 
 def _parsed(stored: dict[str, Any]) -> dict[str, Any]:
     """Return the valid fields of ``EventMetadata``. Apps and other versions of this library may have written invalid
-    values.
-    """
+    values."""
     fields: dict[str, Any] = {}
     for key, value in stored.items():
         match key, value:

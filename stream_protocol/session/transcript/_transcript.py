@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 from stream_protocol.adk import (
     NO_IDS,
     CallIds,
+    Rewind,
     is_aborted,
     is_compaction,
     is_user_event,
@@ -28,8 +29,7 @@ from stream_protocol.adk import (
     steering_id,
 )
 from stream_protocol.session.transcript._first_reading import DisplayOrder, FirstReading
-from stream_protocol.session.transcript._metadata import EventMetadata, shown_event
-from stream_protocol.session.transcript._steering_messages import SteeringMessages
+from stream_protocol.session.transcript._metadata import EventMetadata, kept_steering, shown_event, steering_state
 from stream_protocol.session.transcript._transcript_reader import EventRole, TranscriptReader
 from stream_protocol.session.transcript._turn_calls import external_calls
 from stream_protocol.session.transcript._version_tree import VersionTree
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from google.adk.events import Event
 
     from stream_protocol.adk import CallReference, EventFacts
+    from stream_protocol.session.transcript._metadata import AcceptedMessage
     from stream_protocol.session.transcript._turn_calls import StoredCall
 
 
@@ -51,8 +52,7 @@ class Turn:
     """The id of the assistant message."""
     stored: tuple[Event, ...]
     """The events of the turn in order, including hidden events. The user's message comes first, unless the agent
-    began.
-    """
+    began."""
     response_starts: tuple[int, ...]
     """The index of the first event of each response."""
     hidden_events: frozenset[str]
@@ -63,8 +63,7 @@ class Turn:
     """The client ids of calls in earlier turns."""
     compactions: Mapping[int, Sequence[Event]]
     """The turn's summaries of earlier events (compactions): number of stored events before a compaction -> its
-    events.
-    """
+    events."""
 
     @property
     def invocation_id(self) -> str:
@@ -123,8 +122,7 @@ class Turn:
 
     def shown(self, begin: int, end: int) -> tuple[Event, ...]:
         """Return the stored events between two indexes, as the client was shown them. Compaction events are
-        included.
-        """
+        included."""
         if self.compactions and begin < end:
             return tuple(self._with_compactions(begin, end))
         return tuple(shown_event(event) for event in self.stored[begin:end] if event.id not in self.hidden_events)
@@ -151,8 +149,7 @@ class Transcript:
         """
         self.stored: Final = tuple(map(readable_event, events))
         """All events of the session. In a live run, the content of a user event is the transcription of the user's
-        speech.
-        """
+        speech."""
         self._facts = tuple(map(read, self.stored))
         first = FirstReading()
         for facts in self._facts:
@@ -160,7 +157,7 @@ class Transcript:
         hidden, self._beginnings = first.hidden, first.beginnings
         order = DisplayOrder(hidden)
         current_events = [placed for facts in self._facts for placed in order.place(facts)]
-        steering = SteeringMessages(self._facts, current_events)
+        steering = _SteeringMessages(self._facts, current_events)
         self.accepted: Final = steering.accepted
         """The steering messages in order: id -> message."""
         self.waiting: Final = steering.waiting
@@ -226,6 +223,42 @@ class Transcript:
     @cached_property
     def _as_if_not_rewound(self) -> tuple[Turn, ...]:
         return tuple(_read(self._facts, TranscriptReader(self._beginnings, hidden_events=self._hidden), self._hidden))
+
+
+class _SteeringMessages:
+    """The steering messages of a session: user messages that a run has accepted while it worked.
+
+    ``stored``: all events of the session. ``current``: the events that no rewind has removed. A rewind keeps the
+    steering messages that the event directly before it lists. These messages wait for a model call again.
+    """
+
+    def __init__(self, stored: Sequence[EventFacts], current: Iterable[EventFacts]) -> None:
+        self.accepted: dict[str, AcceptedMessage] = {}
+        """Id -> steering message, in the order of the session."""
+        settled: set[str] = set()
+        kept = _kept_by_rewinds(stored)
+        for facts in current:
+            message, settled_id = steering_state(facts.event)
+            for each in (*kept.get(facts.event.id, ()), *([message] if message is not None else ())):
+                self.accepted[each.id] = each
+                settled.discard(each.id)
+            if settled_id is not None:
+                settled.add(settled_id)
+        self.waiting = tuple(each for each in self.accepted.values() if each.id not in settled)
+        """The steering messages that no model call has read and that begin no turn, in the order of the session."""
+
+
+def _kept_by_rewinds(stored: Sequence[EventFacts]) -> dict[str, list[AcceptedMessage]]:
+    """Return the steering messages that rewinds do not remove: event id of a rewind -> messages."""
+    ids = {
+        facts.event.id: names
+        for before, facts in pairwise(stored)
+        if facts.reports_a(Rewind) and (names := kept_steering(before.event))
+    }
+    if not ids:
+        return {}
+    known = {message.id: message for facts in stored if (message := steering_state(facts.event)[0]) is not None}
+    return {rewind: [known[name] for name in names if name in known] for rewind, names in ids.items()}
 
 
 @dataclass

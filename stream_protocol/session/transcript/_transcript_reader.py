@@ -1,7 +1,7 @@
 """Finds the message and the response to which each event belongs.
 
-``Transcript`` uses ``TranscriptReader`` for stored sessions. It also reads recordings, where a continuation can have a
-new invocation id, and user events can be missing.
+``Transcript`` uses ``TranscriptReader`` for stored sessions. ``TranscriptReader`` also reads recordings. In a
+recording, a continued response can have a new invocation id, and user events can be missing.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class EventRole(Enum):
     HIDDEN = auto()
     """An event of the newest turn that only the model reads."""
     BESIDE = auto()
-    """A compaction event in the newest turn. Only the client is shown this event."""
+    """A summary of earlier events (compaction) in the newest turn. Only the client is shown this event."""
     OUTSIDE = auto()
     """An event that is not part of the conversation, such as a rewind or a user event without content."""
 
@@ -41,8 +41,8 @@ class EventRole(Enum):
 class TranscriptReader:
     """Finds the role of each event in the conversation. Do not pass rewound events (``HiddenEvents`` lists them).
 
-    - A user message begins a turn. If user events are missing, each new invocation begins a turn, unless a call of the
-      newest message waits for an answer.
+    - A user message begins a turn. If user events are missing, a new invocation begins a turn, but not while a call of
+      the newest message waits for an answer.
     - Any other user event begins a new response. If the answer to an approval is missing, the result of the approved
       call begins a new response.
     - All other events belong to the newest response, even if they are unrelated.
@@ -56,8 +56,7 @@ class TranscriptReader:
         call_ids: CallIds | None = None,
     ) -> None:
         """``beginnings``: the invocations that begin a message, from ``FirstReading``. ``None`` if each invocation can
-        begin a message. ``hidden_events``: the ids of hidden events. ``call_ids``: creates the client ids of calls.
-        """
+        begin a message. ``hidden_events``: the ids of hidden events. ``call_ids``: creates the client ids of calls."""
         self._beginnings = beginnings
         self._hidden_events = hidden_events
         self._call_ids = call_ids if call_ids is not None else CallIds()
@@ -72,7 +71,9 @@ class TranscriptReader:
         self._invocation: str | None = None
         """The invocation of the newest response."""
         self._begun = False
-        """True after a message or a recorded turn has begun."""
+        """True after a message has begun."""
+        self._has_turns = False
+        """True after a recording has marked a turn. Then no event begins a message or a response."""
         self._has_user_events = False
         self._after_user_event = False
         self._user_is_speaking = False
@@ -84,24 +85,32 @@ class TranscriptReader:
         """Return the id of the next message, if it begins in this invocation."""
         return message_id(invocation_id, self._counts[invocation_id] + 1)
 
-    def begin_turn(self) -> None:
-        """Record that a turn begins here, according to the recording. Later events are not treated as events before the
-        first message.
+    def begin_turn(self, *, continues: bool, earlier_ids: CallIds | None = None) -> None:
+        """Note that the recording marks the beginning of a turn. From now on, the recording marks all turns.
+
+        ``continues``: True if the turn continues the newest message. ``earlier_ids``: the ids of calls before the
+        turn, if the turn removes earlier turns.
         """
-        self._begun = True
+        self._has_turns = True
+        if earlier_ids is not None:
+            self._call_ids = earlier_ids.copy()
+        if not continues:
+            self._begin_calls()
 
     def begin_message(self, invocation_id: str) -> None:
         """Begin an assistant message in this invocation. No event is needed, because the message may be empty."""
         self.message_id = self.next_message_id(invocation_id)
         self._counts[invocation_id] += 1
         self._begun = True
+        self._begin_calls()
+
+    def _begin_calls(self) -> None:
         self.earlier_ids = self._call_ids.copy()
         self.calls = CallReader(self._call_ids)
 
     def end_response(self) -> None:
         """Record that the newest response has ended. The agent's next event begins a message, unless it shows that a
-        call was approved.
-        """
+        call was approved."""
         self._ended = True
 
     def read(self, facts: EventFacts) -> EventRole:
@@ -115,7 +124,7 @@ class TranscriptReader:
         if facts.id in hidden_events(facts.event):
             self._read_calls(facts)
             return EventRole.HIDDEN
-        place = self._find_place(facts)
+        place = EventRole.SAME_RESPONSE if self._has_turns else self._find_place(facts)
         if place is EventRole.NEW_MESSAGE:
             self.begin_message(facts.invocation_id)
         if place is EventRole.OUTSIDE:
@@ -170,6 +179,5 @@ def _is_of_conversation(facts: EventFacts) -> bool:
 
 def message_id(invocation_id: str, number: int) -> str:
     """Return the id of the assistant message with this number in an invocation. Numbers start at 1. The invocation id
-    may be empty.
-    """
+    may be empty."""
     return (invocation_id or UNNAMED) + (f".{number}" if number > 1 else "")

@@ -36,8 +36,7 @@ if TYPE_CHECKING:
 
 HIDDEN_FROM_MODEL: Final = frozenset({REQUEST_CONFIRMATION, REQUEST_CREDENTIAL})
 """Names of ADK's functions for approvals and credentials. ADK hides an event from the model if the event has a call or
-a response with such a name.
-"""
+a response with such a name."""
 
 
 class StoredResponse(NamedTuple):
@@ -61,8 +60,7 @@ class StoredCall:
     """The call with its client id. For ADK's ``adk_request_confirmation``, this is the call that needs approval."""
     response_index: int
     """The index of the event with the model response that made the call. Calls of one model response have equal
-    values.
-    """
+    values."""
     responses: list[StoredResponse] = field(default_factory=list)
     """The responses in order; empty if the call is pending."""
     has_placeholder: bool = False
@@ -92,15 +90,13 @@ class StoredCall:
     @property
     def args(self) -> dict[str, Any]:
         """The arguments of the call. For an approval request, these are the arguments of
-        ``adk_request_confirmation``.
-        """
+        ``adk_request_confirmation``."""
         return self.call.args
 
     @property
     def reply_id(self) -> str:
         """The id that ADK needs in the response. For an approval request, this is the id of
-        ``adk_request_confirmation``. It may not be unique in the chat.
-        """
+        ``adk_request_confirmation``. It may not be unique in the chat."""
         return self.call.id or ""
 
     @property
@@ -142,7 +138,7 @@ class CallReader:
         self.calls: list[StoredCall] = []
         self._index = -1
         self.known = KnownCalls(ids)
-        """Finds the call of an event."""
+        """Finds the call to which an event refers."""
         self._approvals: dict[str, StoredCall] = {}
         """Id of ``adk_request_confirmation`` -> the approval request."""
 
@@ -153,8 +149,7 @@ class CallReader:
 
     def read(self, facts: EventFacts, *, is_hidden: bool = False) -> None:
         """Read the next event in the form in which the client was shown it. ``is_hidden``: True if the client was not
-        shown it.
-        """
+        shown it."""
         self._index += 1
         self.known.read_event(facts)
         if facts.scope is not None and (worked_on := self.find(CallReference(facts.scope, facts.speaker[0]))):
@@ -205,7 +200,7 @@ class CallReader:
             call.responses.append(StoredResponse(facts, self._index, result))
 
     def find(self, reference: CallReference) -> StoredCall | None:
-        """Return the call whose tool runs or has run: see ``KnownCalls.find``."""
+        """Return the call to which ``reference`` refers; ``None`` if there is none. See ``KnownCalls.find``."""
         known = self.known.find(reference)
         call: StoredCall | None = None if known is None else known.entry
         return call

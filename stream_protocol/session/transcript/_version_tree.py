@@ -3,8 +3,9 @@
 User messages form a tree. The parent of a message is the message before it. Messages with the same parent are versions
 of one turn.
 
-A rewind names an invocation, and removes its events and all later events from the chat. They stay in the store. A
-rewind has an invocation of its own. If a later rewind names this invocation, the removed messages come back.
+A rewind names an invocation. The events of this invocation and all later events are removed from the chat, but stay in
+the store. A rewind has an invocation of its own. If a later rewind names this invocation, the removed messages come
+back.
 """
 
 from __future__ import annotations
@@ -62,8 +63,7 @@ class VersionTree:
 
     def last_shown(self, number: int) -> float:
         """Return a sort key: the later a message was rewound, the larger its key. The key is infinite for messages in
-        the chat.
-        """
+        the chat."""
         rewind = self._last_rewinds.get(number)
         return inf if rewind is None else rewind.removed.stop
 

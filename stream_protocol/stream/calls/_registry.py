@@ -25,12 +25,12 @@ class CallRegistry:
         self._sink = sink
         self._warn = warn
         self.known = KnownCalls(ids.copy())
-        """Finds the call that an event means. See ``of``."""
+        """Finds the call to which an event refers. ``of`` returns its ``ToolCall``."""
         self._unsettled: list[ToolCall] | None = None
-        """The calls that are not settled, in their order, and some calls that have settled meanwhile.
+        """The calls without a result, in order; ``None`` if there are none. Some calls in this list may have a result
+        by now.
 
-        Settled calls are removed from the beginning when the list is read. So each call is removed once. ``None``
-        without such calls.
+        They are removed from the beginning of the list when the list is read.
         """
 
     def new(
@@ -52,7 +52,7 @@ class CallRegistry:
         return known.entry or self._add(known)
 
     def newest(self, adk_id: str | None, speaker: SpeakerKey) -> ToolCall | None:
-        """Return the newest call of this speaker with the id; ``None`` if there is none."""
+        """Return the newest call with this id that this speaker has made; ``None`` if there is none."""
         found = self.known.newest(adk_id, speaker) if adk_id else None
         return None if found is None else found.entry
 

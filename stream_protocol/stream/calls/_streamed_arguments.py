@@ -95,8 +95,7 @@ class _Level:
 
     def add(self, token: str | int) -> str:
         """Add a child to the object or array. Return the text before the child's value: the comma and, in an object,
-        the key.
-        """
+        the key."""
         comma = "," if self.length else ""
         self.length += 1
         self.open_child = token
@@ -131,8 +130,7 @@ class PathText:
 
     def write(self, fragment: "PartialArg") -> str:
         """Return the text that a fragment adds. A fragment without a path adds nothing, because it has a different
-        form.
-        """
+        form."""
         path = fragment.json_path
         if self._frozen or not path:
             return ""
@@ -164,8 +162,7 @@ class PathText:
 
     def _more(self, text: str, fragment: "PartialArg") -> str:
         """Return the new text inside the open string. The first half of a surrogate pair at the end waits for the
-        second half.
-        """
+        second half."""
         if not fragment.will_continue:
             return self._end_string(text)
         if self._half:
@@ -239,8 +236,7 @@ class PathText:
 
     def _remainder(self, depth: int, sent: Any, final: Any) -> str | None:
         """Return the missing text of the object or array at ``depth``; ``None`` if the sent text contradicts
-        ``final``.
-        """
+        ``final``."""
         if depth == len(self._levels):
             return self._leaf_remainder(sent, final)
         level = self._levels[depth]
@@ -291,8 +287,7 @@ class RawText:
 
     def write(self, fragment: "PartialArg") -> str:
         """Return the text that a fragment adds. A fragment with a path adds nothing, because it has a different
-        form.
-        """
+        form."""
         text = "" if fragment.json_path else fragment.string_value or ""
         self._written.append(text)
         return text

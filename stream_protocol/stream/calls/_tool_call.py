@@ -7,12 +7,12 @@ missing there, the method raises ``StreamProtocolError`` and changes nothing. So
 A hidden call has the same states and writes no chunks.
 """
 
+from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from stream_protocol.adk import NO_NOTE, REQUEST_CREDENTIAL, ApprovalNote, CallPiece, KnownCall
-from stream_protocol.stream._provider_metadata import provider_metadata
+from stream_protocol.adk import NO_NOTE, REQUEST_CREDENTIAL, ApprovalNote, CallPiece, KnownCall, SpeakerKey
 from stream_protocol.stream.calls._argument_paths import ToolGuess
 from stream_protocol.stream.calls._call_states import (
     APPROVAL_REQUESTED,
@@ -27,7 +27,7 @@ from stream_protocol.stream.calls._call_states import (
     CallState,
 )
 from stream_protocol.stream.calls._streamed_arguments import GrowingText, PathText, RawText, integral
-from stream_protocol.wire import DeltaWriter, Sink, StreamProtocolError, is_too_large, json_value
+from stream_protocol.wire import DeltaWriter, ProviderMetadata, Sink, StreamProtocolError, is_too_large, json_value
 
 
 @dataclass(slots=True, eq=False)
@@ -70,7 +70,7 @@ class ToolCall:
     interim: Any = None
     """The preliminary output of a call in the state ``INTERIM``."""
     _input: Any = None
-    """The complete input. It is stored only for a call whose output the client sends, because it may be sent again."""
+    """The complete input. Stored only for a call whose output the client sends, because the input may be sent again."""
     is_shown: bool = False
     """True if the client's message has a part for the call."""
     _text: PathText | RawText | GrowingText | None = None
@@ -130,8 +130,7 @@ class ToolCall:
 
     def add_fragment(self, fragment: CallPiece) -> None:
         """Add a streamed fragment of the input. Write its text, or hold the text back until the tool's name is
-        known.
-        """
+        known."""
         self.more_to_come = fragment.will_continue
         text = self._text_of(fragment)
         if not text:
@@ -163,8 +162,7 @@ class ToolCall:
 
     def guess_name(self, fragment: CallPiece, schemas: Mapping[str, Any]) -> str | None:
         """Return the name of the tool, if only one tool has all argument paths that have arrived; otherwise
-        ``None``.
-        """
+        ``None``."""
         self._guess = self._guess or ToolGuess()
         return self._guess.add([argument.json_path or "" for argument in fragment.partial_args], schemas)
 
@@ -191,8 +189,8 @@ class ToolCall:
     def complete_input(self, arguments: Any, *, by_client: bool = False) -> None:
         """Set the final input.
 
-        ``arguments``: a JSON object. It is a text if the call ended early, or if the arguments are too large to be
-        shown. ``by_client``: True if the client or another system sends the output.
+        ``arguments``: a JSON object. If the call ended early, or if its arguments are too large to be shown, a text.
+        ``by_client``: True if the client or another system sends the output.
         """
         self.state = self._next("complete input")
         if self._write is None:
@@ -208,8 +206,7 @@ class ToolCall:
 
     def complete_input_so_far(self) -> None:
         """Use the streamed arguments as the final input. Call this method if a result comes before the complete
-        call.
-        """
+        call."""
         self.complete_input(self._text.so_far() if self._text is not None else {})
 
     def fail_input(self, error_text: str) -> None:
@@ -335,10 +332,23 @@ class ToolCall:
 
     def _next(self, event: CallEvent) -> CallState:
         """Return the state after ``event``. Raises ``StreamProtocolError`` if the current state does not allow this
-        event.
-        """
+        event."""
         state = TRANSITIONS[self.state].get(event)
         if state is None or (event in NOT_SHOWN and self.is_shown):
             call = f"{self.id!r} ({self.name or 'unnamed'}{', shown' if self.is_shown else ''})"
             raise StreamProtocolError(f"The tool call {call} is {self.state.name}: it can't {event!r}")
         return state
+
+
+def provider_metadata(speaker: SpeakerKey, signature: bytes | None = None) -> ProviderMetadata:
+    """Return provider metadata with the author and branch, and with Gemini's thought signature if there is one.
+
+    The signature is in the format of the AI SDK's Google provider.
+    """
+    author, branch, _ = speaker
+    adk = {"author": author} if branch is None else {"author": author, "branch": branch}
+    return (
+        {"adk": adk}
+        if signature is None
+        else {"adk": adk, "google": {"thoughtSignature": b64encode(signature).decode()}}
+    )

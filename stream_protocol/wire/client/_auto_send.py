@@ -41,8 +41,7 @@ def may_resend(ending: str | None, finish_reason: str | None = None) -> bool:
 
 def auto_send_helper(parts: Sequence[UIPart]) -> str | None:
     """Return the name of the AI SDK's helper that would send a message with these parts again; ``None`` if no helper
-    would.
-    """
+    would."""
     if calls_are_complete(parts):
         return TOOLS
     return APPROVALS if approvals_are_complete(parts) else None
@@ -121,8 +120,8 @@ def _fold(parts: list[dict[str, Any]], chunks: Iterable[Mapping[str, Any]]) -> N
 
 
 def _parts_that_count(message: UIMessage, chunks: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield the parts of the message that the prediction needs: calls that the chunks change, the last ``step-start``,
-    and one other call of each kind.
+    """Yield the parts of the message that the prediction needs. These are the calls that the chunks change, the last
+    ``step-start``, and one call of each other kind.
 
     Calls of the same kind have equal states and flags, and are on the same side of the last ``step-start``. So the time
     does not depend on the number of calls in the message.

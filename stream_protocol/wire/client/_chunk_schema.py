@@ -100,8 +100,9 @@ def _either(by: str, **shapes: Check) -> Check:
 
 
 class _ObjectSchema:
-    """A check for objects. Each argument is the check of the key with this name. A trailing ``_`` marks an optional
-    key.
+    """A check for objects with these keys. An argument's name is the key, and its value checks the key's value.
+
+    A trailing ``_`` marks an optional key.
     """
 
     def __init__(self, **checks: Check) -> None:

@@ -20,7 +20,8 @@ def close_stream(sink: Sink[Any], chunks: Iterable[AnyChunk], *, past: Iterable[
     """Write the ends of all parts that are open after ``chunks``. Return True if the stream already has its last chunk.
 
     Ends texts, reasoning and the step. Calls whose tools ran in the dead process get the error text ``unanswered``.
-    ``past``: chunks that build the message before the response. Its calls that wait for the client stay open.
+    ``past``: chunks from which the message before the response is built. Calls of this message that wait for the client
+    stay open.
     """
     stream = _UnfinishedStream()
     try:

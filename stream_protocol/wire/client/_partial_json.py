@@ -80,8 +80,7 @@ class _Scan:
 
     def begin_value(self, char: str, index: int, after: _State) -> None:
         """Begin a value if a value can begin with this character. ``after``: the state of the outer array or object
-        after the value.
-        """
+        after the value."""
         inner: _State
         match char:
             case '"':

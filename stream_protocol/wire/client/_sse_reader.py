@@ -6,7 +6,7 @@ numbers:
 - Lines end in LF, CR or both. Invalid UTF-8 becomes U+FFFD.
 - Several ``data`` lines are joined. Comments and other fields are skipped.
 - ``[DONE]`` is skipped anywhere.
-- A last event without a blank line after it is dropped. It is also dropped if the stream ends in a single CR.
+- The last event is dropped if no blank line follows it, or if the stream ends in a single CR.
 """
 
 import codecs
@@ -81,8 +81,7 @@ def _chunks(pieces: Iterable[bytes]) -> Iterator[AnyChunk]:
 
 def split_lines(pieces: Iterable[bytes], *, max_length: int | None = None) -> Iterator[Line]:
     """Yield the lines of UTF-8 text in linear time. Raises ``OverlongLineError`` for a line of more than ``max_length``
-    characters.
-    """
+    characters."""
     decoder = codecs.getincrementaldecoder("utf-8-sig")(errors="replace")
     number = 1
     pending: list[str] = []

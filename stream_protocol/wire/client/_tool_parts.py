@@ -5,7 +5,7 @@ Mirrors ``ui/process-ui-message-stream.ts`` of ``vercel/ai``, read at ``ai@6.0.3
 
 For a chunk with input, the client searches the call in the current step, and adds a part if there is none. Static and
 dynamic calls are separate. For a result, a denial or an approval request, the client searches the current step, and
-then the earlier steps. It fails if there is no part.
+then the earlier steps. If there is no part for the call, the client fails.
 """
 
 from bisect import bisect_left
@@ -52,8 +52,7 @@ def out_of_order(kind: str, part_id: str, missing: str, start: str) -> ClientStr
 @dataclass(slots=True)
 class _PartialCall:
     """The streamed input of a call. A delta updates the call's part in the current step, or adds a part to this
-    step.
-    """
+    step."""
 
     name: str
     dynamic: bool
@@ -116,8 +115,7 @@ class ToolParts:
 
     def find_in_step(self, call_id: str, *, dynamic: bool | None = None) -> MutablePart | None:
         """Return the first part of this call in the current step. ``dynamic``: True for only dynamic parts, False for
-        only static parts.
-        """
+        only static parts."""
         places = self._places_of(call_id)
         for index in places[bisect_left(places, self._step) :]:
             part = self._parts[index]
@@ -303,8 +301,7 @@ def _provider_keys(chunk: JsonObject) -> dict[str, Any]:
 
 def _update(part: MutablePart, state: str, keys: JsonObject) -> None:
     """Set the state and the keys of a part. ``keys``: the new keys, which may include the chunk's
-    ``providerMetadata``.
-    """
+    ``providerMetadata``."""
     part["state"] = state
     for key in _REPLACED_KEYS:
         if key in keys:

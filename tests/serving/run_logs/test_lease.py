@@ -21,7 +21,7 @@ from stream_protocol.serving.run_logs import (
     _log_writer,
 )
 from stream_protocol.serving.run_logs._lease import SharedLease
-from stream_protocol.testing._fake_runs import END, HANG, START, TEXT, begin, reader, rest, running, until
+from stream_protocol.testing._fake_runs import END, HANG, START, TEXT, begin, eventually, reader, rest, running, until
 from stream_protocol.wire import SSE_DONE
 from tests.serving.run_logs import dict_store
 from tests.serving.run_logs.dict_store import DictStore, Shared
@@ -148,3 +148,24 @@ async def test_no_worker_gives_the_end_before_the_store_has_it(monkeypatch: pyte
     lease.release()
     for log in logs:
         await log.aclose()
+
+
+async def test_a_full_store_delays_the_end_and_the_run_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_log_writer, "END_SECONDS", 0.01)
+    shared = Shared()
+    times = LeaseTimes(lease=600, log_retention=60)
+    store = SlowEnds(shared)
+    log, other = SharedRunLog(store, times), SharedRunLog(DictStore(shared), times)
+    owner, lease = await begin(log)
+    reading = await reader(log)
+    owner.finish()
+    assert (await rest(reading)).endswith(SSE_DONE)
+
+    async def is_closed() -> bool:
+        return (await running(other)).phase == "closed"
+
+    await eventually(is_closed)
+    store.may_end.set()
+    lease.release()
+    await log.aclose()
+    await other.aclose()

@@ -271,8 +271,8 @@ class PostgresRunLog(SharedRunLog):
     ``DatabaseSessionService``, ``postgresql+asyncpg://…``, also works. It must lead to the server itself, or to a
     pooler that keeps the connection of a session. PgBouncer in transaction mode does not work, because no ``NOTIFY``
     arrives through it. PostgreSQL 12 or later is required.
-    ``prefix``: beginning of the names of all tables and channels, different for each deployment in a database: up to 24
-    lower-case ASCII letters, digits and ``_``.
+    ``prefix``: beginning of the names of all tables and channels: up to 24 lower-case ASCII letters, digits and ``_``.
+    Each deployment in a database needs its own prefix.
     ``lease``, ``expiry`` and ``bounds``: as in ``RedisRunLog``.
 
     The tables are created when they are first needed. No run starts while PostgreSQL cannot be reached. Runs that have

@@ -1,7 +1,19 @@
-"""Restore the messages of a remote agent (the peer) from the events of ADK's ``RemoteA2aAgent``.
+"""Read events whose content is not in ``content``: speech of live runs, and messages of remote agents.
 
-The peer sends an A2A task with status messages and artifacts. ADK creates an event from each update of the task. The
-event's metadata contain the state of the task at that time. The events differ from the messages of the peer:
+``readable_event`` returns such an event with ordinary content.
+
+ADK's format for live (bidirectional) runs with speech:
+
+- Transcribed speech is in events without content: ``input_transcription`` is the user's speech,
+  ``output_transcription`` the agent's. Fragments may come before the finished event with the whole text.
+- The sound is in ``inline_data`` with raw samples, or in an artifact to which the event refers.
+- ``interrupted`` or ``turn_complete`` marks the end of the agent's turn.
+
+ADK up to 1.18 sets neither ``partial`` for fragments nor ``finished`` for the whole text.
+
+The messages of a remote agent (the peer) are restored from the events of ADK's ``RemoteA2aAgent``. The peer sends an
+A2A task with status messages and artifacts. ADK creates an event from each update of the task. The event's metadata
+contain the state of the task at that time. The events differ from the messages of the peer:
 
 - Status messages become thoughts. If the peer is an ADK agent, these messages are its events. Only the task shows which
   of their texts are thoughts.
@@ -18,9 +30,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from stream_protocol.adk._call_index import USER
+
 if TYPE_CHECKING:
     from google.adk.events import Event, EventActions
     from google.genai.types import Part
+
+RAW_AUDIO: Final = "audio/pcm"
+"""The media type of raw audio samples, without its parameters. Browsers cannot play such samples as a file."""
+
+_SAVED_SOUND: Final = "/_adk_live/"
 
 DATA_TAGS: Final = (b"<a2a_datapart_json>", b"</a2a_datapart_json>")
 """The tags around the JSON of an A2A data part. ADK converts such a part to a text file."""
@@ -29,6 +48,41 @@ _TASK: Final = "a2a:response"
 _CONTEXT: Final = "a2a:context_id"
 _SIGN_IN: Final = "mock_function_call_for_required_user_auth"
 _FAILURES: Final = frozenset({"failed", "rejected", "canceled"})
+
+
+def is_live_sound(part: "Part") -> bool:
+    """Return True if the part is sound of a live run. Return False for audio files and all other parts."""
+    blob, reference = part.inline_data, part.file_data
+    if blob is not None:
+        return (blob.mime_type or "").lower().startswith(RAW_AUDIO)
+    uri = (reference.file_uri or "") if reference is not None else ""
+    return uri.startswith("artifact://") and _SAVED_SOUND in uri
+
+
+def without_sound(event: "Event") -> "Event":
+    """Return the event without the sound of a live run. An event without sound is returned unchanged."""
+    content = event.content
+    parts = content.parts if content is not None else None
+    if content is None or not parts or not any(map(is_live_sound, parts)):
+        return event
+    heard = [part for part in parts if not is_live_sound(part)]
+    return event.model_copy(update={"content": content.model_copy(update={"parts": heard}) if heard else None})
+
+
+def readable_event(event: "Event") -> "Event":
+    """Return the event with the user's speech and the messages of agents behind A2A as ordinary content.
+
+    The transcription of the user's speech becomes the content. If it is only a fragment of the speech, the event
+    becomes a fragment. Sound of live runs is removed. Any other event is returned unchanged.
+    """
+    speech = event.input_transcription
+    if speech is None or not speech.text or event.content is not None or event.output_transcription is not None:
+        return unwrap_a2a(without_sound(event))
+    # Older ADKs name the agent that hears the speech as its author.
+    content = {"role": USER, "parts": [{"text": speech.text}]}
+    spoken = type(event).model_validate({"author": USER, "content": content}).content
+    changed = {"author": USER, "content": spoken, "input_transcription": None, "partial": not speech.finished or None}
+    return event.model_copy(update=changed)
 
 
 def is_relayed(event: "Event") -> bool:
@@ -181,8 +235,9 @@ def _as_text(part: "Part") -> "Part":
 
 
 def _with_requests(actions: "EventActions", of_peer: Mapping[str, Any]) -> "EventActions":
-    """Return ``actions`` with the approvals and credentials that the peer requests. They mark a response as a
-    placeholder.
+    """Return ``actions`` with the peer's requests for approvals and credentials.
+
+    With such a request, the function response of the call counts as a placeholder.
     """
     keys = ("requestedToolConfirmations", "requestedAuthConfigs")
     try:
@@ -206,8 +261,7 @@ def _grounding(event: "Event", grounding: Any) -> Any:
 
 def _with_sign_in_as_text(event: "Event", parts: "list[Part]") -> "Event":
     """Return the event with a text in place of the peer's call to sign in. The user answers this text with a
-    message.
-    """
+    message."""
     asked = [part.function_call for part in parts if part.function_call and part.function_call.name == _SIGN_IN]
     if not asked:
         return event
