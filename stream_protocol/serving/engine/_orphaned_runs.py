@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from stream_protocol.serving.adk_runner import with_sessions
 from stream_protocol.serving.base import RunOverrides
-from stream_protocol.serving.engine._local_runs import is_away, log_absence
+from stream_protocol.serving.engine._local_runs import is_away
 from stream_protocol.serving.engine._records import planned_again
 from stream_protocol.serving.engine._recovery import Recovery, RecoveryTools
 from stream_protocol.serving.engine._resumed_sessions import ResumedSessions
+from stream_protocol.serving.engine._run_ends import log_absence
 from stream_protocol.serving.errors import log_error
 from stream_protocol.session import NothingToRun
 from stream_protocol.wire import ChatRequestError

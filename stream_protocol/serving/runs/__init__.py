@@ -21,7 +21,7 @@ Where to change what:
 A stop passes through these places, in this order:
 
 1. ``requests/_chat_reads`` takes the request, and ``Executor.stop`` passes it on. With an engine,
-   ``LocalRuns.store_end`` stores the stop, so that no worker executes the run again.
+   ``RunEnds.stop`` also stores the stop, so that no worker executes the run again.
 2. ``ActiveRuns.stop`` stops a run of this worker, or asks the run log.
 3. ``SharedRunLog.stop`` stores the stop in one step: for the run, and for requests that wait for the chat. It sends the
    stop again and again until one lease time has passed.
@@ -29,8 +29,7 @@ A stop passes through these places, in this order:
 5. ``Run.stop`` ends the response and the agent. If the run has not begun, ``Job`` asks it what may still be stored.
 
 A request may arrive before the stop, and claim its chat after it. So each claim calls ``Run.heed_stops``, which looks
-for stops since the request arrived. ``_local_runs`` and ``_recovery`` of the engine keep a stopped run from being
-executed again.
+for stops since the request arrived. A worker that recovers a run asks ``RunEnds`` first.
 """
 
 from stream_protocol.serving.base import warn_of_other_workers
