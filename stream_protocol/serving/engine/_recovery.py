@@ -183,10 +183,8 @@ class Recovery:
 
     async def _logs(self) -> list[list[bytes]]:
         """Return the SSE events of the earlier executions, oldest first."""
-        return [await self._written(log_id) for log_id in self._sessions.executions]
-
-    async def _written(self, log_id: str) -> list[bytes]:
-        return await self._tools.service.runs.written(self._local.key, log_id)
+        runs = self._tools.service.runs
+        return [await runs.written(self._record.key, log_id) for log_id in self._sessions.executions]
 
 
 async def _ending(
