@@ -8,7 +8,7 @@ from typing import Any
 from google.adk.events import Event
 from google.genai import types
 
-from stream_protocol.adk import ABORTED, ProviderPart, begins_response, is_user_event, read
+from stream_protocol.adk import ABORTED, ProviderPart, is_user_event, read
 from stream_protocol.session.transcript import update_metadata
 from stream_protocol.stream import Conversion, PartKind, StreamedPart, UnconfirmedStream
 
@@ -51,7 +51,7 @@ class RunOutput:
         The client already has the user's message, and some agents repeat this message with other ids.
         """
         shown = {*self._shown}
-        return [event for event in self._shown_earlier.values() if event.id not in shown and not begins_response(event)]
+        return [event for event in self._shown_earlier.values() if event.id not in shown and not read(event).by_user]
 
     @property
     def shown_ids(self) -> frozenset[str]:

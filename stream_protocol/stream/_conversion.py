@@ -7,16 +7,7 @@ same chunks.
 from collections.abc import Callable, Collection, Iterable
 from typing import Any, Generic, Literal, TypeVar, Unpack
 
-from stream_protocol.adk import (
-    NO_IDS,
-    CallIds,
-    EventOrDict,
-    WarnOnce,
-    begins_response,
-    is_compaction,
-    read_events,
-    read_next,
-)
+from stream_protocol.adk import NO_IDS, CallIds, Compaction, EventOrDict, WarnOnce, read, read_events, read_next
 from stream_protocol.stream._endings import AgentRunError
 from stream_protocol.stream._event_writer import EventWriter
 from stream_protocol.stream._options import ConverterOptions, Settings
@@ -78,15 +69,15 @@ class Conversion(Generic[T]):
 
     def _replay(self, past: Iterable[EventOrDict]) -> None:
         by_user = False
-        for event in read_events(past, self.warn):
-            if is_compaction(event):  # has the user as author, and begins no response
+        for facts in map(read, read_events(past, self.warn)):
+            if facts.reports_a(Compaction):  # has the user as author, and begins no response
                 continue
-            after_user, by_user = by_user, begins_response(event)
+            after_user, by_user = by_user, facts.by_user
             if self._running and by_user and not after_user:  # the event begins a new response
                 self._end_replayed()
-            self.message_id = self.message_id or event.invocation_id or None
+            self.message_id = self.message_id or facts.invocation_id or None
             self._running = True
-            self.feed(event)
+            self.events.add(facts)
         if self._running:
             self._end_replayed()
         self._running = False
