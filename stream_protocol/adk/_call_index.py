@@ -98,8 +98,8 @@ class KnownCall:
     mentioned: bool = False
     """True if the newest event has mentioned the call. The next mention of the id in that event means a different call.
     """
-    same_id: "tuple[CallsUnderId, ...]" = field(default=(), repr=False)
-    """For each id of this call, all calls with that id."""
+    same_id: "list[CallsUnderId]" = field(default_factory=list, repr=False)
+    """For each id of this call, all calls with that id. ``[x]`` takes less memory than a list with an appended item."""
 
     entry: Any = None
     """The reader's own object for the call: its state in a message, its answers in a session, or its execution."""

@@ -49,7 +49,7 @@ class KnownCalls:
         self._run = 0
         self._event: object = None
         """The newest event."""
-        self._mentioned: tuple[KnownCall, ...] = ()
+        self._mentioned: list[KnownCall] = []
         """The calls that the newest event has mentioned so far."""
         self._counts: dict[CallsUnderId, int] | None = None
         """The number of calls in the newest event with each id; ``None`` without calls."""
@@ -86,7 +86,10 @@ class KnownCalls:
         if known not in calls.numbers:
             self._update()
             calls.add(known)
-            known.same_id += (calls,)
+            if known.same_id:
+                known.same_id.append(calls)
+            else:
+                known.same_id = [calls]
             self._note_changed(known, (calls,))
 
     def newest(self, adk_id: str, speaker: SpeakerKey) -> KnownCall | None:
@@ -372,13 +375,16 @@ class KnownCalls:
             for known in self._mentioned:
                 known.mentioned = False
                 self._note_changed(known, known.same_id)
-            self._mentioned = ()
+            self._mentioned = []
 
     def _mention(self, event: object, known: KnownCall) -> None:
         self._begin_event(event)
         if not known.mentioned:
             known.mentioned = True
-            self._mentioned += (known,)
+            if self._mentioned:
+                self._mentioned.append(known)
+            else:
+                self._mentioned = [known]
         self._note_changed(known, known.same_id)
 
 

@@ -39,12 +39,11 @@ T = TypeVar("T")
 class Conversion(Generic[T]):
     """Conversion of one response of an agent, which writes chunks to a sink."""
 
-    __slots__ = ("_running", "_settings", "_sink", "events", "message_id", "outcome", "warn")
+    __slots__ = ("_running", "_sink", "events", "message_id", "outcome", "warn")
 
     def __init__(self, sink: Sink[T], settings: Settings, message_id: str | None, call_ids: CallIds) -> None:
         """``call_ids``: the ids of the calls in the chat's earlier messages."""
         self._sink = sink
-        self._settings = settings
         self.message_id = message_id
         """The id of the response's message; ``None`` until an event names it."""
         self.warn = WarnOnce()
@@ -133,7 +132,7 @@ class Conversion(Generic[T]):
         self._check_running()
         self.events.end_parts(RUN_FAILED_TEXT, closes_pending=closes_pending, error=error)
         self.events.steps.finish_last("error")
-        self._sink.error(self._settings.error_text(error))
+        self._sink.error(self.events.settings.error_text(error))
         self._end("timeout" if stopped else "error")
 
     def abort(self, reason: str | None = None) -> None:
@@ -173,7 +172,7 @@ class Conversion(Generic[T]):
         metadata: dict[str, Any] = {} if usage is None else {"usage": usage}
         if self.events.summary.model_id is not None:
             metadata["modelId"] = self.events.summary.model_id
-        return json_value(self._settings.options["message_metadata"](metadata), lossy=True) or None
+        return json_value(self.events.settings.options["message_metadata"](metadata), lossy=True) or None
 
     # Agents inside tool calls
 
