@@ -35,7 +35,6 @@ Where to change what:
 - ``_user_message``: converts the user message between its forms, also for the record of a run; keeps its files in an
   edit.
 - ``_thought_signatures``: adds thought signatures that Gemini 3 requires.
-- ``_versions``: lists earlier versions of messages, and finds the rewind that restores one.
 """
 
 from stream_protocol.adk import CONTEXT_KEY, METADATA_KEY
@@ -84,7 +83,6 @@ from stream_protocol.session._user_message import (
     steering_content,
     user_message,
 )
-from stream_protocol.session._versions import MessageVersions, message_versions, rewind_to_choose
 from stream_protocol.session.transcript import (
     DETAILS_PREFIX,
     STATE_PREFIX,
@@ -94,6 +92,7 @@ from stream_protocol.session.transcript import (
     EventRole,
     FirstReading,
     HiddenEvents,
+    MessageVersions,
     StoredCall,
     Transcript,
     TranscriptReader,
@@ -102,6 +101,8 @@ from stream_protocol.session.transcript import (
     is_appended,
     is_repeated_fragment,
     message_id,
+    message_versions,
+    rewind_to_choose,
     shown_facts,
     update_metadata,
 )

@@ -6,7 +6,7 @@ Where to change what:
 - ``_transcript_reader``: decides where messages and responses begin; message ids.
 - ``_turn_calls``: calls of a session with their ids and answers.
 - ``_first_reading``: finds events that are hidden, shown before they were stored, or outside the conversation.
-- ``_version_tree``: versions of user messages that rewinds removed.
+- ``_version_tree``: versions of messages that rewinds removed; the rewind that restores one.
 - ``_metadata``: this library's metadata on stored events.
 """
 
@@ -34,4 +34,9 @@ from stream_protocol.session.transcript._turn_calls import (
     external_calls,
     shown_facts,
 )
-from stream_protocol.session.transcript._version_tree import VersionTree
+from stream_protocol.session.transcript._version_tree import (
+    MessageVersions,
+    VersionTree,
+    message_versions,
+    rewind_to_choose,
+)
