@@ -34,9 +34,9 @@ class TimedEvent:
 
     event: Event
     at: float | None = None
-    """Seconds: see ``EventRecord.at``; ``None`` if the time was not recorded."""
+    """The recorded time in seconds; ``None`` if it was not recorded. See ``EventRecord.at``."""
     number: int = 0
-    """The number of the line or the event in the file: see ``EventRecord.number``."""
+    """The number of the event's line in the file, or the number of the event. See ``EventRecord.number``."""
 
 
 TurnItem = TimedEvent | TurnRecord | ChunkRecord | EndRecord
@@ -44,23 +44,23 @@ TurnItem = TimedEvent | TurnRecord | ChunkRecord | EndRecord
 
 @dataclass(frozen=True, eq=False)
 class TurnHead:
-    """Data about a turn that is available before its items are read.
+    """Data of a turn that is known before its items are read.
 
-    Heads are compared by identity, because they are keys of ``groupby``.
+    Compared by identity, because ``groupby`` uses objects of this class as keys.
     """
 
     message_id: str
-    """The id of the assistant message; empty if only the first event shows the id."""
+    """The id of the assistant message; empty if the first event sets the id."""
     past: tuple[Event, ...] = ()
-    """The message's earlier events, if this turn continues a message. Text fragments are left out."""
+    """Earlier events of the message, if the turn continues a message. Text fragments are left out."""
     options: ConverterOptions = field(default_factory=ConverterOptions)
-    """The converter's options that were recorded with the turn."""
+    """The converter options that were recorded with the turn."""
     call_ids: CallIds = NO_IDS
-    """The client's ids of calls in earlier messages."""
+    """The client ids of calls in earlier messages."""
 
 
 TurnStream = Iterable[tuple[TurnHead, Iterable[TurnItem]]]
-"""Turns that are read one after the other. Read the items of a turn before you request the next turn."""
+"""Turns that are read in sequence. Read all items of a turn before you request the next turn."""
 
 
 def split_turns(
@@ -75,7 +75,7 @@ def split_turns(
 def _with_heads(
     items: Iterable[TurnItem], hidden: HiddenEvents, splitter: _TurnSplitter
 ) -> Iterator[tuple[TurnHead, TurnItem]]:
-    """Yield each item with the head of its turn, without events that the client is not shown."""
+    """Yield each item with the head of its turn. Events that the client is not shown are left out."""
     order = DisplayOrder(hidden)
     for item in items:
         match item:
@@ -93,10 +93,10 @@ def _with_heads(
 
 
 class _TurnSplitter:
-    """Finds the turn of each event. A turn here is a *response* of ``TranscriptReader``.
+    """Finds the turn of each event. A turn here is the response to one request.
 
-    If the recording has ``TurnRecord``s, they begin the turns, and events do not. In all recordings, an ``EndRecord``
-    is a turn without events if it comes first, or directly after another ``EndRecord``.
+    If the recording has ``TurnRecord``s, only they begin turns. An ``EndRecord`` at the beginning, or directly after
+    another ``EndRecord``, stands for a turn without events.
     """
 
     def __init__(self, beginnings: frozenset[str] | None, hidden_events: frozenset[str]) -> None:
@@ -108,7 +108,8 @@ class _TurnSplitter:
         self._ids_by_message: dict[str, CallIds] = {}
         """The client's id of a recorded user message -> the ids of calls before it. Without removed messages."""
         self._message: list[Event] = []
-        """The events of the assistant message so far, without text fragments, whose text a complete event repeats."""
+        """The events of the newest assistant message. Text fragments are left out, because a complete event repeats
+        them."""
 
     def begin_turn(self, turn: TurnRecord) -> TurnHead:
         """Begin a recorded turn. It continues the newest message if it has the same message id."""
@@ -133,9 +134,9 @@ class _TurnSplitter:
         return ids
 
     def end_turn(self) -> TurnHead:
-        """Return the turn that ends: the newest turn.
+        """Return the turn that an ``EndRecord`` ends.
 
-        If the ``EndRecord`` comes first, or directly after another ``EndRecord``, it ends a new turn without events.
+        This is the newest turn. If there is none, or if it has ended before, a new turn without events is returned.
         """
         if self._ended:
             self._reader.begin_message("")

@@ -1,13 +1,12 @@
-"""Plans a request.
+"""Decides what the server must run for a request, from the request and the stored events.
 
-Uses only the request and the stored events. Of the client's messages, only the newest counts. If it is a user message,
-it starts a new turn. The assistant message before it may contain the user's answers. Such answers count only if they
-merely inform the agent. If the newest message is an assistant message, the request answers calls of that message. An
-answer counts only for a call that is pending in the *stored* events of the current turn. Arguments and earlier outputs
-are never read from a client.
+Only the newest message of the client counts. A user message starts a new turn. The assistant message before it may
+contain the user's answers to calls. These answers count only if they merely inform the agent. If the newest message is
+an assistant message, the request answers calls of this message. An answer counts only if its call is pending in the
+*stored* events of the current turn. Arguments and earlier outputs are never read from the client.
 
-A repeated request is not an error, because the client may have lost the response. The response to it consists of the
-stored events that followed the first request, even if the user has sent another message meanwhile.
+A repeated request is not an error, because the client may have lost the response. Its response consists of the stored
+events that followed the first request.
 """
 
 from __future__ import annotations
@@ -48,21 +47,20 @@ def plan(
     known_key: str | None = None,
     texts_and_files: Sequence[TextOrFile] | None = None,
 ) -> RequestPlan:
-    """Decide what the server must run for a request: see ``RequestPlan``. ``transcript``: the stored chat; empty for a
-    new chat.
+    """Decide what the server must run for a request. ``transcript``: the stored chat; empty for a new chat.
 
-    ``resumed_agent``: a function that takes the name of the agent that made a call, and returns the name of the agent
-    that ADK resumes. Default: the same agent. ``truncated_history``: handling of a client that sends fewer messages
-    than are stored.
+    ``resumed_agent``: takes the name of the agent that made a call, and returns the name of the agent that ADK resumes.
+    By default, these agents are the same. ``truncated_history``: how to handle a request with fewer messages than the
+    stored chat.
 
-    ``chat_was_busy``: True if another run of the chat was active when the request came. In this case, a request that
-    equals the stored request is a retry. In an idle chat, an equal request is a retry only under two more conditions.
-    First, the client marks its message as new. Without the mark, the request may ask for a new reply. Second, the
-    stored response is useful: it is complete, or more messages follow it.
+    ``chat_was_busy``: True if a run of the chat was active when the request came. In this case, a request that equals a
+    stored request is a retry. In an idle chat, it is a retry only if two conditions are true:
+
+    1. The client marks its message as new. Otherwise the client may want a new reply.
+    2. The stored response is complete, or more messages follow it.
 
     ``known_key``: the idempotency key of the request, if it is known. ``texts_and_files``: the content of a message
-    that is not stored, if an earlier call of ``plan`` has found it. Links in the message may lead to files of a message
-    that has been rewound meanwhile.
+    that is not stored, if an earlier call of ``plan`` has found it.
 
     Raises ``ChatRequestError`` for a request that a client may not make.
     """
@@ -121,13 +119,13 @@ def _plan_continuation(
 
 
 def _agent_waits_for(call: StoredCall, answered: Iterable[StoredCall], resumed: Mapping[str, str]) -> bool:
-    """Return True if the agent continues only after this call is also answered. ``answered``: calls with a new answer.
+    """Return True if the agent needs an answer to ``call`` before it continues. ``answered``: calls with a new answer.
 
-    An agent waits for all calls of one model response, except for calls that request credentials. Credentials can also
-    come in other ways. Two calls with equal ids are answered together, because ADK cannot distinguish them. Several
-    agents may have a common agent that ADK resumes in their place, such as their parent. All calls of these agents are
-    answered together, because the common agent continues as if all of them were answered.
-    ``resumed``: for each ``tool_call_id``, the agent that ADK resumes.
+    - An agent waits for all calls of one model response, except for credential requests.
+    - Calls with equal ids are answered together, because ADK cannot distinguish them.
+    - If ADK resumes the same agent for several calls, such as a parent agent, these calls are answered together.
+
+    ``resumed``: ``tool_call_id`` -> the agent that ADK resumes.
     """
     if not call.is_pending or call.kind is CallKind.CREDENTIAL:
         return False

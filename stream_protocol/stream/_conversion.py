@@ -1,7 +1,7 @@
-"""The conversion of one response: it takes events one by one, and ends once with ``finish``, ``fail`` or ``abort``.
+"""Conversion of one response: it takes events one by one, and ends with ``finish``, ``fail`` or ``abort``.
 
-``StreamProtocolConverter`` is its public form. The chunks depend only on the events so far, so the same events give the
-same chunks.
+``StreamProtocolConverter`` is the public class for this. The conversion is deterministic: equal events give equal
+chunks.
 """
 
 from collections.abc import Callable, Collection, Iterable
@@ -31,38 +31,42 @@ NO_RESULT_TEXT = "The tool gave no result."
 RUN_FAILED_TEXT = "The run failed before the tool finished."
 
 Ending = Literal["finish", "error", "timeout", "abort"]
-"""The ending of a response. ``timeout`` is an ``error`` that also ended the calls that waited for an answer."""
+"""The ending of a response.
+
+``timeout`` is an ``error`` after which pending calls cannot be answered any more.
+"""
 
 T = TypeVar("T")
 
 
 class Conversion(Generic[T]):
-    """Conversion of one response of an agent, which writes chunks to a sink."""
+    """Converts the events of one response, and writes the chunks to a sink."""
 
     __slots__ = ("_running", "_sink", "events", "message_id", "outcome", "warn")
 
     def __init__(self, sink: Sink[T], settings: Settings, message_id: str | None, call_ids: CallIds) -> None:
-        """``call_ids``: the ids of the calls in the chat's earlier messages."""
+        """``call_ids``: the client ids of tool calls in the chat's earlier messages."""
         self._sink = sink
         self.message_id = message_id
-        """The id of the response's message; ``None`` until an event names it."""
+        """The id of the message; ``None`` until the first event sets it."""
         self.warn = WarnOnce()
         """Logger for unexpected content of events."""
         self.events = EventWriter(sink, settings, call_ids, self.warn, _begin_nested)
-        """The writer for the events of the response."""
+        """Writes the chunks for the events of the response."""
         self._running = False
-        """True from the beginning of the response to its end."""
+        """True after the response has begun, until it ends."""
         self.outcome: Ending | None = None
-        """The ending of the response; ``None`` before the end."""
+        """How the response ended; ``None`` before its end."""
 
     def take(self) -> list[T]:
-        """Return and remove the written items, oldest first."""
+        """Return and remove the written items (chunks, or bytes of SSE events), oldest first."""
         return self._sink.take()
 
     # The life of a response
 
     def replay(self, past: Iterable[EventOrDict]) -> None:
-        """Take the calls, counters and totals from the message's earlier events. Write no chunks for these events."""
+        """Restore the state of the message from its earlier events, such as calls, counters and totals. Write no
+        chunks."""
         with self.warn.silenced():
             self._replay(past)
 
@@ -82,7 +86,7 @@ class Conversion(Generic[T]):
         self._running = False
 
     def _end_replayed(self) -> None:
-        """End an earlier response, and drop its chunks, because the client has them."""
+        """End an earlier response of the message. Discard its chunks, because the client has them."""
         self.events.end_parts(NO_RESULT_TEXT)
         self.events.steps.finish_last("finish")
         self.events.steps.response_has_content = False
@@ -91,17 +95,21 @@ class Conversion(Generic[T]):
 
     @property
     def failure(self) -> AgentRunError | None:
-        """The first failure in the events so far from which the run has not recovered; ``None`` if there is none."""
+        """The first failure that an event has reported and that the run has not recovered from; ``None`` if there is
+        none."""
         return self.events.summary.failure
 
     @property
     def failed_calls(self) -> frozenset[str]:
-        """The client's ids of the calls that ended without a result because their tools raised."""
+        """The client ids of calls that ended without a result because their tools raised."""
         return frozenset(self.events.responses.failed)
 
     def finish(self) -> None:
-        """End the response after its last event: with ``finish``, or with the error or the abort that the events
-        report."""
+        """End the response after the last event of the run.
+
+        Writes the ``finish`` chunk. If the events report an error or an abort, it writes ``error`` or ``abort``
+        instead.
+        """
         if self.failure is not None:
             self.fail(self.failure)
         elif self.events.summary.aborted:
@@ -122,11 +130,10 @@ class Conversion(Generic[T]):
         self._end("finish")
 
     def fail(self, error: BaseException, *, stopped: bool = False) -> None:
-        """End the response of a failed run: end its open parts and calls, and write an ``error`` with the text of
+        """End the response of a failed run. Ends open parts and calls, and writes an ``error`` chunk with the text of
         ``on_error``.
 
-        Calls that wait for an answer stay open. ``stopped``: True if the run was stopped from outside. In this case,
-        calls that wait for an answer also end.
+        Calls that wait for an answer stay open, unless the run was stopped from outside (``stopped=True``).
         """
         closes_pending = stopped and self._running  # without an event of this run, its calls still wait
         self._check_running()
@@ -138,7 +145,7 @@ class Conversion(Generic[T]):
     def abort(self, reason: str | None = None) -> None:
         """End the response of a stopped run, with its open parts and calls.
 
-        As in ADK, calls that wait for an answer also end.
+        Calls that wait for an answer also end, as they do in ADK.
         """
         closes_pending = self._running  # without an event of this run, its calls still wait
         self._check_running()
@@ -177,21 +184,20 @@ class Conversion(Generic[T]):
     # Agents inside tool calls
 
     def show_nested(self, *, shows: bool = True) -> None:
-        """Switch the preliminary outputs of agents inside tool calls on (``shows=True``) or off.
+        """Switch preliminary outputs of agents inside tool calls on (``shows=True``) or off.
 
-        Switch them off while nobody reads the response. The final outputs are always written.
+        Switch them off while no client reads the response. Final outputs are always written.
         """
         self.events.responses.inner_agents.show(shows=shows)
 
     @property
     def is_waiting(self) -> bool:
-        """True if a call waits for an answer from outside the run."""
+        """True if a call waits for an answer from the user, the client or another system."""
         return any(call.is_pending for call in self.events.registry.waiting())
 
     def end_nested(self, pending_text: str) -> None:
-        """End the message of a nested agent.
-
-        Calls that still wait for an answer end with the error ``pending_text``.
+        """End the message of a nested agent. Calls that still wait for an answer end with the error
+        ``pending_text``.
         """
         self._check_running()
         self.events.end_parts(NO_RESULT_TEXT)
@@ -204,23 +210,23 @@ class Conversion(Generic[T]):
     # Streams that no complete event has confirmed
 
     def keep_unconfirmed(self) -> None:
-        """Start to store all streamed parts until a complete event confirms them. See ``unconfirmed``."""
+        """Store all streamed parts from now on, until a complete event repeats them."""
         self.events.authors.keep_unconfirmed()
 
     @property
     def unconfirmed(self) -> list[UnconfirmedStream]:
-        """The streamed parts that no complete event has confirmed, oldest first."""
+        """The streamed parts that no complete event has repeated, oldest first."""
         return self.events.authors.unconfirmed
 
     @property
     def complete_ids(self) -> list[str]:
-        """The ids of the complete events since ``keep_unconfirmed``, in their order."""
+        """The ids of the complete events since ``keep_unconfirmed`` was called, in order."""
         return self.events.authors.complete_ids
 
     # Events
 
     def items(self, event: EventOrDict) -> list[T]:
-        """Return all items that were not taken yet, including those that this event adds to the stream."""
+        """Return all items that were not taken yet, including the items for this event."""
         item = None if self._sink.queue else self.events.text_delta(event)
         if item is not None:
             return [item]
@@ -228,7 +234,7 @@ class Conversion(Generic[T]):
         return self.take()
 
     def feed(self, event: EventOrDict) -> None:
-        """Write the chunks that this event adds to the stream. The event may be a dictionary."""
+        """Write the chunks for an event. The event may be a dictionary."""
         facts = read_next(event, self.warn)
         if not self._running:
             self._start(facts.invocation_id)
@@ -236,7 +242,7 @@ class Conversion(Generic[T]):
 
 
 def _begin_nested(settings: Settings, call_id: str) -> Conversion[AnyChunk]:
-    """Return a new conversion for an agent inside a call. ``call_id``: the client's id of the call."""
+    """Return a new conversion for an agent inside a tool call. ``call_id``: the client's id of the call."""
     return Conversion(ChunkSink(), settings.nested, call_id, NO_IDS)
 
 
@@ -244,24 +250,22 @@ class StreamProtocolConverter:
     """Converter from the ADK events of one response to UI message chunks.
 
     Pass the events of one run to ``convert`` in order, and send the chunks that it returns at once. End the response
-    with exactly one of ``finish``, ``fail`` and ``abort``. The first event adds ``start``. Its ``messageId`` is
-    ``message_id``, or else the event's invocation id. Events are not changed. An event may also be a dictionary, such
-    as the JSON of an Agent Engine or of ADK's API server. For a dictionary, ADK is imported, and unknown fields are
-    left out.
+    with exactly one of ``finish``, ``fail`` and ``abort``. The first event adds the ``start`` chunk. Its ``messageId``
+    is ``message_id``, or the event's invocation id by default. An event may also be a dictionary, such as the JSON of
+    an Agent Engine or of ADK's API server. The first dictionary causes the import of ADK. Unknown fields of a
+    dictionary are left out.
 
-    ``past``: the earlier events of the same message, for a response that continues it after an approval or a client
-    tool's output. Calls, ids, sources and usage continue from there, and nothing of ``past`` is sent again.
+    ``past``: the earlier events of a message that the response continues, for example after an approval. The converter
+    takes calls, ids, sources and usage from these events, but sends no chunks for them.
 
-    ``taken_ids``: the ids of the tool calls in the chat's earlier messages. If several
-    calls have the same id, the client finds only the first. So a call whose id is in ``taken_ids``, or was used before
-    in this message, gets the id ``<id>.2``, ``<id>.3``, and so on. A call without an id in ADK gets ``call_0``,
-    ``call_1``, and so on.
+    ``taken_ids``: the ids of the tool calls in the chat's earlier messages. The client needs unique ids. So a call
+    whose id is in ``taken_ids``, or is already used in this message, gets the id ``<id>.2``, ``<id>.3``, and so on. A
+    call without an id in ADK gets ``call_0``, ``call_1``, and so on.
 
-    The converter sees one event at a time, so it cannot recognize calls that delegate to a task-mode agent: see
-    ``hidden_tools``.
+    Calls that start a task-mode agent are not recognized, because the converter sees one event at a time. Pass their
+    tools as ``hidden_tools``.
 
-    Raises ``StreamProtocolError`` for contradictory options and for any call after the end. Such a call changes
-    nothing.
+    Raises ``StreamProtocolError`` for contradictory options, and for a method call after the end of the response.
     """
 
     __slots__ = ("_conversion", "_items", "_take")
@@ -279,13 +283,17 @@ class StreamProtocolConverter:
         self._take = self._conversion.take
 
     def convert(self, event: EventOrDict) -> list[AnyChunk]:
-        """Return the chunks that this event adds: often one, sometimes none. Raises ``StreamProtocolError`` for invalid
-        events."""
+        """Return the chunks for an event: often one, sometimes none.
+
+        Raises ``StreamProtocolError`` for an invalid event.
+        """
         return self._items(event)
 
     def finish(self) -> list[AnyChunk]:
-        """End the response of a completed run with ``finish``, or with the error or the abort that the events
-        report."""
+        """End the response of a completed run. Returns the last chunks, with ``finish`` at the end.
+
+        If the events report an error or an abort, the last chunk is ``error`` or ``abort``.
+        """
         self._conversion.finish()
         return self._take()
 
@@ -293,7 +301,7 @@ class StreamProtocolConverter:
         """End the response of a run that raised ``error``. Returns the ends of open parts and calls, then the ``error``
         chunk.
 
-        The text of the chunk is that of ``on_error``. A failure that ADK has also reported as an event is sent only
+        ``on_error`` returns the text of this chunk. If an event has reported the same failure before, it is sent only
         once.
         """
         check_instance("error", error, BaseException, "an exception")
@@ -308,21 +316,23 @@ class StreamProtocolConverter:
 
 
 def call_ids(taken_ids: Collection[str]) -> CallIds:
-    """Return the ids of earlier calls. Raises ``StreamProtocolError`` for anything but a collection of texts."""
+    """Return a collection with the ids of earlier calls. Raises ``StreamProtocolError`` if an item is not a text."""
     return CallIds(check_texts("taken_ids", taken_ids, expected="a list of ids"))
 
 
 def chunk_conversion(
     past: Iterable[EventOrDict], message_id: str | None, settings: Settings, call_ids: CallIds = NO_IDS
 ) -> Conversion[AnyChunk]:
-    """Return a conversion to dictionaries. ``call_ids``: the ids of the calls in the chat's earlier messages."""
+    """Return a conversion that writes chunks as dictionaries. ``call_ids``: the ids of calls in the chat's earlier
+    messages."""
     return _conversion(ChunkSink(), past, message_id, settings, call_ids)
 
 
 def sse_conversion(
     past: Iterable[EventOrDict], message_id: str | None, settings: Settings, call_ids: CallIds = NO_IDS
 ) -> Conversion[bytes]:
-    """Return a conversion to SSE events. ``call_ids``: the ids of the calls in the chat's earlier messages."""
+    """Return a conversion that writes SSE events as bytes. ``call_ids``: the ids of calls in the chat's earlier
+    messages."""
     return _conversion(SseSink(), past, message_id, settings, call_ids)
 
 

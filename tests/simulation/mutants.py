@@ -186,7 +186,7 @@ MUTANTS: Final = (
         "A stop ends the response, but the agent continues",
         module="runs._run",
         function="Run.stop",
-        old="self._stop_agent()",
+        old="self.agent_task.ask_to_end()",
         new="pass",
         seed=33,
         promise="an_acknowledged_stop_holds",

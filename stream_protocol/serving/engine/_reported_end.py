@@ -1,7 +1,7 @@
-"""Finds out how a response ended, once its client has received the end.
+"""Finds the end of a response that its client has received. The worker that sent this end may be dead.
 
-The worker that sent the response may be dead. A run with such an end is never executed again. ``LocalRuns.store_end``
-stores the ends in the engine, including ends by a stop. ``_recovery`` only stores the end of such a run in the session.
+A run with such an end is never executed again. ``LocalRuns.store_end`` stores the end in the engine, for stopped runs,
+too. ``_recovery`` only stores the end in the session.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from stream_protocol.stream import Ending
 
 _ENDS: Final[tuple[Ending, ...]] = ("abort", "error", "timeout")
-"""The ends of responses. If the executions of a run ended differently, the first of these ends counts."""
+"""The ends of responses, by priority. If the executions of a run ended differently, the first of these ends counts."""
 
 
 def end_of_orphan(orphan: OrphanedRun, log: Sequence[bytes]) -> ToldEnd | None:
-    """Return the end of an orphaned run, from the engine or else from the run's log; ``None`` without an end.
+    """Return the end of an orphaned run, from the engine or from the run log; ``None`` if the run has no end.
 
-    A run with an end is not executed again. If one execution was stopped and another ended with an error, the stop
-    counts.
+    A run with an end is not executed again. If a run was stopped and has also failed, the stop counts. ``log``: the SSE
+    events of the last execution.
     """
     ends = (end for end in _ENDS if end in orphan.executions.values())
     recorded = (ToldEnd(end, orphan.error_text, orphan.shown, orphan.unfinished_text) for end in ends)
@@ -46,11 +46,8 @@ def end_of_local(run: Run) -> ToldEnd:
 
 
 def end_in_log(log: Sequence[bytes]) -> ToldEnd | None:
-    """Return the end in a run's log; ``None`` without an end.
-
-    A timeout is recognized by its error text. If the app's ``on_error`` has replaced this text, the end counts as a
-    failure.
-    """
+    """Return the end that the SSE events of a run contain; ``None`` if they contain no end. A timeout is recognized by
+    its error text. If the app's ``on_error`` has replaced this text, the end counts as an error."""
     match next((chunks[-1] for events in reversed(log) if (chunks := [*parse_sse(events)])), None):
         case {"type": "abort"}:
             return ToldEnd("abort")

@@ -1,8 +1,6 @@
-"""``Executor``: executes the runs of a service. ``DurableExecutor`` of ``engine`` also recovers orphaned runs.
-
-A service has one executor: see ``ChatService(engine=…)``. Both use ``RunWork``, which runs the agent of a job and
-stores the end of the run.
-"""
+"""Provides ``Executor``, which executes the runs of a service. ``DurableExecutor`` of ``engine`` also recovers orphaned
+runs. ``ChatService(engine=…)`` selects the executor. Both use ``RunWork``, which runs the agent of a job and stores the
+end of the run."""
 
 from __future__ import annotations
 
@@ -39,12 +37,15 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 FoundOrphans: TypeAlias = Literal["recovered", "others", "none"]
-"""The orphaned runs that a request finds in its chat. ``recovered``: the run of an equal request, which continues.
-``others``: runs of other requests. ``none``: no orphaned runs."""
+"""The orphaned runs that a request has found in its chat: the runs of dead workers.
+
+``recovered``: the orphaned run of an equal request, which this request now continues. ``others``: orphaned runs of
+other requests. ``none``: no orphaned runs.
+"""
 
 
 class RunWork:
-    """The work of runs: agent, end of the session, hooks. ``hook_timeout``: see ``ServiceLimits``."""
+    """Runs agents, stores the ends of runs, and calls ``on_finish``. ``hook_timeout``: see ``ServiceLimits``."""
 
     def __init__(
         self,
@@ -68,10 +69,8 @@ class RunWork:
 
     @contextmanager
     def observed(self, run: Run, job: Job, *, first_run: tuple[str, str | None] | None = None) -> Iterator[None]:
-        """Observe the run in the block: span, metrics, lag of the event loop.
-
-        ``first_run``: see ``RunObserver.observed``.
-        """
+        """Context manager: record a span, metrics and the event loop's delay for the run. ``first_run``: see
+        ``RunObserver.observed``."""
         with (
             self._loop_lag.measured(),
             run.observer.observed(
@@ -92,7 +91,7 @@ class RunWork:
         finally:
             late = await run.steering.close()
             if run.outcome == "finish":
-                job.on_stored(job.answers)  # for custom agents that store nothing
+                job.on_stored(job.answers)  # for custom agents that do not store the user's answers
             if run.is_open:
                 await self._complete_session(run, job)
                 await self._notify(run, job)
@@ -100,10 +99,10 @@ class RunWork:
                     run.begin_after(late[0], job.overrides)
 
     async def _is_recovered_after(self, run: Run, job: Job, error: BaseException) -> bool:
-        """Return True if another worker already recovers the run, or will recover it when the session store is
-        reachable.
+        """Return True if another worker recovers the run after this error. The recovery has begun, or begins when the
+        session store is reachable again.
 
-        If the session store failed before the request was accepted, the request is refused instead.
+        Returns False if the session store failed before the request was accepted. The request is then refused.
         """
         if not (is_of_session_store(error) and is_unreachable(error)):
             return await self._is_overtaken(run, job)
@@ -113,7 +112,8 @@ class RunWork:
         return can_continue
 
     async def _is_overtaken(self, run: Run, job: Job) -> bool:
-        """Return True if another worker has begun to recover the run. Returns False if the session cannot be read."""
+        """Return True if a later run or another execution of this run has stored an event. Returns False if the session
+        cannot be read."""
         try:
             reading = find_session(self._runner, job.session.user_id, job.session.id)
             session = await with_timeout(self._hook_timeout, reading)
@@ -127,11 +127,8 @@ class RunWork:
         return is_overtaken
 
     async def _complete_session(self, run: Run, job: Job) -> None:
-        """Store the output that only the client has, if the run holds the chat's lease.
-
-        While the store is unreachable, retries until ``aclose``. The chat stays busy, because only this run has the
-        missing output.
-        """
+        """If the run holds the chat's lease, store the output that only the client has. While the session store is
+        unreachable, retries until ``aclose``. The chat stays busy, because only this run has the missing output."""
         if run.outcome is None or (run.outcome == "finish" and run.output.is_stored):
             return
         agent = job.runner.agent.name
@@ -165,7 +162,7 @@ class RunWork:
                     logger.error("A chat stays busy until the session store has stored the end of its run.")  # noqa: TRY400 - the next line has the reason
                     log_error(logger, error)
                 return False
-            logger.exception("The end of a run could not be stored.")  # the chat must become free
+            logger.exception("The end of a run could not be stored.")  # returns True, because the chat must become free
         return True
 
     async def _notify(self, run: Run, job: Job) -> None:
@@ -183,9 +180,9 @@ class RunWork:
 
 
 class Executor:
-    """Executor without recovery: a run is lost if its worker dies.
+    """Executes the runs of a service without an engine. A run is lost if its worker dies.
 
-    Methods for orphaned runs, the runs of dead workers, do nothing here. A subclass implements them. All methods except
+    Methods for orphaned runs (the runs of dead workers) do nothing here. A subclass implements them. All methods except
     ``execute`` raise ``ChatRequestError`` (503) if a store is unreachable.
     """
 
@@ -194,35 +191,35 @@ class Executor:
         self._work = work
 
     async def start(self) -> None:
-        """Starts to recover orphaned runs. Later calls do nothing."""
+        """Starts the recovery of orphaned runs. Later calls do nothing."""
 
     def drain(self) -> None:
-        """Stops recovering orphaned runs."""
+        """Ends the recovery of orphaned runs."""
 
     async def aclose(self) -> None:
-        """Stops recovering runs, and closes the engine."""
+        """Ends the recovery of orphaned runs, and closes the engine."""
 
     async def execute(self, run: Run, job: Job) -> None:
-        """Executes a new run to its end. Raises ``NotRecordedError`` if the engine could not record the run."""
+        """Executes a new run to its end. Raises ``NotRecordedError`` if the engine could not store the run."""
         with self._work.observed(run, job):
             await self._work.do(run, job, job.events(run))
 
     async def recover_same(self, key: ChatKey, claim: Claim) -> FoundOrphans:
-        """Recovers the orphaned run of an earlier, equal request, under the claim of the current request."""
+        """Recovers the orphaned run of an earlier, equal request. The run uses the claim of the current request."""
         return "none"
 
     async def recover(self, key: ChatKey) -> None:
-        """Recovers the orphaned runs of the chat, for a request that waits for their end."""
+        """Recovers the orphaned runs of the chat, because a request waits until they have ended."""
 
     async def cancel(self, key: ChatKey) -> None:
-        """Cancels the orphaned runs of a chat whose lease the caller holds."""
+        """Cancels the orphaned runs of the chat. The caller must hold the chat's lease."""
 
     async def stop(self, key: ChatKey) -> bool:
-        """Stops the active run and the orphaned runs of the chat. Returns False if there was none."""
+        """Stops the active run and the orphaned runs of the chat. Returns False if the chat had none."""
         return await self._runs.stop(key)
 
     async def lacks_message(self, key: ChatKey, session: Session) -> bool:
-        """Returns True if an orphaned run of the chat has not stored its user message yet."""
+        """Returns True if the chat has an orphaned run whose user message is not yet stored."""
         return False
 
     async def wait_for_message(self, key: ChatKey, seconds: float) -> None:

@@ -14,15 +14,23 @@ import { steeringOf } from "../chat/use-queue";
 import { gatedByCredential } from "../tools/Credential";
 import { readableName } from "../tools/readable-name";
 import { type Answers, ToolCard } from "../tools/ToolCard";
+import { later } from "../ui/later";
 import { Data } from "./data/Data";
 import { File } from "./File";
 import { Markdown } from "./Markdown";
 import { Reasoning } from "./Reasoning";
-import { CitedText } from "./cited/CitedText";
 import { Speaker } from "./Speaker";
 import { Steering } from "./Steering";
 
 type PartProps = Answers & { part: ChatPart; message: ChatMessage; root: string | undefined; agent: string | undefined; live: boolean };
+
+type CitedTextProps = { part: TextUIPart; message: ChatMessage };
+
+const CitedText = later<CitedTextProps>(
+  () => import("./cited/CitedText"),
+  (_, { part }) => <Markdown text={part.text} />,
+  ({ part }) => <Markdown text={part.text} />,
+);
 
 /** What ADK calls its own ways to ask. */
 const TITLES: Record<string, string> = { adk_request_credential: "Sign-in", adk_request_input: "Question" };

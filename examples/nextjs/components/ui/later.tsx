@@ -7,11 +7,13 @@ type Loading<Props> = Promise<ComponentType<Props> | undefined>;
 /**
  * A component whose script is loaded when it is first shown. Offline, or after a new version of the page was installed,
  * the script may be missing: then a line with "Try again" stands in its place, and the next use loads it again. `lazy`
- * of React would throw, and keep the failure. `otherwise` puts the line where it can be seen.
+ * of React would throw, and keep the failure. `otherwise` puts the line where it can be seen, and
+ * `meanwhile` is shown until the script is there.
  */
 export function later<Props extends object>(
   load: () => Promise<{ default: ComponentType<Props> }>,
   otherwise: (line: ReactNode, props: Props) => ReactNode = (line) => line,
+  meanwhile: (props: Props) => ReactNode = () => null,
 ): (props: Props) => ReactNode {
   let loading: Loading<Props> | undefined;
   const start = (): Loading<Props> =>
@@ -31,7 +33,7 @@ export function later<Props extends object>(
   return function Later(props: Props) {
     const [from, setFrom] = useState(() => loading ?? start());
     return (
-      <Suspense>
+      <Suspense fallback={meanwhile(props)}>
         <Loaded from={from} props={props} onRetry={() => setFrom(start())} />
       </Suspense>
     );

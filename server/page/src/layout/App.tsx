@@ -1,9 +1,10 @@
 import { Direction } from "radix-ui";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { Chat } from "../components/chat/Chat";
 import { HostContext } from "../components/chat/host";
 import { isBegunHere, nameInUrl, useChatId } from "./chat-id";
 import { Problem } from "../components/chat/Problem";
+import { preloadMarkdown } from "../components/messages/Markdown";
 import { useHistory } from "./use-history";
 import { pageCommands } from "../commands/commands";
 import { Shortcuts } from "../commands/Shortcuts";
@@ -64,6 +65,7 @@ export function App() {
   const openShortcuts = () => setExplaining(true);
   const commands = pageCommands({ toggleSidebar, toggleInspector, openPalette, openShortcuts, chooseTheme });
   useShortcuts(commands);
+  useEffect(preloadMarkdown, []);
 
   return (
     <HostContext value={HOST}>
