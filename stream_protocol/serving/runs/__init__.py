@@ -38,12 +38,11 @@ from stream_protocol.serving.runs._active_runs import DELETION, ActiveRuns
 from stream_protocol.serving.runs._auto_resend import ending_in_error, prevent_auto_resend
 from stream_protocol.serving.runs._claim import Claim, NotRecordedError
 from stream_protocol.serving.runs._deferred_response import deferred_response, refusal_as_events
-from stream_protocol.serving.runs._executor import Executor, FoundOrphans
+from stream_protocol.serving.runs._executor import Executor, FoundOrphans, RunWork
 from stream_protocol.serving.runs._history_policy import ClientHistory, HistoryPolicy, Planned, ServerHistory
 from stream_protocol.serving.runs._job import Job
 from stream_protocol.serving.runs._on_finish import OnFinish, Outcome
 from stream_protocol.serving.runs._planner import Incoming, Planner
 from stream_protocol.serving.runs._run import TEXTS_OF_TIMEOUTS, Run
 from stream_protocol.serving.runs._run_events import run_events
-from stream_protocol.serving.runs._run_work import RunWork
 from stream_protocol.serving.runs._steering_posts import NextTurn, Reply, delivery, question
