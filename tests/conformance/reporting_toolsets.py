@@ -39,7 +39,8 @@ def _over_http(released_at: str) -> Iterator[Callable[[], McpToolset]]:
 
 
 def _toolset(connection: StdioConnectionParams | StreamableHTTPConnectionParams) -> McpToolset:
-    return McpToolset(connection_params=connection, progress_callback=mcp_progress)
+    assert sys.__stderr__  # the default is `sys.stderr` at the import, which a test may have captured without a file
+    return McpToolset(connection_params=connection, progress_callback=mcp_progress, errlog=sys.__stderr__)
 
 
 TOOLSETS: Final[dict[str, Callable[[str], AbstractContextManager[Callable[[], McpToolset]]]]] = {

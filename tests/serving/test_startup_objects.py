@@ -58,11 +58,13 @@ app.include_router(chat_router(root_agent))
 
 @pytest.fixture
 def own_collector() -> Iterator[None]:
-    """Restores the settings of the garbage collector after a test."""
+    """Restores the settings of the garbage collector after a test. All that was frozen stays frozen.
+
+    Else each later collection in this process would look at everything that the tests have imported.
+    """
     thresholds = gc.get_threshold()
     yield
     gc.set_threshold(*thresholds)
-    gc.unfreeze()
 
 
 def test_what_a_first_run_loads_is_loaded_and_is_never_looked_at_by_the_garbage_collector(tmp_path: Path) -> None:
