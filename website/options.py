@@ -52,8 +52,8 @@ SECTIONS: Final[Mapping[str, tuple[type | Callable[..., Any], str]]] = {
         "`ChatService(limits=…)` sets these limits. [Each worker counts separately](trust/operators.md#limits).",
     ),
     "`LogBounds`": (LogBounds, "Limits of the log of one response."),
-    "`PostgresRunLog`": (PostgresRunLog, "Needs the extra `postgres`: see [PostgreSQL](postgresql.md)."),
-    "`RedisRunLog`": (RedisRunLog, "Needs the extra `redis`: see [Redis](redis.md)."),
+    "`PostgresRunLog`": (PostgresRunLog, "The class needs the extra `postgres`: see [PostgreSQL](postgresql.md)."),
+    "`RedisRunLog`": (RedisRunLog, "The class needs the extra `redis`: see [Redis](redis.md)."),
     "`ServerLimits`": (
         ServerLimits,
         "Limits of the clients of `run_server` and `serve`: see [slow clients](trust/operators.md#slow-clients).",

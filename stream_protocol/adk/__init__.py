@@ -132,7 +132,6 @@ from stream_protocol.adk._reader import (
     OpenText,
     acting_for,
     asks_somebody,
-    begins_response,
     continued_text,
     find_task_agents,
     is_compaction,

@@ -103,8 +103,9 @@ class KnownCall:
     mentioned: bool = False
     """True if the newest event contains the call. If this event contains the id again, the id belongs to a different
     call."""
-    same_id: "tuple[CallsUnderId, ...]" = field(default=(), repr=False)
-    """For each id of this call, the group of all calls with this id."""
+    same_id: "list[CallsUnderId]" = field(default_factory=list, repr=False)
+    """For each id of this call, the group of all calls with this id. ``[x]`` takes less memory than a list with an
+    appended item."""
 
     entry: Any = None
     """An object of the caller for the call, such as its state in a message, its answers in a session, or its

@@ -15,7 +15,7 @@ from stream_protocol.adk._call_index import CallRank, CallReference, CallsUnderI
 from stream_protocol.adk._failures import ABORTED
 
 if TYPE_CHECKING:
-    from stream_protocol.adk._facts import Call, EventFacts, ProviderResult, Result
+    from stream_protocol.adk._facts import Call, EventFacts, Result
 
 IsSettled: TypeAlias = Callable[[KnownCall], bool]
 
@@ -50,7 +50,7 @@ class KnownCalls:
         self._run = 0
         self._event: object = None
         """The newest event."""
-        self._mentioned: tuple[KnownCall, ...] = ()
+        self._mentioned: list[KnownCall] = []
         """The calls that were read from the newest event so far."""
         self._counts: dict[CallsUnderId, int] | None = None
         """Calls with the same id -> how many of them are in the newest event. ``None`` if it has no calls."""
@@ -90,7 +90,10 @@ class KnownCalls:
         if known not in calls.numbers:
             self._update()
             calls.add(known)
-            known.same_id += (calls,)
+            if known.same_id:
+                known.same_id.append(calls)
+            else:
+                known.same_id = [calls]
             self._note_changed(known, (calls,))
 
     def newest(self, adk_id: str, speaker: SpeakerKey) -> KnownCall | None:
@@ -231,11 +234,6 @@ class KnownCalls:
             return False
         answering = (result for result in facts.results if result.id and result.waits_for is not CallKind.APPROVAL)
         return any(self.find_undecided(facts, result) is not None for result in answering)
-
-    def read_provider_result(self, event: object, speaker: SpeakerKey, result: "ProviderResult") -> KnownCall | None:
-        """Find the call of a tool that the model's provider has run, and count its result. ``event``: ``None`` for a
-        fragment."""
-        return self.resolve_response(event, speaker, CallReference(result.id, result.name)).call
 
     def resolve_response(
         self,
@@ -395,13 +393,16 @@ class KnownCalls:
             for known in self._mentioned:
                 known.mentioned = False
                 self._note_changed(known, known.same_id)
-            self._mentioned = ()
+            self._mentioned = []
 
     def _mention(self, event: object, known: KnownCall) -> None:
         self._begin_event(event)
         if not known.mentioned:
             known.mentioned = True
-            self._mentioned += (known,)
+            if self._mentioned:
+                self._mentioned.append(known)
+            else:
+                self._mentioned = [known]
         self._note_changed(known, known.same_id)
 
 

@@ -153,11 +153,6 @@ def is_compaction(event: "Event") -> bool:
     return event.actions.compaction is not None
 
 
-def begins_response(event: "Event") -> bool:
-    """Return True for events of the user, except steering messages."""
-    return is_user_event(event) and steering_id(event) is None
-
-
 def find_task_agents(events: "Iterable[Event]") -> frozenset[str]:
     """Return the names of the tools that these events identify as task-mode agents.
 

@@ -31,7 +31,6 @@ Where to change what:
 - ``_files``: accepts or refuses attached files.
 - ``_user_message``: converts the user message between its forms.
 - ``_thought_signatures``: adds thought signatures that Gemini 3 requires.
-- ``_versions``: lists earlier versions of messages, and finds the rewind that restores one.
 """
 
 from stream_protocol.adk import CONTEXT_KEY, METADATA_KEY
@@ -80,7 +79,6 @@ from stream_protocol.session._user_message import (
     steering_content,
     user_message,
 )
-from stream_protocol.session._versions import MessageVersions, message_versions, rewind_to_choose
 from stream_protocol.session.transcript import (
     DETAILS_PREFIX,
     STATE_PREFIX,
@@ -90,6 +88,7 @@ from stream_protocol.session.transcript import (
     EventRole,
     FirstReading,
     HiddenEvents,
+    MessageVersions,
     StoredCall,
     Transcript,
     TranscriptReader,
@@ -98,6 +97,8 @@ from stream_protocol.session.transcript import (
     is_appended,
     is_repeated_fragment,
     message_id,
+    message_versions,
+    rewind_to_choose,
     shown_facts,
     update_metadata,
 )

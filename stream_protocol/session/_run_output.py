@@ -7,7 +7,7 @@ from typing import Any
 from google.adk.events import Event
 from google.genai import types
 
-from stream_protocol.adk import ABORTED, ProviderPart, begins_response, is_user_event, read
+from stream_protocol.adk import ABORTED, ProviderPart, is_user_event, read
 from stream_protocol.session.transcript import update_metadata
 from stream_protocol.stream import Conversion, PartKind, StreamedPart, UnconfirmedStream
 
@@ -49,7 +49,7 @@ class RunOutput:
         """Return events of earlier executions of the run that the response of this execution did not show. Events of
         the user are left out."""
         shown = {*self._shown}
-        return [event for event in self._shown_earlier.values() if event.id not in shown and not begins_response(event)]
+        return [event for event in self._shown_earlier.values() if event.id not in shown and not read(event).by_user]
 
     @property
     def shown_ids(self) -> frozenset[str]:

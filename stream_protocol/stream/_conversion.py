@@ -7,16 +7,7 @@ chunks.
 from collections.abc import Callable, Collection, Iterable
 from typing import Any, Generic, Literal, TypeVar, Unpack
 
-from stream_protocol.adk import (
-    NO_IDS,
-    CallIds,
-    EventOrDict,
-    WarnOnce,
-    begins_response,
-    is_compaction,
-    read_events,
-    read_next,
-)
+from stream_protocol.adk import NO_IDS, CallIds, Compaction, EventOrDict, WarnOnce, read, read_events, read_next
 from stream_protocol.stream._endings import AgentRunError
 from stream_protocol.stream._event_writer import EventWriter
 from stream_protocol.stream._options import ConverterOptions, Settings
@@ -51,12 +42,11 @@ T = TypeVar("T")
 class Conversion(Generic[T]):
     """Converts the events of one response, and writes the chunks to a sink."""
 
-    __slots__ = ("_running", "_settings", "_sink", "events", "message_id", "outcome", "warn")
+    __slots__ = ("_running", "_sink", "events", "message_id", "outcome", "warn")
 
     def __init__(self, sink: Sink[T], settings: Settings, message_id: str | None, call_ids: CallIds) -> None:
         """``call_ids``: the client ids of tool calls in the chat's earlier messages."""
         self._sink = sink
-        self._settings = settings
         self.message_id = message_id
         """The id of the message; ``None`` until the first event sets it."""
         self.warn = WarnOnce()
@@ -82,15 +72,15 @@ class Conversion(Generic[T]):
 
     def _replay(self, past: Iterable[EventOrDict]) -> None:
         by_user = False
-        for event in read_events(past, self.warn):
-            if is_compaction(event):  # has the user as author, and begins no response
+        for facts in map(read, read_events(past, self.warn)):
+            if facts.reports_a(Compaction):  # has the user as author, and begins no response
                 continue
-            after_user, by_user = by_user, begins_response(event)
+            after_user, by_user = by_user, facts.by_user
             if self._running and by_user and not after_user:  # the event begins a new response
                 self._end_replayed()
-            self.message_id = self.message_id or event.invocation_id or None
+            self.message_id = self.message_id or facts.invocation_id or None
             self._running = True
-            self.feed(event)
+            self.events.add(facts)
         if self._running:
             self._end_replayed()
         self._running = False
@@ -149,7 +139,7 @@ class Conversion(Generic[T]):
         self._check_running()
         self.events.end_parts(RUN_FAILED_TEXT, closes_pending=closes_pending, error=error)
         self.events.steps.finish_last("error")
-        self._sink.error(self._settings.error_text(error))
+        self._sink.error(self.events.settings.error_text(error))
         self._end("timeout" if stopped else "error")
 
     def abort(self, reason: str | None = None) -> None:
@@ -189,7 +179,7 @@ class Conversion(Generic[T]):
         metadata: dict[str, Any] = {} if usage is None else {"usage": usage}
         if self.events.summary.model_id is not None:
             metadata["modelId"] = self.events.summary.model_id
-        return json_value(self._settings.options["message_metadata"](metadata), lossy=True) or None
+        return json_value(self.events.settings.options["message_metadata"](metadata), lossy=True) or None
 
     # Agents inside tool calls
 

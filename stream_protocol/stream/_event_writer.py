@@ -74,7 +74,6 @@ class EventWriter(Generic[T]):
         "_calls",
         "_complete_id",
         "_reasoning_count",
-        "_settings",
         "_sink",
         "_sources",
         "_speaker",
@@ -83,6 +82,7 @@ class EventWriter(Generic[T]):
         "authors",
         "registry",
         "responses",
+        "settings",
         "steps",
         "summary",
     )
@@ -97,7 +97,7 @@ class EventWriter(Generic[T]):
     ) -> None:
         """``begin_nested``: begins the conversion for an agent inside a call. See ``InnerAgents``."""
         self._sink = sink
-        self._settings = settings
+        self.settings = settings
         self._warn = warn
         self._speaker: AuthorStream | None = None
         """The author of the newest event."""
@@ -154,7 +154,7 @@ class EventWriter(Generic[T]):
         if facts.in_users_name:
             if (steering := facts.report(Steering)) is not None:
                 self.steps.end_before_message()
-                write_steering_message(self._sink, steering.id, facts.parts, self._settings)
+                write_steering_message(self._sink, steering.id, facts.parts, self.settings)
                 return
             self.responses.add_user_event(facts)
             if nesting is not None:
@@ -249,7 +249,7 @@ class EventWriter(Generic[T]):
 
     def _add_streamed_whole(self, speaker: AuthorStream, part: Part) -> None:
         """Process a part of a fragment that is not streamed text: a complete part or only a signature."""
-        if self._settings.options["artifact_url"] is not None and isinstance(part, File):
+        if self.settings.options["artifact_url"] is not None and isinstance(part, File):
             # Only the complete event shows whether the file was saved, and as which artifact.
             speaker.defer(part)
             return
@@ -278,7 +278,7 @@ class EventWriter(Generic[T]):
 
         ``model``: the model that streams the part.
         """
-        if kind is REASONING and not self._settings.options["send_reasoning"]:
+        if kind is REASONING and not self.settings.options["send_reasoning"]:
             speaker.close()
             return False
         self.steps.begin_content(speaker)
@@ -313,8 +313,8 @@ class EventWriter(Generic[T]):
         self._complete_id = facts.id
         if reports:
             self.responses.action_writer.write(facts)
-            if not _OF_SOURCES.isdisjoint(reports) and self._settings.options["send_sources"]:
-                self._sources = self._sources or Sources(self._sink, self._settings.client)
+            if not _OF_SOURCES.isdisjoint(reports) and self.settings.options["send_sources"]:
+                self._sources = self._sources or Sources(self._sink, self.settings.client)
                 self._sources.add(facts, speaker, as_streamed=comparison.same_text)
         self.summary.add(facts, has_content=bool(parts), any_shown=self.steps.response_has_content)
         if comparison.ends_response:
@@ -324,7 +324,7 @@ class EventWriter(Generic[T]):
 
     def _write_artifacts(self, speaker: AuthorStream) -> None:
         for saved in speaker.saved_artifacts:
-            write_artifacts(self._sink, saved, self._settings)
+            write_artifacts(self._sink, saved, self.settings)
         speaker.saved_artifacts = ()
 
     def _end_speaker(self, speaker: AuthorStream) -> None:
@@ -373,7 +373,7 @@ class EventWriter(Generic[T]):
         match part:
             case File():
                 self.steps.begin_content(speaker)
-                write_media(self._sink, part, self._settings)
+                write_media(self._sink, part, self.settings)
             case ProviderPart(value=ProviderCall() as call):
                 self._calls.add_provider_call(speaker, call)
             case ProviderPart(value=ProviderResult() as result):

@@ -131,10 +131,11 @@ class FunctionCalls:
         streamed = [call for call in calls if call.state <= CallState.INPUT_STREAMING]
         if not streamed:
             return None
-        claimed = {call_id: self._registry.newest(call_id, speaker.key) for call_id in ids}
-        if (same_id := claimed[complete.id]) in streamed:
+        same_id = self._registry.newest(complete.id, speaker.key)
+        if same_id in streamed:
             return same_id
-        unclaimed = (call for call in streamed if call not in claimed.values())
+        claimed = {self._registry.newest(call_id, speaker.key) for call_id in ids}
+        unclaimed = (call for call in streamed if call not in claimed)
         return next((call for call in unclaimed if call.name in {"", complete.name}), None)
 
     def add_provider_call(self, speaker: AuthorStream, provider_call: ProviderCall) -> None:

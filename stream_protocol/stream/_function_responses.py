@@ -168,7 +168,8 @@ class FunctionResponses:
         ``facts``: the complete event; ``None`` for a fragment.
         """
         event = facts.event if facts is not None else None
-        known = self._registry.known.read_provider_result(event, speaker, result)
+        reference = CallReference(result.id, result.name)
+        known = self._registry.known.resolve_response(event, speaker, reference).call
         if known is not None:
             self._add_output(self._registry.of(known), result.output)
 

@@ -193,7 +193,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         "A steering message that comes too late begins no run",
-        module="runs._run_work",
+        module="runs._executor",
         function="RunWork.do",
         old="if late and not run.was_left",
         new="if False",

@@ -9,8 +9,9 @@ Where to change what:
 - ``_records``: the data that the engine stores for a run. With this data, another worker plans the request again.
 - ``_repeated_run``: shows the partial texts of earlier executions at their positions.
 - ``_resumed_sessions``: the session of a recovered run, with the events of earlier executions.
-- ``_local_runs``: the durable runs of this worker. Stores the end of a run, so that no worker executes the run again.
-- ``_reported_end``: the end of the response that the client of a run has received.
+- ``_local_runs``: the runs of this worker; deletes the records of ended runs.
+- ``_run_ends``: the ends of runs. Stops the runs of a chat, and stores each end, so that no worker executes the run
+  again.
 """
 
 from stream_protocol.serving.engine._deployment import deployment_of

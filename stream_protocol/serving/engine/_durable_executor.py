@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
-from functools import wraps
+from collections.abc import Callable, Coroutine, Sequence
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from google.adk.agents.invocation_context import new_invocation_context_id
 
-from stream_protocol.serving.base import ENGINE, abandon, closing_refusal
+from stream_protocol.serving.base import ENGINE, closing_refusal
 from stream_protocol.serving.engine._isolation import Isolation
 from stream_protocol.serving.engine._local_runs import DurableService, LocalRun, LocalRuns, is_away
 from stream_protocol.serving.engine._orphaned_runs import OrphanedRuns
@@ -124,39 +124,14 @@ class DurableExecutor(Executor):
     async def cancel(self, key: ChatKey) -> None:
         for each in self._local.in_chat(key):
             await self._engine.cancel(each.record)
-        if (orphans := await self._orphans.in_chat(key)) and await self._has_chat(key):
-            for orphan in orphans:
-                await self._engine.cancel(orphan.record)
+        for orphan in await self._in_stored_chat(key):
+            await self._engine.cancel(orphan.record)
 
     @_of_engine
     async def stop(self, key: ChatKey) -> bool:
-        """Stops the active run and the orphaned runs of the chat.
-
-        Returns False if the chat had none. No worker executes a stopped run again, even if the run's worker dies. A
-        worker that recovers a stopped run only stores the run's end.
-        """
-        beginning = await self._runs.not_accepted_yet(key)
-        local, reading = self._local.in_chat(key), asyncio.create_task(self._orphans.in_chat(key))
-        try:
-            # Runs that begin later are not stopped. An unreachable engine must not delay the stop of the active run.
-            await asyncio.wait({reading}, timeout=self._times.engine)
-            stopped = await self._runs.stop(key)
-            orphans = await reading
-        finally:
-            abandon(reading)
-        if beginning is not None:  # the engine may have stored this run since
-            await self._runs.wait_until_accepted(key, beginning)
-            orphans = [
-                *orphans,
-                *(orphan for orphan in await self._orphans.in_chat(key) if orphan.record.id == beginning),
-            ]
-        unfinished: list[LocalRun | OrphanedRun] = [*local]
-        if orphans and await self._has_chat(key):
-            unfinished += orphans
-        ends = [(each.record.idempotency_key, await self._local.store_end(each)) for each in unfinished]
-        # Another worker may have begun to recover one of these runs before the engine stored the stop.
-        await self._runs.stop_if_answering(key, {repeated for repeated, end in ends if end.outcome != "finish"})
-        return stopped or bool(unfinished)
+        """Stops the active run and the orphaned runs of the chat. A worker that recovers one only stores its end."""
+        find_local, find_orphans = partial(self._local.in_chat, key), partial(self._in_stored_chat, key)
+        return await self._local.ends.stop(key, find_local, find_orphans)
 
     async def lacks_message(self, key: ChatKey, session: Session) -> bool:
         """Returns True if the chat has an orphaned run whose user message is not yet stored. Returns False if the
@@ -193,5 +168,7 @@ class DurableExecutor(Executor):
                 raise closing_refusal()
             await asyncio.sleep(self._times.recovery_check)
 
-    async def _has_chat(self, key: ChatKey) -> bool:
-        return await self._store.session_without_events(key) is not None
+    async def _in_stored_chat(self, key: ChatKey) -> Sequence[OrphanedRun]:
+        """Return the orphaned runs of the chat; none if the session store lacks the chat."""
+        orphans = await self._orphans.in_chat(key)
+        return orphans if orphans and await self._store.session_without_events(key) is not None else ()

@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 from stream_protocol.serving.base import HookTimeoutError, Tasks
-from stream_protocol.serving.engine._engine import ToldEnd
-from stream_protocol.serving.engine._reported_end import end_of_local, end_of_orphan
-from stream_protocol.serving.errors import is_unreachable, log_error
+from stream_protocol.serving.engine._run_ends import RunEnds, log_absence
+from stream_protocol.serving.errors import is_unreachable
 from stream_protocol.serving.run_logs import RunLogError
 from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine
+    from collections.abc import Coroutine
 
     from google.adk.runners import Runner
 
     from stream_protocol.serving.base import ServiceTimes
     from stream_protocol.serving.chats import ChatKey, ChatStore
-    from stream_protocol.serving.engine._engine import Deployment, Engine, LiveState, OrphanedRun, RunRecord
+    from stream_protocol.serving.engine._engine import Deployment, Engine, LiveState, RunRecord
     from stream_protocol.serving.runs import ActiveRuns, Planner, Run, RunWork
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,12 +88,11 @@ class LocalRuns:
         self._runs = service.runs
         self._times = service.times
         self._local: dict[LocalRun, asyncio.Task[None]] = {}
-        """The runs of this worker, each with the task that stores the run's end in the engine."""
-        self._unforgotten: set[str] = set()
-        """The ids (``RunRecord.id``) of ended runs that the engine has not yet deleted."""
+        """Run -> the task that stores the run's end in the engine."""
         self._tasks = Tasks()
         self._draining = False
         self._closed = asyncio.Event()
+        self.ends = RunEnds(service, self._closed)
 
     def in_chat(self, key: ChatKey) -> list[LocalRun]:
         """Return this worker's runs in a chat."""
@@ -128,7 +123,7 @@ class LocalRuns:
         """
         run, task = local.run, asyncio.current_task()
         assert task is not None
-        reporting = self._local[local] = self._tasks.start(self._report_end(local, task))
+        reporting = self._local[local] = self._tasks.start(self.ends.report(local, task))
         ending: asyncio.Task[None] | None = None
         try:
             await execution
@@ -141,8 +136,8 @@ class LocalRuns:
                 ending = reporting  # this worker could not store the end; the worker with the chat's lease stores it
             elif local.is_kept or (run.log.closed and await run.holds_lease()):
                 ending = self._tasks.start(self._forget_ended(local))
-            elif local.earlier is None:  # the request is refused, but the engine may have stored the run
-                _ = self._tasks.start(self._until_done(local.record, partial(self._forget_refused, local)))
+            elif local.earlier is None:  # the request is refused, but the engine may have stored the record
+                _ = self._tasks.start(self.ends.repeat(local.record, partial(self._forget_refused, local)))
             if ending is not reporting:
                 reporting.cancel()
             if ending is not None:
@@ -164,24 +159,9 @@ class LocalRuns:
             await asyncio.shield(self._local[local])
         return True
 
-    async def store_end(self, unfinished: LocalRun | OrphanedRun) -> ToldEnd:
-        """Stores the end of a run in the engine, and returns the end. A run without an end counts as stopped.
-
-        All stops are stored by this function. The end of a finished run is not stored, because the run's calls may wait
-        for the user. A repeated execution of such a run would also finish.
-        """
-        record, log_id = unfinished.record, unfinished.log_id
-        if isinstance(unfinished, LocalRun):
-            end = end_of_local(unfinished.run)
-        else:
-            end = end_of_orphan(unfinished, await self._runs.written(record.key, log_id)) or ToldEnd("abort")
-        if end.outcome != "finish":
-            await self._engine.mark(record, log_id, end)
-        return end
-
     async def forget(self, record: RunRecord) -> None:
-        """Deletes this run from the engine, because no worker recovers it."""
-        await self._until_done(record, partial(self._engine.cancel, record))
+        """Deletes the record of a run that nobody recovers."""
+        await self.ends.repeat(record, partial(self._engine.cancel, record))
 
     async def _forget_ended(self, local: LocalRun) -> None:
         """Delete from the engine a run that this worker has ended.
@@ -191,7 +171,7 @@ class LocalRuns:
         """
         is_finished = local.run.outcome == "finish"
         cancel = partial(self._engine.cancel, local.record) if is_finished else partial(self._cancel_if_newest, local)
-        await self._until_done(local.record, partial(cancel, has_ended=True))
+        await self.ends.repeat(local.record, partial(cancel, has_ended=True))
 
     async def _cancel_if_newest(self, local: LocalRun, *, has_ended: bool = False) -> None:
         """Delete the run from the engine, unless another worker has begun to execute the run again."""
@@ -207,21 +187,6 @@ class LocalRuns:
                 await self._engine.mark(local.record, local.log_id, "running")
                 return
             await asyncio.sleep(self._times.forgetting)
-
-    async def _report_end(self, local: LocalRun, task: asyncio.Task[object]) -> None:
-        """Store the end of a run in the engine as soon as the client has received the end. ``task``: the run's task. If
-        the engine has not stored a stopped run in time, cancel the task."""
-        await local.run.agent_task.abort_signal.wait()
-        try:
-            async with asyncio.timeout(self._times.shutdown):
-                await local.has_record.wait()
-        except TimeoutError:
-            text = "A stopped run frees its chat: the engine has not recorded it for %s seconds."
-            logger.error(text, self._times.shutdown)  # noqa: TRY400 - a traceback would not help
-            task.cancel()
-            return
-        if not local.run.was_left:
-            await self._until_done(local.record, partial(self.store_end, local))
 
     async def _mark(self, local: LocalRun, state: LiveState) -> None:
         if not local.is_recorded or self._closed.is_set():
@@ -241,38 +206,7 @@ class LocalRuns:
             await self._cancel_if_newest(local)
         return True
 
-    async def _until_done(self, record: RunRecord, tell: Callable[[], Awaitable[object]]) -> None:
-        """Repeats ``tell``, a call of the engine, until it succeeds or this worker is closed.
-
-        ``tell`` is called again if it raises, returns False, or takes longer than ``ServiceTimes.shutdown``.
-        """
-        pause = self._times.forgetting
-        while not self._closed.is_set():
-            try:
-                async with asyncio.timeout(self._times.shutdown):
-                    is_done = await tell() is not False
-            except ChatRequestError:
-                is_done = False  # the run log is unreachable, which is logged, or this worker shuts down
-            except Exception as error:  # noqa: BLE001 - after any error, the run is still stored
-                is_done = False
-                if record.id not in self._unforgotten:
-                    self._unforgotten.add(record.id)
-                    log_absence("A run that has ended keeps its chat until the engine has forgotten it.", error)
-            if is_done:
-                self._unforgotten.discard(record.id)
-                return
-            with suppress(TimeoutError):
-                async with asyncio.timeout(pause):
-                    await self._closed.wait()
-            pause = min(pause * 2, self._times.max_forgetting)
-
 
 def is_away(error: Exception) -> bool:
     """Return True if the error means that a store is unreachable. A later attempt may then succeed."""
     return is_unreachable(error) or isinstance(error, (RunLogError, ChatRequestError, HookTimeoutError))
-
-
-def log_absence(text: str, error: Exception) -> None:
-    """Logs the consequence of an unreachable store (``text``), and the store's error."""
-    logger.error(text)
-    log_error(logger, error)

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from stream_protocol.serving.adk_runner import with_sessions
 from stream_protocol.serving.base import RunOverrides
-from stream_protocol.serving.engine._local_runs import is_away, log_absence
+from stream_protocol.serving.engine._local_runs import is_away
 from stream_protocol.serving.engine._records import planned_again
 from stream_protocol.serving.engine._recovery import Recovery, RecoveryTools
 from stream_protocol.serving.engine._resumed_sessions import ResumedSessions
+from stream_protocol.serving.engine._run_ends import log_absence
 from stream_protocol.serving.errors import log_error
 from stream_protocol.session import NothingToRun
 from stream_protocol.wire import ChatRequestError
@@ -81,8 +82,8 @@ class OrphanedRuns:
             self._watching.cancel()
             await asyncio.gather(self._watching, return_exceptions=True)
 
-    async def in_chat(self, key: ChatKey) -> Sequence[OrphanedRun]:
-        """Return the chat's unfinished runs that this worker does not execute."""
+    async def in_chat(self, key: ChatKey | None = None) -> Sequence[OrphanedRun]:
+        """Return the unfinished runs that this worker does not execute, of this chat, or of all chats."""
         await self.start()
         return [orphan for orphan in await self._engine.unfinished(key) if orphan.record.id not in self._absent]
 
@@ -164,7 +165,7 @@ class OrphanedRuns:
             await asyncio.sleep(self._times.look)
 
     async def _look(self) -> None:
-        found = [orphan for orphan in await self._engine.unfinished() if orphan.record.id not in self._absent]
+        found = await self.in_chat()
         self._forget_others(orphan.record.id for orphan in found)
         orphans = {orphan.record.key: orphan for orphan in found}
         free = await self._runs.without_run(list(orphans)) if orphans else set()

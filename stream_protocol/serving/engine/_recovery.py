@@ -14,7 +14,6 @@ from stream_protocol.adk import read
 from stream_protocol.serving.engine._engine import OtherVersionError, ToldEnd
 from stream_protocol.serving.engine._local_runs import LocalRun, is_away
 from stream_protocol.serving.engine._repeated_run import RepeatedRun
-from stream_protocol.serving.engine._reported_end import end_of_orphan
 from stream_protocol.serving.engine._shown import as_log, shown_before, texts_in, unfinished_texts
 from stream_protocol.serving.telemetry import count_failed_recovery, recoveries
 from stream_protocol.session import for_client_only
@@ -78,8 +77,7 @@ class Recovery:
 
     async def _execute(self) -> None:
         orphan, isolation, ending = self._orphan, self._tools.isolation, self._run.agent_task.is_ending
-        log = await self._written(orphan.log_id)
-        end = end_of_orphan(orphan, log)
+        end = await self._tools.local.ends.find(orphan)
         if self._run.was_left:
             return
         self._run.output.add_earlier(shown_before(end, self._sessions.earlier))
@@ -181,11 +179,9 @@ class Recovery:
         return not self._run.was_left
 
     async def _logs(self) -> list[list[bytes]]:
-        """Return the SSE events of each earlier execution, the oldest execution first."""
-        return [await self._written(log_id) for log_id in self._sessions.executions]
-
-    async def _written(self, log_id: str) -> list[bytes]:
-        return await self._tools.service.runs.written(self._local.key, log_id)
+        """Return the SSE events of the earlier executions, oldest first."""
+        runs = self._tools.service.runs
+        return [await runs.written(self._record.key, log_id) for log_id in self._sessions.executions]
 
 
 async def _ending(

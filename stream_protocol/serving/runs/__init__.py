@@ -20,18 +20,17 @@ Where to change what:
 
 A stop passes through these places, in this order:
 
-1. ``requests/_chat_reads`` gets the stop request and calls ``Executor.stop``. With an engine, ``LocalRuns.store_end``
-   stores the stop, so that no worker executes the run again.
-2. ``ActiveRuns.stop`` calls the run log.
-3. ``SharedRunLog.stop`` stores the stop for the run, and for requests that wait for the chat. For one lease time, it
-   sends the stop repeatedly.
+1. ``requests/_chat_reads`` takes the request, and ``Executor.stop`` passes it on. With an engine,
+   ``RunEnds.stop`` also stores the stop, so that no worker executes the run again.
+2. ``ActiveRuns.stop`` stops a run of this worker, or asks the run log.
+3. ``SharedRunLog.stop`` stores the stop in one step: for the run, and for requests that wait for the chat. It sends the
+   stop again and again until one lease time has passed.
 4. When the run's worker renews its lease, ``SharedLease`` receives the stop.
 5. ``Run.stop`` ends the response and the agent. If the run has not begun, ``Job`` asks the run what may still be
    stored.
 
-A request may arrive before the stop, and claim its chat after the stop. So each claim calls ``Run.heed_stops``, which
-looks for stops since the request's arrival. ``_local_runs`` and ``_recovery`` of the engine do not let a stopped run be
-executed again.
+A request may arrive before the stop, and claim its chat after it. So each claim calls ``Run.heed_stops``, which looks
+for stops since the request arrived. A worker that recovers a run asks ``RunEnds`` first.
 """
 
 from stream_protocol.serving.base import warn_of_other_workers
@@ -39,12 +38,11 @@ from stream_protocol.serving.runs._active_runs import DELETION, ActiveRuns
 from stream_protocol.serving.runs._auto_resend import ending_in_error, prevent_auto_resend
 from stream_protocol.serving.runs._claim import Claim, NotRecordedError
 from stream_protocol.serving.runs._deferred_response import deferred_response, refusal_as_events
-from stream_protocol.serving.runs._executor import Executor, FoundOrphans
+from stream_protocol.serving.runs._executor import Executor, FoundOrphans, RunWork
 from stream_protocol.serving.runs._history_policy import ClientHistory, HistoryPolicy, Planned, ServerHistory
 from stream_protocol.serving.runs._job import Job
 from stream_protocol.serving.runs._on_finish import OnFinish, Outcome
 from stream_protocol.serving.runs._planner import Incoming, Planner
 from stream_protocol.serving.runs._run import TEXTS_OF_TIMEOUTS, Run
 from stream_protocol.serving.runs._run_events import run_events
-from stream_protocol.serving.runs._run_work import RunWork
 from stream_protocol.serving.runs._steering_posts import NextTurn, Reply, delivery, question

@@ -166,7 +166,7 @@ class CallReader:
                 case ProviderPart(value=ProviderCall() as run) if speaker is not None and not is_hidden:
                     self.known.new(run.id, speaker, run.name)
                 case ProviderPart(value=ProviderResult() as run) if speaker is not None and not is_hidden:
-                    self.known.read_provider_result(facts.event, speaker, run)
+                    self.known.resolve_response(facts.event, speaker, CallReference(run.id, run.name))
 
     def _add_call(self, facts: EventFacts, call: Call, *, shown: bool) -> None:
         known = self.known.read_call(facts, call, shown=shown)

@@ -1,7 +1,7 @@
 """Finds the versions of user messages among all stored events of a session, including rewound events.
 
 User messages form a tree. The parent of a message is the message before it. Messages with the same parent are versions
-of one turn.
+of one turn. A client can list the versions of a message, and restore one.
 
 A rewind names an invocation. The events of this invocation and all later events are removed from the chat, but stay in
 the store. A rewind has an invocation of its own. If a later rewind names this invocation, the removed messages come
@@ -12,15 +12,20 @@ from __future__ import annotations
 
 from functools import cached_property
 from math import inf
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypedDict
 
+from stream_protocol.adk import Text
 from stream_protocol.session.transcript._first_reading import AppliedRewind, Rewinds
-from stream_protocol.session.transcript._metadata import hidden_events
+from stream_protocol.session.transcript._metadata import EventMetadata, hidden_events
+from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
     from stream_protocol.adk import EventFacts
+    from stream_protocol.session.transcript._transcript import Transcript
+
+_Words: TypeAlias = "tuple[str | None, tuple[str, ...]]"
 
 ROOT: Final = -1
 """The parent number of messages without a parent."""
@@ -111,3 +116,65 @@ class VersionTree:
                 found[number] = rewind
                 number = self._before[number]
         return found
+
+
+class MessageVersions(TypedDict):
+    """All versions of one message that was edited or regenerated."""
+
+    messageId: str
+    """The id of the message in the chat: the user message if it was edited, the assistant message if it was
+    regenerated."""
+    current: int
+    """The index in ``ids`` of the version that is in the chat now."""
+    ids: list[str]
+    """The ids of the versions, oldest first. Pass such an id to ``ChatService.choose_version``."""
+
+
+def message_versions(transcript: Transcript) -> list[MessageVersions]:
+    """Return the versions of each message that has more than one version, in the order of the chat."""
+    return list(_message_versions(transcript))
+
+
+def rewind_to_choose(transcript: Transcript, version_id: str) -> str | None:
+    """Return the id of the invocation to rewind to, so that the chat has this version again.
+
+    Returns ``None`` if the version is already in the chat. The rewind also restores the messages that last followed the
+    version. Raises ``ChatRequestError``: 404 if the version does not exist, 409 if no rewind can restore it.
+    """
+    tree = transcript.version_tree
+    number = tree.find(version_id)
+    if number is None:
+        raise ChatRequestError("There is no such version.", status=404)
+    if tree.stands(number):
+        return None
+    invocation_id = tree.rewind_to_restore(number)
+    if invocation_id is None:
+        raise ChatRequestError("This version cannot be shown again.", status=409)
+    return invocation_id
+
+
+def _message_versions(transcript: Transcript) -> Iterator[MessageVersions]:
+    tree = transcript.version_tree
+    for turn in transcript.turns:
+        number = tree.find(turn.stored[0].id)
+        if number is None or len(versions := tree.versions(number)) == 1:
+            continue
+        by_words: dict[_Words, list[int]] = {}
+        for version in versions:
+            by_words.setdefault(_words(tree.message(version)), []).append(version)
+        facts = tree.message(number)
+        answers = by_words[_words(facts)]
+        edits = [number if number in same else max(same, key=tree.last_shown) for same in by_words.values()]
+        user_message_id = EventMetadata.of(facts.event).message_id or facts.id
+        for message_id, numbers in ((user_message_id, edits), (turn.message_id, answers)):
+            if len(numbers) > 1:
+                yield {"messageId": message_id, "current": numbers.index(number), "ids": _ids(tree, numbers)}
+
+
+def _words(facts: EventFacts) -> _Words:
+    """Return a key for a user message: the client's id and the texts. A regenerated reply does not change this key."""
+    return EventMetadata.of(facts.event).message_id, tuple(part.text for part in facts.parts if isinstance(part, Text))
+
+
+def _ids(tree: VersionTree, numbers: Sequence[int]) -> list[str]:
+    return [tree.message(number).id for number in numbers]
