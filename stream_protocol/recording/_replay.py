@@ -26,7 +26,8 @@ T = TypeVar("T")
 
 
 class RecordedFailureError(Exception):
-    """Replaces the exception that a recorded run raised. ``str(error)`` is the recorded text, which may be empty."""
+    """Stands for the exception that a run raised during the recording. ``str(error)`` is the recorded text, which may
+    be empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +156,8 @@ def replay_messages(
 
 
 def _as_requested(events: Iterable[Event], body: Mapping[str, Any], taken_ids: set[str]) -> Iterator[Event]:
-    """Yield copies of the events with the data that the service stores: the id of the user message, and reasons of
-    decisions.
+    """Yield the events, with the data that a ``ChatService`` stores in events: the id of the user message, and the
+    reasons of approvals and denials. An event that gets such data is copied.
 
     ``body``: the body of the request that led to the events, not validated. ``taken_ids``: message ids that are already
     used. A newly used id is added to this set.

@@ -52,7 +52,7 @@ class TurnHead:
     message_id: str
     """The id of the assistant message; empty if the first event sets the id."""
     past: tuple[Event, ...] = ()
-    """Earlier events of the message, if the turn continues a message. Text fragments are left out."""
+    """If the turn continues an assistant message, the earlier events of this message. Text fragments are left out."""
     options: ConverterOptions = field(default_factory=ConverterOptions)
     """The converter options that were recorded with the turn."""
     call_ids: CallIds = NO_IDS
@@ -66,7 +66,8 @@ TurnStream = Iterable[tuple[TurnHead, Iterable[TurnItem]]]
 def split_turns(
     items: Iterable[TurnItem], hidden: HiddenEvents, beginnings: frozenset[str] | None
 ) -> Iterator[tuple[TurnHead, Iterator[TurnItem]]]:
-    """Yield the turns while the items are read. See ``TurnStream``; ``beginnings``: see ``TranscriptReader``."""
+    """Yield the turns while the items are read. ``TurnStream`` describes the order of reading. ``beginnings``: the
+    argument of ``TranscriptReader``."""
     splitter = _TurnSplitter(beginnings, hidden.hidden_events)
     for head, group in groupby(_with_heads(items, hidden, splitter), key=lambda pair: pair[0]):
         yield head, (item for _, item in group)
@@ -106,7 +107,8 @@ class _TurnSplitter:
         self._ended = True
         """True if no event has come since the newest ``EndRecord``, or since the beginning."""
         self._ids_by_message: dict[str, CallIds] = {}
-        """The client's id of a recorded user message -> the ids of calls before it. Without removed messages."""
+        """Id of a recorded user message, as the client sent it -> the ids of the calls before this message. Messages
+        that the server has removed are left out."""
         self._message: list[Event] = []
         """The events of the newest assistant message. Text fragments are left out, because a complete event repeats
         them."""
@@ -123,9 +125,10 @@ class _TurnSplitter:
         return self.head
 
     def _ids_before_edit(self, message_id: str | None) -> CallIds | None:
-        """Return the ids of calls before this user message if it is edited or sent again; else ``None``.
+        """If this user message is edited or sent again, return the ids of the calls before it; otherwise ``None``.
 
-        The server has then removed this message and all later ones. A recording of runs does not have the rewind.
+        Before such a run, the server removes the message and all later messages. A recording of runs has no event that
+        shows this rewind.
         """
         ids = self._ids_by_message.get(message_id) if message_id is not None else None
         if ids is not None:
@@ -136,7 +139,8 @@ class _TurnSplitter:
     def end_turn(self) -> TurnHead:
         """Return the turn that an ``EndRecord`` ends.
 
-        This is the newest turn. If there is none, or if it has ended before, a new turn without events is returned.
+        The record ends the newest turn. If no turn has begun, or if the newest turn has already ended, the method
+        returns a new turn without events.
         """
         if self._ended:
             self._reader.begin_message("")
@@ -168,7 +172,8 @@ class _TurnSplitter:
 
 
 def _user_message_id(request: Mapping[str, Any] | None) -> str | None:
-    """Return the client's id of the user message to which a recorded request applies; ``None`` for other requests."""
+    """Return the id of the user message at the end of a recorded request; ``None`` if the request does not end with a
+    user message."""
     match list_field(request or {}, "messages")[-1:]:
         case [{"role": "user", "id": str(message_id)}] if message_id:
             return message_id

@@ -73,8 +73,7 @@ def old_columns(columns: Iterable[str]) -> list[str]:
 
 
 def read_old_events(names: list[str], rows: Iterable[tuple[Any, ...]], warn: WarnOnce) -> Iterator[EventRecord]:
-    """Yield the events of a session. Each row has the values of the columns ``names``. Warns about actions that are
-    left out."""
+    """Yield the events of a session. ``names``: the columns of each row. Warns about actions that are left out."""
     lost: dict[str, None] = {}
     count = 0
     placeholders = _Placeholders()
@@ -124,10 +123,10 @@ class _Placeholders:
     def __init__(self) -> None:
         self._warn = WarnOnce()
         self._calls = KnownCalls(CallIds())
-        """The calls so far. The entry of a call is ADK's newest request to the user about this call."""
+        """The calls so far. ``entry`` of a call is the newest approval request for this call."""
 
     def mark(self, event: dict[str, Any]) -> None:
-        """Read the next event, and mark the placeholder results in it."""
+        """Read the next event. Mark each result in it that only holds the place until the user approves the call."""
         try:
             with self._warn.silenced():  # the event is read again after this module
                 facts = read(read_event(event, self._warn))
