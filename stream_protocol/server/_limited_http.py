@@ -71,9 +71,7 @@ class ServerLimits:
     connection 5 s after a response.
     """
     body_seconds: float = 20.0
-    """After this time, a body that is slower than ``body_bytes_per_second`` gets 408.
-
-    A faster client has no time limit.
+    """Time after which a body gets 408 if it is slower than ``body_bytes_per_second``. A faster body has no time limit.
     """
     body_bytes_per_second: int = 500
     """Lowest speed of a body."""
