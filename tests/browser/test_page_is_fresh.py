@@ -15,7 +15,7 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 SOURCE: Final = ROOT / "server/page"
 BUILT: Final = ROOT / "stream_protocol/page"
 MAX_BYTES: Final = 3 * 2**20
-MAX_FIRST_LOAD: Final = 320_000
+MAX_FIRST_LOAD: Final = 220_000
 """Bytes of the scripts and style sheets that a new chat needs, compressed with gzip."""
 
 SMALLEST: Final = 1000

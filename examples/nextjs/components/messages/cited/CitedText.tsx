@@ -3,10 +3,10 @@ import { createContext, type ReactNode, useContext, useMemo } from "react";
 import type { ChatMessage } from "../../chat/message-types";
 import { Tooltip } from "../../ui/tooltip";
 import { Elsewhere } from "../Elsewhere";
-import { latePlugin } from "../late-plugin";
-import { COMPONENTS, type Extension, Markdown } from "../Markdown";
+import { COMPONENTS, type Extension, RenderedMarkdown } from "../RenderedMarkdown";
 import { numberedSources, type Source } from "../Sources";
-import type { Citation, CitedSource } from "./citations";
+import { type Citation, type CitedSource, citationsOf } from "./citations";
+import { marksAsLinks, withMarks } from "./marks";
 
 const CitedContext = createContext<{ citations: Citation[]; sources: Source[] }>({ citations: [], sources: [] });
 
@@ -14,21 +14,17 @@ const CitedContext = createContext<{ citations: Citation[]; sources: Source[] }>
 const LINK = "#citation-";
 
 const components = { ...COMPONENTS, a: LinkOrMark };
-
-const useMarks = latePlugin(() => import("./marks"), "Citations are not shown:");
+const EXTENSION: Extension = { remark: marksAsLinks, components };
 
 /** A text with the numbers of its sources behind the words that rest on them. */
-export function CitedText({ part, message }: { part: TextUIPart; message: ChatMessage }) {
-  const loaded = useMarks(true);
+export default function CitedText({ part, message }: { part: TextUIPart; message: ChatMessage }) {
   const cited = useMemo(
-    () => ({ citations: loaded?.citationsOf(message, part) ?? [], sources: numberedSources(message.parts) }),
-    [loaded, message, part],
+    () => ({ citations: citationsOf(message, part), sources: numberedSources(message.parts) }),
+    [message, part],
   );
-  const extension = useMemo((): Extension | undefined => loaded && { remark: loaded.marksAsLinks, components }, [loaded]);
-  if (loaded === undefined || extension === undefined) return <Markdown text={part.text} />;
   return (
     <CitedContext value={cited}>
-      <Markdown text={loaded.withMarks(part.text, cited.citations)} extension={extension} />
+      <RenderedMarkdown text={withMarks(part.text, cited.citations)} extension={EXTENSION} />
     </CitedContext>
   );
 }

@@ -1,8 +1,6 @@
 import type { Link, Nodes, PhrasingContent, Root } from "mdast";
 import type { Citation } from "./citations";
 
-export { citationsOf } from "./citations";
-
 /** See `CitedText`, which draws these links. */
 const LINK = "#citation-";
 

@@ -1,0 +1,114 @@
+import { Children, type CSSProperties, isValidElement, memo, type ReactNode, useEffect, useMemo, useRef } from "react";
+import { Block, type BlockProps, type Components, defaultRehypePlugins, defaultRemarkPlugins, Streamdown } from "streamdown";
+import { Boundary } from "../ui/boundary";
+import { useCjk } from "./cjk";
+import { Elsewhere, Picture } from "./Elsewhere";
+import { code } from "./highlighter";
+import { htmlAsText } from "./html-as-text";
+import { useMath } from "./math";
+import { withDollars } from "./math-delimiters";
+import { PlainText } from "./PlainText";
+import { unusedDefinitions } from "./unused-definitions";
+
+export const COMPONENTS: Components = {
+  p: ({ children }) => <p>{children}</p>,
+  a: ({ href, children }) => <Elsewhere url={href}>{children}</Elsewhere>,
+  img: ({ src, alt }) => <Picture url={typeof src === "string" ? src : undefined} alt={alt} />,
+  ol: ({ start, children }) => <Numbered start={start}>{children}</Numbered>,
+  li: ({ className, children }) => <Item task={className?.includes("task-list-item") ?? false}>{children}</Item>,
+};
+
+type Pluggable = (typeof REMARK)[number];
+
+/** Streamdown's own but the one that makes HTML of what a model writes as such: that stays text. */
+const { raw: _, ...SAFE } = defaultRehypePlugins;
+const REHYPE = Object.values(SAFE);
+const REMARK = [...Object.values(defaultRemarkPlugins), htmlAsText, unusedDefinitions];
+
+/** While it is written, a link shows its text alone until its URL is complete. */
+const UNFINISHED = { linkMode: "text-only" } as const;
+
+const CONTROLS = { code: { copy: true, download: false }, table: false, mermaid: false } as const;
+
+/** A change of the parsed text, and what draws it. */
+export type Extension = { remark: Pluggable; components: Components };
+
+type RenderedMarkdownProps = { text: string; live?: boolean; extension?: Extension };
+
+/** Markdown, also unfinished, without raw HTML, with safe link schemes only, and without images that are elsewhere. */
+export const RenderedMarkdown = memo(function RenderedMarkdown({ text, live = false, extension }: RenderedMarkdownProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const markdown = useMemo(() => withDollars(text), [text]);
+  const math = useMath(markdown);
+  const remark = useMemo(() => (extension ? [...REMARK, extension.remark] : REMARK), [extension]);
+  const cjk = useCjk(markdown);
+  const plugins = useMemo(() => ({ code, ...(math && { math }), ...(cjk && { cjk }) }), [math, cjk]);
+  useEffect(() => (box.current ? keepInTabOrder(box.current) : undefined), []);
+  return (
+    <div ref={box} className="wrap-anywhere">
+      <Boundary of={text} otherwise={<PlainText text={text} />}>
+        <Streamdown
+          className="markdown"
+          dir="auto"
+          BlockComponent={SafeBlock}
+          components={extension?.components ?? COMPONENTS}
+          remarkPlugins={remark}
+          rehypePlugins={REHYPE}
+          plugins={plugins}
+          controls={CONTROLS}
+          lineNumbers={false}
+          isAnimating={live}
+          parseIncompleteMarkdown={live} // the end of a finished text is what was written: `[0, 1)` is no link
+          remend={UNFINISHED}
+        >
+          {markdown}
+        </Streamdown>
+      </Boundary>
+    </div>
+  );
+});
+
+/** A paragraph, a list or a fence. If drawing it fails, it is shown as it was written, and the others are drawn. */
+function SafeBlock({ dir, ...block }: BlockProps) {
+  return (
+    <div dir={dir}>
+      <Boundary of={block.content} otherwise={<PlainText text={block.content} />}>
+        <Block {...block} />
+      </Boundary>
+    </div>
+  );
+}
+
+/** A numbered list, with as much room as its last number needs. */
+function Numbered({ start = 1, children }: { start?: number | undefined; children: ReactNode }) {
+  const last = start + Children.toArray(children).filter(isValidElement).length - 1;
+  return (
+    <ol start={start} className="list-decimal" style={{ "--digits": String(last).length } as CSSProperties}>
+      {children}
+    </ol>
+  );
+}
+
+/** The text of a task is the name of its box. */
+function Item({ task, children }: { task: boolean; children: ReactNode }) {
+  if (!task) return <li className="py-0.5">{children}</li>;
+  return (
+    <li className="list-none py-0.5">
+      <label>{children}</label>
+    </li>
+  );
+}
+
+/** What scrolls, but no keyboard reaches. */
+const SCROLLED = "[data-streamdown=code-block-body], [data-streamdown=table-wrapper] > div, .katex-display";
+
+/** Some of it is drawn later than the words around it. */
+function keepInTabOrder(box: HTMLElement): () => void {
+  const add = () => {
+    for (const one of box.querySelectorAll<HTMLElement>(SCROLLED)) one.tabIndex = 0;
+  };
+  const observer = new MutationObserver(add);
+  observer.observe(box, { subtree: true, childList: true });
+  add();
+  return () => observer.disconnect();
+}
