@@ -1,7 +1,7 @@
-"""The pytest plugin: fixtures that load recordings by name, and compare their streams with the expected ones.
+"""The pytest plugin: fixtures that load recordings by name, and compare their streams with expected streams.
 
-Every pytest run in an environment with this package loads this module. So it imports only pytest; each fixture imports
-the modules that it needs.
+Each pytest run in an environment with this package loads this module. So the module imports only pytest. Fixtures
+import the modules that they need.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 UPDATE_OPTION: Final = "--update-recordings"
 _WRITTEN: Final = "adk_recording_written"
-"""The property of a test that wrote an expectation. pytest-xdist sends properties from its workers to the terminal."""
+"""The property of a test that has written an expected stream. pytest-xdist sends properties from workers to the
+terminal."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -29,7 +30,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Refuses ``--update-recordings`` if ``CI`` is set, as nearly every CI system sets it."""
+    """Refuses ``--update-recordings`` if the environment variable ``CI`` is set, as on CI systems."""
     if config.getoption(UPDATE_OPTION) and os.environ.get("CI", "").lower() not in ("", "0", "false"):
         raise pytest.UsageError(
             f"{UPDATE_OPTION} is refused in CI: expectations are written by hand, read, and committed."
@@ -37,7 +38,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Prints which expectations were written."""
+    """Prints the paths of the expected streams that were written."""
     reports = [
         item for items in terminalreporter.stats.values() for item in items if isinstance(item, pytest.TestReport)
     ]
@@ -48,8 +49,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture
 def adk_recording(request: pytest.FixtureRequest) -> RecordingFinder:
-    """``adk_recording("booking")``: the recording ``booking.*`` in ``recordings/`` beside the test, or in
-    ``tests/recordings/`` under pytest's root directory."""
+    """Loads recordings by name: ``adk_recording("booking")`` returns the recording ``booking.*``.
+
+    The file is in ``recordings/`` beside the test, or in ``tests/recordings/`` below pytest's root directory.
+    """
     from stream_protocol.testing import RecordingFinder
 
     folders = (request.path.parent / "recordings", request.config.rootpath / "tests" / "recordings")
@@ -58,7 +61,7 @@ def adk_recording(request: pytest.FixtureRequest) -> RecordingFinder:
 
 @pytest.fixture
 def assert_stream_matches(request: pytest.FixtureRequest) -> StreamMatcher:
-    """``assert_stream_matches(recording)``: asserts that the recording's stream is the expected one."""
+    """``assert_stream_matches(recording)`` compares the recording's stream with the expected stream."""
     from stream_protocol.testing import StreamMatcher
 
     properties = request.node.user_properties

@@ -223,21 +223,21 @@ def needs_table(model: Model, assumed: Assumptions, sizes: Sequence[int] = CHATS
         [
             row("Chats", [f"{chats:,}" for chats in sizes]),
             "|---|" + "---:|" * len(sizes),
-            row("being answered at a time", [_round(each.streams) for each in of]),
-            row("turns a second", [_round(each.turns) for each in of]),
-            row("chunks a second", [_round(each.chunks) for each in of]),
-            row("**workers**, a core each", [f"**{_round(each.workers)}**" for each in of]),
+            row("chats with an active run", [_round(each.streams) for each in of]),
+            row("turns per second", [_round(each.turns) for each in of]),
+            row("chunks per second", [_round(each.chunks) for each in of]),
+            row("**workers**, one core each", [f"**{_round(each.workers)}**" for each in of]),
             row("memory of a worker, MiB", [_round(each.worker_memory / KIB**2) for each in of]),
-            row("**Redis shards**, a core each", [f"**{_round(each.shards)}**" for each in of]),
-            row("commands of Redis a second", [_round(each.redis_commands) for each in of]),
-            row("memory of Redis in all, GiB", [_round(each.redis_memory / GIB) for each in of]),
+            row("**Redis shards**, one core each", [f"**{_round(each.shards)}**" for each in of]),
+            row("Redis commands per second", [_round(each.redis_commands) for each in of]),
+            row("total memory of Redis, GiB", [_round(each.redis_memory / GIB) for each in of]),
             row("connections to each shard", [_round(each.redis_connections) for each in of]),
-            row("**transactions** a second", [f"**{_round(each.transactions)}**" for each in of]),
-            row("rows written a second", [_round(each.rows) for each in of]),
-            row("log of PostgreSQL (WAL), MB a second", [_round(each.wal / MB) for each in of]),
+            row("**transactions** per second", [f"**{_round(each.transactions)}**" for each in of]),
+            row("rows written per second", [_round(each.rows) for each in of]),
+            row("PostgreSQL's write-ahead log, MB per second", [_round(each.wal / MB) for each in of]),
             row("cores of PostgreSQL", [_round(each.postgres_cores) for each in of]),
             row("connections to PostgreSQL", [_round(each.postgres_connections) for each in of]),
-            row("**egress**, Mbit a second", [f"**{_round(each.egress * 8 / MB)}**" for each in of]),
+            row("**egress**, Mbit per second", [f"**{_round(each.egress * 8 / MB)}**" for each in of]),
         ]
     )
 
@@ -254,7 +254,7 @@ def limits(model: Model, assumed: Assumptions) -> Iterator[tuple[float, str]]:
         chats_at(assumed.postgres_connections, one.postgres_connections),
         f"the workers' pools have {assumed.postgres_connections:,.0f} connections to PostgreSQL",
     )
-    yield chats_at(1, one.shards), "one Redis is full: it runs commands on one core"
+    yield chats_at(1, one.shards), "one Redis is full, because it runs commands on one core"
     yield (
         chats_at(assumed.postgres_cores, one.postgres_cores),
         f"a PostgreSQL of {assumed.postgres_cores:.0f} cores is full",
@@ -269,13 +269,13 @@ def limits(model: Model, assumed: Assumptions) -> Iterator[tuple[float, str]]:
 def limits_table(model: Model, assumed: Assumptions) -> str:
     """Return a table of the limits, in the order in which they are reached."""
     rows = [f"| {_round(chats)} | {what} |" for chats, what in sorted(limits(model, assumed))]
-    return "\n".join(["| Chats | |", "|---:|---|", *rows])
+    return "\n".join(["| Chats | Limit |", "|---:|---|", *rows])
 
 
 CHECKED: Final[Mapping[str, str]] = {
     "worker_cpu": "processor time of the workers, s",
     "redis_cpu": "processor time of Redis, s",
-    "redis_commands": "commands of Redis",
+    "redis_commands": "Redis commands",
     "postgres_cpu": "processor time of PostgreSQL, s",
     "transactions": "transactions",
     "egress": "egress, bytes",
@@ -284,7 +284,7 @@ CHECKED: Final[Mapping[str, str]] = {
 
 def checks_table(model: Model) -> str:
     """Return a table that compares the measured use of two workers with the model."""
-    lines = ["| Two workers, load | | Predicted | Measured | Deviation |", "|---|---|---:|---:|---:|"]
+    lines = ["| Load | Resource | Predicted | Measured | Deviation |", "|---|---|---:|---:|---:|"]
     for measured in model.told["checks"]:
         load, kind, turns = measured["load"], kind_of(measured), turns_of(measured["load"])
         for resource, label in CHECKED.items():
@@ -293,7 +293,7 @@ def checks_table(model: Model) -> str:
         # The workers share the machine: their capacity is computed from the processor time that they got.
         share = measured["use"]["worker_cpu"] / measured["seconds"]
         possible = share / model.costs["worker_cpu"].of(kind) * load["chunks"]
-        label = f"chunks a second, with {share:.1f} cores"
+        label = f"chunks per second, with {share:.1f} cores"
         lines.append(_compared(load["name"], label, possible, measured["chunks"] / measured["seconds"]))
     return "\n".join(lines)
 
@@ -304,12 +304,15 @@ def _compared(name: str, label: str, predicted: float, measured: float) -> str:
 
 def costs_table(model: Model) -> str:
     """Return a table of the model's costs."""
-    lines = ["| | Turn | Second | Chunk | Tool | New chat | Stored event |", "|---|" + "---:|" * len(fields(Costs))]
+    lines = [
+        "| Cost | Turn | Second | Chunk | Tool | New chat | Stored event |",
+        "|---|" + "---:|" * len(fields(Costs)),
+    ]
     for resource, label, unit in (
         ("worker_cpu", "worker, ms", 1e3),
         ("redis_cpu", "Redis, ms", 1e3),
         ("postgres_cpu", "PostgreSQL, ms", 1e3),
-        ("redis_commands", "commands of Redis", 1),
+        ("redis_commands", "Redis commands", 1),
         ("transactions", "transactions", 1),
         ("egress", "egress, bytes", 1),
     ):

@@ -75,8 +75,8 @@ LOADS: Final = (
 """One load for each unknown cost: of a turn, a second, a chunk, a tool, a chat, a stored event."""
 
 CHECKS: Final = (
-    Load("at a pace", workers=2, people=40, chats=1, turns=4, tools=1, chunks=100, rate=15),
-    Load("more than they can", workers=2, people=120, chats=1, turns=1, tools=1, chunks=200, rate=20),
+    Load("moderate", workers=2, people=40, chats=1, turns=4, tools=1, chunks=100, rate=15),
+    Load("overload", workers=2, people=120, chats=1, turns=1, tools=1, chunks=200, rate=20),
 )
 """Loads with which the model is checked."""
 

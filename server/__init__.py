@@ -1,1 +1,1 @@
-"""The demo as a deployed app, with settings from the environment."""
+"""The demo as an app for deployment, with settings from environment variables."""

@@ -1,4 +1,4 @@
-"""Command ``python -m server``: serves the demo with settings from the environment."""
+"""Command ``python -m server``: serves the demo with settings from environment variables."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""ASGI app of the demo: the demo agent behind the chat endpoint, and the page."""
+"""The ASGI app of the demo: the chat endpoint of the demo agent, and the page."""
 
 from starlette.applications import Starlette
 
@@ -41,5 +41,5 @@ def create_app(settings: Settings) -> Starlette:
 
 
 def from_env() -> Starlette:
-    """Return the app with settings from the environment: ``uvicorn --factory server.app:from_env``."""
+    """Return the app with settings from environment variables, for ``uvicorn --factory server.app:from_env``."""
     return create_app(Settings.from_env())

@@ -1,4 +1,4 @@
-"""Settings of the deployed demo, from the environment."""
+"""The settings of the deployed demo, from environment variables."""
 
 import os
 from collections.abc import Mapping
@@ -10,31 +10,29 @@ from stream_protocol import AiSdkVersion
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Address and options of the server. The demo agent itself reads ``GOOGLE_API_KEY``, which selects its model."""
+    """The address and the options of the server. The demo agent itself reads ``GOOGLE_API_KEY`` to select its model."""
 
     host: str = "127.0.0.1"
     port: int = 8000
     ai_sdk: AiSdkVersion = 6
     allow_origins: tuple[str, ...] = ()
     disconnect_grace: float | None = None
-    """Seconds that a run continues after its client disconnects. ``None``: it runs to its end, and a reloaded page
-    resumes it.
-    """
+    """The number of seconds that a run continues after its client disconnects. With ``None``, the run continues to its
+    end, and a reloaded page resumes the response."""
 
     drain: float = 5.0
-    """Seconds that runs may continue after SIGTERM. Docker kills the process after 10 seconds, unless
-    ``--stop-timeout`` is set.
-    """
+    """The number of seconds that runs may continue after SIGTERM. By default, Docker kills the process after 10
+    seconds."""
 
     show_errors: bool = False
-    """True if the page shows the cause of an error. All users can read it."""
+    """True if the page shows the cause of an error, to all users."""
 
     inspect: bool = False
-    """True if the page has the Inspector. For developers only."""
+    """True if the page has the Inspector, which is for developers only."""
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] = os.environ) -> Self:
-        """Return the settings of the environment. Raises ``ValueError`` for an invalid value.
+        """Return the settings in environment variables. Raises ``ValueError`` for an invalid value.
 
         Variables: ``HOST``, ``PORT``, ``AI_SDK`` (6 or 7), ``ALLOW_ORIGINS`` (comma-separated), ``DISCONNECT_GRACE``
         and ``DRAIN`` (seconds), ``SHOW_ERRORS`` and ``INSPECT`` (0 or 1). An empty ``DISCONNECT_GRACE`` lets runs

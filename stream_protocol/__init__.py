@@ -1,8 +1,8 @@
 """Convert Google ADK events to AI SDK UI message streams.
 
-Pytest imports this package in every run, for its plugin. So the import loads no other module. ``_public_names`` lists
-the public names, and the first access to a name loads them. No public name loads ADK, pydantic or Starlette;
-``stream_protocol.serving`` does.
+Importing this package loads no other module, because pytest imports it in every run for the plugin. ``_public_names``
+lists the public names, and is loaded at the first access to one of them. No public name loads ADK, pydantic or
+Starlette. ``stream_protocol.serving`` loads them.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""``python -m stream_protocol``: the command ``adk-ui-stream``."""
+"""Makes ``python -m stream_protocol`` the command ``adk-ui-stream``."""
 
 from stream_protocol.cli import main
 

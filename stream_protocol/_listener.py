@@ -7,22 +7,21 @@ from contextlib import suppress
 from stream_protocol.wire import check_count, check_text
 
 WAITING_CONNECTIONS = 2048
-"""The number of connections that may wait to be accepted: uvicorn's default. Additional connections are dropped, and
-their clients try again after 1, 3 and 7 seconds.
-"""
+"""The number of connections that may wait to be accepted. Additional connections are dropped, and their clients
+retry."""
 
 MAX_PORT = 65535
 
 PORTS_TRIED = 20
-"""The number of ports that are tried after a port in use."""
+"""The number of following ports that are tried if a port is in use, to suggest a free port."""
 
 
 class AddressError(OSError):
-    """The server cannot listen on the address. ``str(error)`` is one line with the reason."""
+    """Raised if the server cannot listen on the address. ``str(error)`` is one line with the reason."""
 
 
 def bind_socket(host: str, port: int) -> socket.socket:
-    """Returns a listening socket; port 0 selects a free port. Raises ``AddressError``."""
+    """Return a listening socket. Port 0 selects a free port. Raises ``AddressError`` if the address cannot be used."""
     check_text("host", host, empty=False, expected="an address or a host name")
     check_count("port", port, minimum=0, maximum=MAX_PORT)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -40,7 +39,7 @@ def bind_socket(host: str, port: int) -> socket.socket:
 
 
 def _free_port(host: str, port: int, family: socket.AddressFamily) -> int | None:
-    """Return a free port after the wanted port; ``None`` if the following ports are all in use."""
+    """Return a free port after ``port``; ``None`` if all tried ports are in use."""
     for other in range(port + 1, min(port + PORTS_TRIED, MAX_PORT) + 1):
         with suppress(OSError), socket.create_server((host, other), family=family):
             return other

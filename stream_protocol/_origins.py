@@ -1,7 +1,4 @@
-"""Check the list of allowed origins in an app's options.
-
-An origin in a form that browsers never send would never match.
-"""
+"""Check the allowed origins in an app's options. An origin that no browser sends would never match."""
 
 import re
 from ipaddress import IPv4Address, IPv6Address
@@ -13,22 +10,22 @@ from stream_protocol.wire import InvalidArgumentError, argument_error, check_tex
 ANY_ORIGIN: Final = "*"
 
 UNKNOWN_ORIGIN: Final = "null"
-"""The ``Origin`` header of a page in a sandboxed frame or from a file."""
+"""The ``Origin`` header of a page in a sandboxed frame, or of a page from a file."""
 
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*")
 _HOST: Final = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?")
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 _OF_SOCKETS: Final = {"ws": "http", "wss": "https"}
-"""Scheme of a WebSocket -> scheme of the page that opens it."""
+"""Scheme of a WebSocket URL -> scheme of the page that opens the WebSocket."""
 
 _ON_THIS_MACHINE: Final = re.compile(r"(?i)localhost(?![\w.-])|[\d.]+(?::|/|\Z)|\[")
-"""Pattern for the beginning of a host, such as ``localhost``, that usually serves pages without TLS."""
+"""Pattern for the beginning of hosts that usually serve pages without TLS, such as ``localhost``."""
 
 
 def check_origins(name: str, origins: object) -> frozenset[str]:
-    """Return the origins as a set. ``name``: the option's name, for errors.
+    """Return the origins as a set. ``name``: the name of the option, for errors.
 
-    Raises ``InvalidArgumentError`` for an origin that no browser sends. The error gives the form that browsers send.
+    Raises ``InvalidArgumentError`` for an origin that no browser sends. The error contains the corrected origin.
     """
     if isinstance(origins, str):
         raise argument_error(name, "a list of origins", origins, f"write [{shown(_as_sent(origins) or origins)}]")
@@ -51,7 +48,7 @@ def _hint(origin: str) -> str:
 
 
 def _as_sent(written: str) -> str | None:
-    """Return the origin that a browser sends for the origin in an option; ``None`` if there is no such origin."""
+    """Return the origin in the form in which a browser sends it; ``None`` if it is not an origin."""
     text = written.strip()
     if text == ANY_ORIGIN or text.lower() == UNKNOWN_ORIGIN:
         return text.lower()
@@ -70,8 +67,10 @@ def _as_sent(written: str) -> str | None:
 
 
 def _host_as_sent(host: str) -> str | None:
-    """Return the host as a browser writes it; ``None`` for an invalid name. Raises ``ValueError`` for an invalid
-    address."""
+    """Return the host in the form in which a browser sends it; ``None`` if it is invalid.
+
+    Raises ``ValueError`` for an invalid IP address.
+    """
     if ":" in host:
         address = IPv6Address(host)
         return None if address.scope_id else f"[{address.compressed}]"

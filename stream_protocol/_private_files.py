@@ -1,4 +1,4 @@
-"""Create files and folders that only the user account of this process can read."""
+"""Create files and folders that only the account of this process can read."""
 
 import os
 import sys
@@ -11,14 +11,14 @@ PRIVATE_FILE: Final = 0o600
 PRIVATE_FOLDER: Final = 0o700
 
 _OTHERS: Final = 0o007
-"""Mode bits that give access to all accounts of the machine."""
+"""The mode bits that give access to all accounts of the machine."""
 
 _BESIDE_A_STORE: Final = ("", "-journal", "-wal", "-shm")
 """Suffixes of the files that belong to an SQLite database."""
 
 
 def open_private(path: str, flags: int) -> int:
-    """Open a file; create a missing file with mode 0600. Pass this function to ``open`` as ``opener``."""
+    """Open a file. Create a missing file with mode 0600. Pass this function to ``open`` as ``opener``."""
     return os.open(path, flags, PRIVATE_FILE)
 
 
@@ -35,9 +35,9 @@ def make_private_folder(path: Path) -> None:
 def make_private_store(path: str) -> None:
     """Make the file of an SQLite database private before SQLite opens the database.
 
-    A missing file is created with mode 0600. SQLite gives its journal and its write-ahead log the mode of the database.
-    A database that every account can read gets mode 0600, as do these two files. Any other mode stays, such as 0640 for
-    a group that makes backups. Ignores ``OSError``: the caller that opens the database reports the error.
+    A missing file is created with mode 0600. If all accounts can read an existing database, it gets mode 0600, with its
+    journal and its write-ahead log. Any other mode stays unchanged, such as 0640. ``OSError`` is ignored, because the
+    caller gets the error when it opens the database.
     """
     with suppress(OSError, ValueError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE_FILE))

@@ -1,4 +1,4 @@
-"""The public names of the package. ``stream_protocol/__init__.py`` loads this module at the first access to a name."""
+"""The public names of ``stream_protocol``. This module is loaded at the first access to one of the names."""
 
 from stream_protocol.stream import (
     AgentRunError,

@@ -1,7 +1,8 @@
-"""Decide whether the value of a variable, header or key is a secret, by the words in its name.
+"""Decide from the name of a variable, header or key if its value is a secret.
 
-``x-api-key``, ``apiKey`` and ``API_KEY`` all consist of the words ``api key``, which name a secret. ``keyboard`` does
-not contain the word ``key``. The last word also matters: a ``token_count`` only describes tokens.
+A name is split into words. ``x-api-key``, ``apiKey`` and ``API_KEY`` all have the words ``api key``, which name a
+secret. ``keyboard`` does not contain the word ``key``. The last word may show that a value is not secret, as in
+``token_count``.
 """
 
 import re
@@ -11,13 +12,14 @@ from functools import lru_cache
 from typing import Final
 
 _MAX_LENGTH: Final = 200
-"""The longest name, in characters. A longer string is treated as text."""
+"""The maximum number of characters of a name. A longer string is treated as text."""
 
 _WORD: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[^\W\d_A-Za-z]+")
 
 
 def _plain(name: str) -> str:
-    """Return the name in plain letters: without full-width forms, accents and invisible characters."""
+    """Return the name in plain letters. Full-width letters are converted. Accents and invisible characters are
+    removed."""
     letters = unicodedata.normalize("NFKD", name)
     return "".join(letter for letter in letters if unicodedata.category(letter) not in ("Cf", "Mn"))
 
@@ -52,7 +54,7 @@ _SECRETS: Final = (
     r"(?:password|passwd|apikey|secretkey|accesstoken|refreshtoken|authtoken|csrf\w*token|clientsecret)s?\b",
 )
 _SECRET: Final = re.compile("|".join(_SECRETS))
-"""Pattern for a secret in the words of a name, which are lowercase and separated by spaces."""
+"""Pattern that finds words of a secret in a name. The words of the name are lowercase and separated by spaces."""
 
 _ABOUT: Final = re.compile(
     r" (?:counts?|counter|types?|limits?|length|size|ur[il]s?|endpoint|expires(?: in| at)?|expiry|expiration|ttl|at|age"
@@ -60,30 +62,27 @@ _ABOUT: Final = re.compile(
     r"|supported|strength|label|placeholder|hint|prompt|errors?|message|help|index|position|details?|servers?|issuer"
     r"|colou?r|address|symbol|icon|names?|title|description|banner|consent|recipe|algorithm|audience|scopes?|rules)$"
 )
-"""Pattern for the end of a name that describes a secret and does not contain the secret."""
+"""Pattern for the end of a name whose value only describes a secret, such as the number of tokens."""
 
 _HOLDS_SECRET: Final = re.compile(r"\b(?:auth ?response ?uri|id token hint)$")
-"""Pattern for names that ``_ABOUT`` matches although they contain a secret."""
+"""Pattern for names whose value is a secret, although ``_ABOUT`` matches them."""
 
 _PLACE: Final = re.compile(r"\b(?:page|continuation|sync|cancellation|cursor|resume) ?token$|\baccount key (?!s?$)")
-"""Pattern for tokens and keys that mark a position, such as ``page token``, and are not secret."""
+"""Pattern for names of tokens and keys that are not secret, such as ``page token``."""
 
 
 class Meaning(Enum):
-    """The kind of value that belongs to a name."""
+    """The kind of value that a name stands for: secret or not."""
 
     PLAIN = auto()
     SECRET = auto()
-    """The value is a secret, of any type."""
+    """The value is a secret, whatever its type."""
     SECRET_TEXTS = auto()
-    """Texts in the value are secrets.
-
-    Numbers in it are counts, for example of ``tokens``, or of tests that ``pass``.
-    """
+    """Texts in the value are secrets, but numbers are not. For example, a number under ``tokens`` is a count."""
 
 
 def meaning(name: str) -> Meaning:
-    """Return the kind of value that belongs to a name."""
+    """Return the kind of value that this name stands for."""
     return _meaning(name) if len(name) <= _MAX_LENGTH else Meaning.PLAIN
 
 

@@ -1,8 +1,8 @@
 """Remove secrets from texts: the patterns of credentials for recordings, logs and error messages.
 
-``without_secrets`` removes only text that is clearly a credential, because a recording must replay. A log line does not
-have to be exact, so ``message_without_secrets`` also removes text that may be a credential. ``_secret_names`` finds
-secrets by the names of their keys.
+``without_secrets`` removes only text that is clearly a credential, because a recording must still replay.
+``message_without_secrets`` is for logs and errors, and also removes text that may be a credential. ``_secret_names``
+finds secrets by the names of their keys.
 """
 
 import os
@@ -16,13 +16,13 @@ from urllib.parse import unquote_plus
 from stream_protocol._secret_names import Meaning, meaning
 
 REDACTED: Final = "[redacted]"
-"""The replacement for a removed value."""
+"""The text that replaces a removed value."""
 
 _MAX_TOKEN: Final = 2**13
-"""The longest text, in characters, that is checked for being an authorization as a whole."""
+"""The maximum number of characters of a text that may be an ``Authorization`` value as a whole."""
 
 _SCHEME: Final = re.compile(r"(?:Bearer|Token|ApiKey|Negotiate|DPoP)\s+(?=\S*[\d._~+/=-])\S{6,}", re.IGNORECASE)
-"""Pattern for a text that is an authorization as a whole: a scheme and one token."""
+"""Pattern for a text that is an ``Authorization`` value as a whole: a scheme and a token."""
 
 _TOKEN: Final = re.compile(
     r"(?<![\w-])(?:eyJ[\w-]{5,}\.eyJ[\w-]{5,}\.[\w-]*"
@@ -32,7 +32,7 @@ _TOKEN: Final = re.compile(
     r"|(?:gsk|r8)_\w{20,}|(?:xai|pplx|nvapi|tvly)-[\w-]{20,}|lin_api_\w{20,}|AQ\.[\w-]{20,}"
     r"|AGE-SECRET-KEY-1\w+|whsec_[\w+/=]{16,}|(?:Bearer|bearer)\s+[\w.~+/=-]{16,})"
 )
-"""Pattern for tokens with known prefixes: JSON Web Tokens, tokens of providers, and long tokens after ``Bearer``."""
+"""Pattern for tokens that can be recognized: JSON Web Tokens, tokens of providers, and long tokens after ``Bearer``."""
 
 _BASIC: Final = re.compile(r"Basic\s+([A-Za-z0-9+/]{4,}={0,2})", re.IGNORECASE)
 _PEM: Final = re.compile(r"-----BEGIN ([A-Z ]*PRIVATE KEY(?: BLOCK)?)-----[^-]*(?:-----END \1-----)?")
@@ -46,13 +46,13 @@ _HEADER: Final = re.compile(
     re.IGNORECASE,
 )
 _QUOTED_NAME: Final = re.compile(r"[\"']\s{0,9}:")
-"""Pattern for the end of a quoted name."""
+"""Pattern for the end of a quoted name: the quote and the colon after it."""
 _LINE: Final = re.compile(r"(?m)^([ \t]*(?:- |export )?([\w.-]{1,200})(?: ?= ?|: *))(\S.*)$")
 _INLINE: Final = re.compile(
     r"(?<![\w.-])((?P<quote>\\{0,8}[\"'])?(?P<name>[\w.-]{2,100})(?(quote)(?P=quote)\s{0,9}[:=]|[ ]?=)\s{0,9})"
     r"(\\{0,8}\"[^\"\n]*\"|\\{0,8}'[^'\n]*'|[^\s\"'&;,<>(){}\[\]]+)"
 )
-"""Pattern for ``name=value`` anywhere, and for ``"name": value``."""
+"""Pattern for ``name=value`` and ``"name": value`` anywhere in a text."""
 _ELEMENT: Final = re.compile(r"(<([\w.:-]{2,100})(?:\s[^<>]{0,200})?>)[^<]+(?=</)")
 _USER_OPTION: Final = re.compile(r"((?<!\S)(?:-u|--user)[ =][^\s:]{1,100}:)[^\s:@]+")
 
@@ -60,18 +60,18 @@ _URL_SECRETS: Final = re.compile(
     r"(?:x-(?:amz|goog)-)?(?:signature|credential|security-token)|sig|hmac|awsaccesskeyid|googleaccessid|auth|hash-?key",
     re.IGNORECASE,
 )
-"""Pattern for the URL parameters that are a signature or a credential."""
+"""Pattern for names of URL parameters that are a signature or a credential."""
 
 _LONG: Final = 20
-"""The length, in characters, from which the parameter ``key`` of a URL, or its user name without a password, is a
-secret."""
+"""The number of characters from which some values in URLs count as secrets: the parameter ``key``, and a user name
+without a password."""
 
 
-# Patterns of `message_without_secrets` alone
+# Patterns that only `message_without_secrets` uses
 
 _ANY_URL: Final = re.compile(r"\w://[^\s\"'<>]+")
 _ANY_USER: Final = re.compile(r"(?<=\w)://(?:[^/@:?#]*:(?!\d+[/?#])|[^/@?#]+@)")
-"""Pattern for the user in a URL: a name alone, or a name up to the colon before its password."""
+"""Pattern for the user in a URL: a name alone, or a name and the colon before its password."""
 _ANY_ADDRESS: Final = re.compile(r"\w://")
 _MARK: Final = re.compile(r"[?#]")
 _NAMED: Final = re.compile(
@@ -80,24 +80,29 @@ _NAMED: Final = re.compile(
     r"(?P<value>b?\"(?:[^\"\\]|\\.)+\"?|b?'(?:[^'\\]|\\.)+'?|\\+[\"'][^\"']+|[^\s\"',;&}\])]{4,})",
     re.IGNORECASE,
 )
-"""Pattern for names with values in a sentence: ``api_key=…``, ``"Authorization": "Bearer …"``, ``API key provided: …``,
-``{\\"password\\": \\"…\\"}``. A match begins at the beginning of a word. Otherwise a long word would take seconds."""
+"""Pattern for names with values in a sentence, such as ``api_key=…``, ``"Authorization": "Bearer …"`` and ``API key
+provided: …``.
+
+A match begins at the beginning of a word. Otherwise a long word would take seconds.
+"""
 _COOKIE: Final = re.compile(r"(?i)\b((?:set-)?cookie[\"']?\s*[:=]\s*[\"']?)[^\s\"';,]+(?:;\s*[^\s\"';,]+)*")
 _CUT_TOKEN: Final = re.compile(r"\b(?:AIza|AKIA|(?:sk|pk|rk|gsk|hf|r8|xai|pplx)[-_])[\w*-]{4,}")
-"""Pattern for a cut or masked key, which a provider quotes when it refuses the key."""
+"""Pattern for a truncated or masked API key. Providers quote such keys in errors."""
 _BEARER: Final = re.compile(r"(?i)\b(bearer\s+)[\w.~+/=-]{8,}")
 _LONG_WORD: Final = re.compile(r"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{32,}")
-"""Pattern for a long word of letters and digits, which may be a key without a known prefix."""
+"""Pattern for a long word of letters and digits. It may be a key without a known prefix."""
 
 _SECRET_VARIABLE: Final = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD)$")
 _SHORTEST_SECRET: Final = 8
-"""The shortest value of a secret environment variable, in characters. A shorter value may be an ordinary word."""
+"""The minimum number of characters of an environment variable's value that counts as a secret. Shorter values may be
+ordinary words."""
 
 
 def search_work(text: str) -> int:
-    """Estimate quickly the most time that ``without_secrets`` can take for the text, in tenths of a microsecond.
+    """Estimate the maximum time that ``without_secrets`` takes for the text, in units of 0.1 µs. The estimate itself is
+    fast.
 
-    Each character costs a little for each search. A possible name, URL or element costs much more.
+    Possible names, URLs and elements cost much more than other characters.
     """
     colons, equals, has_addresses = text.count(":"), text.count("="), "://" in text
     work = len(text)
@@ -114,7 +119,7 @@ def search_work(text: str) -> int:
 
 
 def without_secrets(text: str) -> str:
-    """Return the text without clear credentials; unchanged if it has none."""
+    """Return the text without text that is clearly a credential."""
     if len(text) <= _MAX_TOKEN and (_SCHEME.fullmatch(text.strip()) or _is_basic(text.strip())):
         return REDACTED
     text = _TOKEN.sub(REDACTED, text)
@@ -147,7 +152,7 @@ def _has_headers(text: str) -> bool:
 
 
 def _clean_line(found: re.Match[str]) -> str:
-    """Remove the value on a line. If several words follow a colon, they count as a sentence and are kept."""
+    """Remove the value after a name on a line. Several words after a colon count as a sentence, and are kept."""
     is_sentence = found[1].rstrip().endswith(":") and len(found[3].split()) > 1
     return found[0] if is_sentence else _clean_value(found, found[2])
 
@@ -202,8 +207,8 @@ def _clean_parameters(url: str) -> str:
 def message_without_secrets(text: str, *, known: Collection[str] = ()) -> str:
     """Return the text of a log line or an error without anything that may be a secret.
 
-    Removes everything that ``without_secrets`` removes. Also removes the values of secret environment variables, users
-    and queries of URLs, values of secret names, and long words that are not ``known``.
+    In addition to ``without_secrets``, it removes values of secret environment variables, users and queries of URLs,
+    values of secret names, and long words. ``known``: long words to keep.
     """
     for value in _environment_secrets():
         text = text.replace(value, REDACTED)
@@ -221,11 +226,10 @@ def _clean_named(found: re.Match[str]) -> str:
 
 
 def _without_user(url: str) -> str:
-    """Return the URL without user names and passwords, also in a nested URL.
+    """Return the URL without user names and passwords. Nested URLs are also cleaned.
 
-    A password may contain any character except spaces and quotes, because some programs do not encode it. So a password
-    ends at the last ``@``. Each character is visited once. A search for the last ``@`` from each ``://`` would take
-    quadratic time.
+    A password may contain any character except spaces and quotes, because some programs do not encode it. So it ends at
+    the last ``@``. The time is linear.
     """
     last = url.rfind("@")
     kept, begin = [], 0
@@ -236,7 +240,7 @@ def _without_user(url: str) -> str:
 
 
 def _without_query(url: str) -> str:
-    """Return the URL without its query. Each character is visited once."""
+    """Return the URL without its query, in linear time."""
     begin = 0
     for mark in _MARK.finditer(url, 0, len(url) - 1):
         if mark[0] == "?" and _ANY_ADDRESS.search(url, begin, mark.start()):
@@ -246,10 +250,8 @@ def _without_query(url: str) -> str:
 
 
 def _environment_secrets() -> list[str]:
-    """Return the values of secret environment variables, each on one line, and the longest first.
-
-    The order matters because a value may begin with another value.
-    """
+    """Return the values of secret environment variables, the longest first, because a value may begin with a shorter
+    one."""
     named = (value for name, value in os.environ.items() if _SECRET_VARIABLE.search(name.upper()))
     values = {form for value in named for form in (value, " ".join(value.split()))}
     return sorted((value for value in values if len(value) >= _SHORTEST_SECRET), key=len, reverse=True)

@@ -61,6 +61,12 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
         gc.enable()
 
 
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Exclude all objects of a worker from garbage collection. pytest collects five times, after the last report."""
+    if hasattr(session.config, "workerinput"):
+        gc.freeze()
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Add the automatic markers, and put slow files first."""

@@ -16,8 +16,8 @@ from google.adk.agents import BaseAgent
 
 from tests.processes import ROOT
 
-_BLOCK: Final = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
-"""Pattern of a fenced block. In a tab of the site the block is indented."""
+_BLOCK: Final = re.compile(r"^( *)```(\w*)[^\n]*\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
+"""Pattern of a fenced block. A title can follow its language."""
 
 
 @dataclass(frozen=True)

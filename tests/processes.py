@@ -40,8 +40,9 @@ PRELOADED: Final = [
     "stream_protocol.serving.adk_runner._load_target",
     "stream_protocol.serving.adk_runner._session_services",
     "stream_protocol.testing",
+    "tests.frozen_imports",
 ]
-"""Modules that servers need."""
+"""Modules that servers need, and then one that excludes them from garbage collection."""
 
 FORKS.set_forkserver_preload(PRELOADED)
 

@@ -29,8 +29,8 @@ FIRST: Final = (
 )
 """Slowest files, which start first: a slow file at the end would make the other workers wait.
 
-There are four workers, and often two cores. The first files mostly wait for processes. About two of them run at a time,
-while the other workers compute.
+There are three workers, and often two cores: each worker costs ten seconds of a processor, for its imports, its
+collection, and its servers. The first files mostly wait for processes, while the other workers compute.
 """
 
 WITH_LITELLM: Final = (

@@ -1,4 +1,4 @@
-"""The files of docs/mount.md for Django, in a project that Django has made."""
+"""The files of docs/mount.md and docs/converter.md for Django, in a project that Django has made."""
 
 import os
 import subprocess
@@ -24,6 +24,10 @@ browser = Client()
 browser.force_login(User.objects.create_user("ann"))
 print(browser.cookies["sessionid"].value)
 """
+ROUTE_OF_THE_CONVERTER: Final = """
+from mysite import converter
+urlpatterns.append(path("converter", converter.chat))
+"""
 UNDER_WSGI: Final = 'from django.test import Client; Client().get("/api/chat/c1", SERVER_NAME="localhost")'
 
 
@@ -34,7 +38,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     python(folder, "-m", "django", "startproject", "mysite", ".")
     files = {
         "views.py": block("docs/mount.md", "def to_django("),
-        "urls.py": block("docs/mount.md", "urlpatterns = ["),
+        "urls.py": block("docs/mount.md", "urlpatterns = [") + ROUTE_OF_THE_CONVERTER,
+        "converter.py": block("docs/converter.md", "csrf_exempt"),
         "asgi.py": block("docs/mount.md", "get_asgi_application()"),
     }
     for name, code in files.items():
@@ -54,6 +59,7 @@ def test_it_answers_its_users(project: Path) -> None:
         assert http.post("/api/chat", json=chat(said("Hi"))).status_code == 401
         http.cookies["sessionid"] = cookie
         assert "You said: Hi" in text(chunks(http.post("/api/chat", json=chat(said("Hi"))).text))
+        assert "You said: Hi" in text(chunks(http.post("/converter", json=chat(said("Hi"))).text))
         assert [each["role"] for each in http.get("/api/chat/c1").json()["messages"]] == ["user", "assistant"]
 
 

@@ -36,7 +36,7 @@ NOT_RUN: Final[Mapping[Place, str]] = {
     ("docs/adk-integration.md", "adk create"): "tests/release serves the agent that it makes",
     ("docs/adk-integration.md", "adk-ui-stream init"): _PROJECT,
     ("docs/adk-integration.md", "pip install"): "tests/release installs the wheel",
-    ("docs/approvals.md", "sendAutomaticallyWhen"): _FRAGMENT,
+    ("docs/approvals.md", "useChat({"): _FRAGMENT,
     ("docs/attachments.md", "useRef"): _FRAGMENT,
     ("docs/attachments.md", "video/mp4"): _FRAGMENT,
     ("docs/citations.md", "sandbox="): "a frame; tests/pages drives the one of the example",
@@ -44,7 +44,7 @@ NOT_RUN: Final[Mapping[Place, str]] = {
     ("docs/check-backend.md", "/api/chat\n"): _CHECK,
     ("docs/check-backend.md", "as clients of"): "an excerpt; tests/cli/test_check_backend.py reads such output",
     ("docs/check-backend.md", "report.json"): _CHECK,
-    ("docs/client-tools.md", "onToolCall"): _FRAGMENT,
+    ("docs/client-tools.md", "useChat({"): _FRAGMENT,
     ("docs/steering.md", "/steer"): _FRAGMENT,
     ("docs/deploy/cloud-run.md", "gcloud run"): "Google's own; tests/deploy holds the file to what `serve` takes",
     (
@@ -54,6 +54,7 @@ NOT_RUN: Final[Mapping[Place, str]] = {
     ("docs/deploy/index.md", "docker compose build"): "Docker's; tests/fleet restarts one worker after the other",
     ("docs/deploy/index.md", "docker compose up --build"): "Docker's; tests/fleet runs the commands of the file",
     ("docs/deploy/kubernetes.md", "kubectl"): "of a cluster; tests/deploy holds the file to its schema, and to `serve`",
+    ("docs/durable.md", "resume: stored.length > 0"): _FRAGMENT,
     ("docs/durable.md", "adk-ui-stream serve"): "tests/fleet kills servers that have such stores",
     ("docs/index.md", "pip install"): _INSTALL,
     (

@@ -48,7 +48,7 @@ def imports_of(code: str) -> Iterator[Import]:
 def published_code() -> Iterator[tuple[str, str]]:
     """File and code: the Python blocks of the pages, the examples and the demo's server."""
     for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
-        for block in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
+        for block in re.findall(r"```python[^\n]*\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
             yield page.name, dedent(block)
     for folder in ("examples", "server"):
         for file in (ROOT / folder).glob("*.py"):

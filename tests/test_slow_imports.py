@@ -1,4 +1,4 @@
-"""No file outside of the suites imports litellm when it is collected. The import takes seconds, in each worker."""
+"""No file outside of the suites imports litellm, MCP or A2A when it is collected: each worker collects all files."""
 
 import ast
 from collections.abc import Iterator
@@ -8,7 +8,17 @@ from typing import Final
 
 from tests.markers import SUITES, TESTS, is_ignored
 
-SLOW: Final = ("anthropic", "litellm", "google.adk.models.anthropic_llm")
+SLOW: Final = (
+    "a2a",
+    "anthropic",
+    "google.adk.a2a",
+    "google.adk.agents.remote_a2a_agent",
+    "google.adk.models.anthropic_llm",
+    "google.adk.models.lite_llm",
+    "google.adk.tools.mcp_tool",
+    "litellm",
+    "mcp",
+)
 
 
 @cache

@@ -33,8 +33,7 @@ ROWS: Final = (
         "text",
         "`text-start`, `text-delta`, `text-end` for each continuous text of one author. An author is a "
         "combination of agent, branch and node. "
-        "`providerMetadata.adk` names the author. A non-partial event adds only the text that earlier partial "
-        "events did not stream",
+        "`providerMetadata.adk` names the author. After partial events, the complete event adds only new text",
         "text text_none aggregate_longer aggregate_reordered redacted code_executor no_parts",
     ),
     Row("text of parallel agents", "a text part for each agent", "parallel_agents"),
@@ -45,8 +44,8 @@ ROWS: Final = (
     ),
     Row(
         "function call",
-        "`tool-input-start`, `tool-input-available`. `toolCallId` is ADK's id, `<id>.2` for a repeated id, or `call_0` "
-        "without an id",
+        "`tool-input-start`, `tool-input-available`. `toolCallId` is ADK's id. A repeated id becomes `<id>.2`, and a "
+        "missing id `call_0`",
         "text_tool_text tool_none tool_without_arguments parallel_calls_of_one_tool no_ids no_call_ids "
         "no_response_ids old_id_changes_to_aggregate old_fresh_id_per_fragment old_first_fragment_misrouted",
     ),
@@ -70,7 +69,7 @@ ROWS: Final = (
     ),
     Row(
         "values of an async-generator tool",
-        "a preliminary `tool-output-available` for each value, then the final one",
+        "a preliminary `tool-output-available` for each value, then a final `tool-output-available`",
         "tool_progress tool_progress_parallel",
     ),
     Row(
@@ -99,7 +98,7 @@ ROWS: Final = (
     ),
     Row(
         "confirmation requested inside a tool, denied",
-        "`data-adk-denial` (`toolCallId`, `output`), if the tool then returns an output",
+        "`data-adk-denial` (`toolCallId`, `output`), if the tool returns an output after the denial",
         "approval_dynamic_denied",
     ),
     Row(
@@ -115,7 +114,7 @@ ROWS: Final = (
     Row("`transfer_to_agent`", "`data-adk-agent`", "transfer"),
     Row(
         '`set_model_response`, `exit_loop`, `finish_task`; with `nested_agents="flat"`, also calls to task agents',
-        "none: see [`hidden_tools`](options.md#of-the-converter)",
+        "no chunk: see [`hidden_tools`](options.md#the-converter)",
         "output_schema_with_tools loop task_over_two_turns tools_all_hidden",
     ),
     Row(
@@ -125,7 +124,8 @@ ROWS: Final = (
     ),
     Row(
         "citations",
-        "[`source-url`](citations.md), and `citations` of `text-end`. Before `ai` 7.0.138, `data-adk-citations`",
+        "[`source-url`](citations.md), and `citations` of `text-end`. Clients with an `ai` version below 7.0.138 get "
+        "`data-adk-citations` instead of `citations`",
         "citations",
     ),
     Row("inline data, http(s) files", "`file`", "inline_image"),
@@ -141,13 +141,14 @@ ROWS: Final = (
     Row("retry of a node", "[`data-adk-retry`](citations.md#compaction-and-retries), before the next attempt", "retry"),
     Row(
         "user message to a running agent",
-        "[`steering-message`](steering.md). Before `ai` 7.0.163, `data-adk-steering` (`id`, `parts`)",
+        "[`steering-message`](steering.md). Clients with an `ai` version below 7.0.163 get `data-adk-steering` (`id`, "
+        "`parts`) instead",
         "steering",
     ),
     Row("output of a workflow's node", "`data-adk-output`", "workflow_fanout"),
     Row(
         "session state",
-        "`data-adk-state`, if [`send_state`](options.md#of-the-converter) is set",
+        "`data-adk-state`, if [`send_state`](options.md#the-converter) is set",
         "artifact_widget_and_state",
     ),
     Row(
@@ -157,7 +158,7 @@ ROWS: Final = (
     ),
     Row(
         "error",
-        "the end of each open part, then `error` without details",
+        "the end chunk of each open part, then `error` without details",
         "error_in_text error_at_once error_in_call error_told_twice error_recovered error_in_second_agent "
         "error_in_workflow error_beside_branch safety_at_once prompt_blocked malformed_call no_content empty_stream",
     ),
@@ -172,17 +173,17 @@ ROWS: Final = (
         "`abort`",
         "abort_in_text abort_at_once abort_in_call abort_in_tool approval_then_abort interrupted",
     ),
-    Row("unknown event or part", "none, and one log line", "unknown_part unknown_field"),
+    Row("unknown event or part", "no chunk. The log has a line", "unknown_part unknown_field"),
 )
 
 HEAD: Final = """\
 # Events
 
-Each row shows a kind of ADK event and its chunks. The events of a `RemoteA2aAgent` give the same chunks as those of a
-local agent. Its data parts become `data-adk-data`, and a failed task becomes an error. A message [cannot show some
-events exactly](decisions/what-a-message-cannot-show.md).
+The converter turns each kind of ADK event into certain chunks. The events of a `RemoteA2aAgent` give the same chunks as
+those of a local agent. Data parts of a `RemoteA2aAgent` become `data-adk-data`, and a failed task becomes an error. A
+message [cannot show some events exactly](decisions/what-a-message-cannot-show.md).
 
-The first column links to recordings. To see one, download it and run:
+The first column links to recordings. To see a recording, download it and run:
 
 ```sh
 adk-ui-stream serve --replay parallel_agents.jsonl --inspect

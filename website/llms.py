@@ -7,7 +7,9 @@ from typing import Any, Final
 
 from mkdocs.config.defaults import MkDocsConfig
 
+from website.descriptions import first_sentence
 from website.paths import DOCS, ROOT
+from website.shown_files import with_files
 
 GENERATED: Final = "reference/"
 """Folder of the pages that are generated from docstrings. Their Markdown has only names."""
@@ -36,7 +38,7 @@ def index(name: str, description: str, sections: list[Section]) -> str:
     lines = [f"# {name}", "", f"> {description}", "", "The texts of all pages: [llms-full.txt](llms-full.txt)", ""]
     for heading, pages in sections:
         lines += [f"## {heading}", ""]
-        lines += [f"- [{title}]({_address(page)}): {_first_sentence(page)}" for title, page in pages]
+        lines += [f"- [{title}]({_address(page)}): {first_sentence(_text(page))}" for title, page in pages]
         lines.append("")
     return "\n".join(lines)
 
@@ -55,12 +57,13 @@ def _pages(entries: Any) -> Iterator[tuple[str, str]]:
             for entry in entries:
                 yield from _pages(entry)
         case dict():
-            for title, entry in entries.items():
-                yield from [(title, entry)] if isinstance(entry, str) else _pages(entry)
+            for entry in entries.values():
+                yield from _pages(entry)
 
 
 def _text(page: str) -> str:
-    return (ROOT / DOCS / page).read_text(encoding="utf-8")
+    file = ROOT / DOCS / page
+    return with_files(file.read_text(encoding="utf-8"), file.parent)
 
 
 def _title(page: str) -> str:
@@ -68,14 +71,5 @@ def _title(page: str) -> str:
     return title
 
 
-def _first_sentence(page: str) -> str:
-    paragraphs = (" ".join(paragraph.split()) for paragraph in _text(page).split("\n\n"))
-    text = next(
-        paragraph for paragraph in paragraphs if not paragraph.startswith(("#", "!", "|", "```", "<", "::", "- ", "1."))
-    )
-    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text.removeprefix("**Decision.** "))
-    return re.split(r"(?<=[.:]) (?=[A-Z])", text)[0]
-
-
 def _address(page: str) -> str:
-    return page.removesuffix(".md").removesuffix("index") + ("" if page.endswith("index.md") else "/")
+    return "./" if page == "index.md" else page.removesuffix("index.md").removesuffix(".md").rstrip("/") + "/"

@@ -15,7 +15,7 @@ from mkdocs.structure.pages import Page
 from website.paths import DOCS, ROOT
 
 FRONT: Final = "index.md"
-_TITLE: Final = re.compile(r"(?<=<h1)[^>]*>[^<]*")
+_TITLE: Final = re.compile(r"(<h1[^>]*>)([^<]*)")
 _CELL: Final = re.compile(r"(<tr>\s*)?<td.*?</td>", re.DOTALL)
 _NAME: Final = re.compile(r"(?<=<code>)[^<]{16,}(?=</code>)")
 _LONG_NAME: Final = re.compile(r"(?<=<code>)[^<]{48,}(?=</code>)")
@@ -42,7 +42,9 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Return the page with possible line breaks in its title and in the names of its tables."""
-    with_title = _TITLE.sub(lambda title: title[0].replace(".", ".<wbr>").replace("_", "_<wbr>"), content, count=1)
+    with_title = _TITLE.sub(
+        lambda title: title[1] + title[2].replace(".", ".<wbr>").replace("_", "_<wbr>"), content, count=1
+    )
     return _CELL.sub(
         lambda cell: (_LONG_NAME if cell[1] else _NAME).sub(lambda name: breakable(name[0]), cell[0]), with_title
     )

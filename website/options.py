@@ -37,23 +37,23 @@ Option = tuple[str, str, str]
 """Name, default and text of an option, in Markdown."""
 
 SECTIONS: Final[Mapping[str, tuple[type | Callable[..., Any], str]]] = {
-    "Of the converter": (
+    "The converter": (
         ConverterOptions,
         "The converter turns ADK events into chunks. Pass its options to `stream_sse`, `ChatService` or `replay`.",
     ),
-    "Of `ChatService`": (ServiceOptions, ""),
-    "Of `chat_router`": (RouteOptions, ""),
-    "Of `create_app`": (create_app, ""),
-    "Of `ChatEndpoints`": (ChatEndpoints, ""),
+    "`ChatService`": (ServiceOptions, ""),
+    "`chat_router`": (RouteOptions, ""),
+    "`create_app`": (create_app, ""),
+    "`ChatEndpoints`": (ChatEndpoints, ""),
     "`RunOverrides`": (RunOverrides, "`prepare` returns these settings of one run."),
     "`FilePolicy`": (FilePolicy, "`ChatService(files=…)` restricts attached files."),
     "`ServiceLimits`": (
         ServiceLimits,
-        "`ChatService(limits=…)`. Each worker counts separately. See [the responses](trust/operators.md#limits).",
+        "`ChatService(limits=…)` sets these limits. [Each worker counts separately](trust/operators.md#limits).",
     ),
     "`LogBounds`": (LogBounds, "Limits of the log of one response."),
-    "`PostgresRunLog`": (PostgresRunLog, "Needs the extra `postgres`: see [PostgreSQL](postgresql.md)."),
-    "`RedisRunLog`": (RedisRunLog, "Needs the extra `redis`: see [Redis](redis.md)."),
+    "`PostgresRunLog`": (PostgresRunLog, "The class needs the extra `postgres`: see [PostgreSQL](postgresql.md)."),
+    "`RedisRunLog`": (RedisRunLog, "The class needs the extra `redis`: see [Redis](redis.md)."),
     "`ServerLimits`": (
         ServerLimits,
         "Limits of the clients of `run_server` and `serve`: see [slow clients](trust/operators.md#slow-clients).",
@@ -93,14 +93,14 @@ PAGES: Final[Mapping[str, str]] = {
 HEAD: Final = """\
 # Options
 
-The options of the Python API, with sizes in bytes and times in seconds. The [reference](reference/serving.md) has all
-details. The command line has [its own options](cli.md).
+The Python API has these options, by class and function. Sizes are in bytes, and times in seconds. See also the
+[reference](reference/serving.md), and the options of the [command line](cli.md).
 
 | You configure | Section |
 |---|---|
-| the stream | [the converter](#of-the-converter) |
-| chats, and single runs | [`ChatService`](#of-chatservice), [`RunOverrides`](#runoverrides) |
-| routes | [`chat_router`](#of-chat_router), [`create_app`](#of-create_app), [`ChatEndpoints`](#of-chatendpoints) |
+| the stream | [the converter](#the-converter) |
+| chats, and single runs | [`ChatService`](#chatservice), [`RunOverrides`](#runoverrides) |
+| routes | [`chat_router`](#chat_router), [`create_app`](#create_app), [`ChatEndpoints`](#chatendpoints) |
 | limits of users and files | [`ServiceLimits`](#servicelimits), [`FilePolicy`](#filepolicy) |
 | limits of responses and connections | [`LogBounds`](#logbounds), [`ServerLimits`](#serverlimits) |
 | several workers | [`RedisRunLog`](#redisrunlog), [`PostgresRunLog`](#postgresrunlog) |
@@ -138,7 +138,7 @@ def _section(owner: type | Callable[..., Any], above: str) -> str:
             shown = f"[`{name}`]({PAGES[name]})" if name in PAGES else f"`{name}`"
             rows.append(f"| {shown} | {default} | {text} |")
     if rows:
-        lines += ["| Option | Default | |", "|---|---|---|", *rows, ""]
+        lines += ["| Option | Default | Description |", "|---|---|---|", *rows, ""]
     for other, names in shared.items():
         lines += [f"{', '.join(names)}: as in `{other}`.", ""]
     return "\n".join(lines)

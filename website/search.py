@@ -3,13 +3,14 @@
 The search finds guides before the reference, leaves out decisions and the source of examples, and ignores common words.
 """
 
-from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import Files
 from mkdocs.structure.pages import Page
+
+from website.keywords import KEYWORDS
 
 NOT_SEARCHED: Final = (
     "bench/",
@@ -44,18 +45,13 @@ WORKER: Final = "assets/javascripts/workers/search.*.min.js"
 """Script of the theme that searches in the browser."""
 
 
-def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Put the version at the foot of each page."""
-    config.copyright = f"adk-ui-stream {version('adk-ui-stream')} · {config.copyright}"
-    return config
-
-
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> None:
     """Set the search options of a page."""
     name = page.file.src_uri
     if name.startswith(NOT_SEARCHED) and not name.startswith(EXAMPLES):
         page.meta["search"] = {"exclude": True}
         return
+    page.meta["tags"] = KEYWORDS.get(name, "").split()
     for beginning, weight in WEIGHTS.items():
         if name.startswith(beginning):
             page.meta["search"] = {"boost": weight}

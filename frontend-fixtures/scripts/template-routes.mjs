@@ -1,4 +1,4 @@
-// The routes of docs/chatbot-template.md before a running server, used as the template's page uses them. One JSON object on
+// The files of examples/chatbot-template before a running server, used as the template's page uses them. One JSON object on
 // stdin: {"folder": "<where they are>", "bundler": "<rolldown>"}; AGENT_URL names the server. One on stdout: what came.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-"""Read ADK's events. Only this package accesses the fields of an event. It reads ADK's objects without importing ADK.
+"""Read ADK's events. Only this package accesses the fields of an event. It does not import ADK to read ADK's objects.
 
     an event, or its JSON; live speech; an output of an agent behind A2A
         |  read
@@ -6,28 +6,25 @@
         |                         |
     the stream: chunks        the transcript: requests, planning, input for ADK
 
-``KnownCalls`` finds the call of a request, a function response, a user's answer, or an event of a running tool. It also
-has the call's id in the client.
+``KnownCalls`` finds the call to which an approval request, a function response, a user's answer or an event of a
+running tool belongs. It also stores the id that the call has in the client.
 
 Where to change what:
 
 - ``_reader``: converts an event to ``EventFacts``. It calls the modules for failures, marks, sources and speech.
 - ``_facts``: ``EventFacts``, and the types of its parts and reports.
 - ``_grounding``: sources, citations, and their positions (Google counts positions in bytes).
-- ``_calls``: finds the call to which a result, a request for an approval, or a client's answer belongs. It decides if a
-  model uses an id again, and if ADK repeats a request. The stream, the history, planning, running tools and old
-  recordings ask ``KnownCalls``. While a tool runs, the number of its call is stored with the result (``_marks``).
-- ``_running_calls``: the calls that run, the calls whose tools raised, and calls whose results are stored.
+- ``_calls``: ``KnownCalls``. It recognizes ids that a model uses again, and requests that ADK repeats.
+- ``_running_calls``: calls whose tools run, calls whose tools raised, and names of tool executions.
 - ``_call_index``: the indexes of calls by id, and of messages by call.
-- ``_call_ids``: ids of calls in the client: ``<id>.2``, ``call_0``; ids that only the client knows.
-- ``_live_events``: speech and sound of live runs.
+- ``_call_ids``: the ids that calls have in the client, such as ``<id>.2`` and ``call_0``.
 - ``_event_dicts``: events that are dictionaries.
-- ``_lenient_events``: events of other ADK versions.
-- ``_relayed_events``: events of agents behind A2A, and events that such agents must not get.
-- ``_marks``: marks of this library on events: steering messages, posted and nested events, numbers of answered calls,
-  and notes of tools.
+- ``_lenient_events``: JSON of events that a different ADK version has written.
+- ``_readable_events``: speech and sound of live runs, and events of agents behind A2A.
+- ``_marks``: data of this library in events: steering messages, posted and nested events, numbers of answered calls,
+  and titles and reasons from tools.
 - ``_adk_requests``: calls that wait for a user or a client.
-- ``_failures``: errors and finish reasons of events, failures and client outputs in function responses.
+- ``_failures``: errors and finish reasons in events; errors and client outputs in function responses.
 """
 
 from stream_protocol.adk._adk_requests import (
@@ -107,7 +104,6 @@ from stream_protocol.adk._failures import (
     told_reason,
     unrepresentable_text,
 )
-from stream_protocol.adk._live_events import readable_event
 from stream_protocol.adk._marks import (
     ANSWERED_KEY,
     CARDS_KEY,
@@ -130,12 +126,12 @@ from stream_protocol.adk._marks import (
     steering_id,
     steering_mark,
 )
+from stream_protocol.adk._readable_events import a2a_markers, is_relayed, readable_event
 from stream_protocol.adk._reader import (
     CODE_EXECUTION,
     OpenText,
     acting_for,
     asks_somebody,
-    begins_response,
     continued_text,
     find_task_agents,
     is_compaction,
@@ -148,7 +144,6 @@ from stream_protocol.adk._reader import (
     read_next,
     with_parts_at,
 )
-from stream_protocol.adk._relayed_events import a2a_markers, is_relayed
 from stream_protocol.adk._running_calls import (
     RunningCall,
     RunningCalls,

@@ -1,7 +1,8 @@
 """Recognize calls that a user, a client or another system must answer, including ADK's own requests.
 
-ADK marks each such call as long-running, and accepts an answer only for marked calls. An unmarked call with one of
-ADK's names was invented by the model. ADK refuses such a call as a call of an unknown tool, and asks nobody.
+ADK lists the id of each such call in ``long_running_tool_ids``, and accepts an answer only for calls in this list. A
+model may also invent a call with the name of one of ADK's requests. ADK refuses an invented call, and does not list its
+id.
 """
 
 from collections.abc import Mapping
@@ -25,7 +26,8 @@ REQUEST_INPUT = "adk_request_input"
 class CallKind(StrEnum):
     """The kind of a call that waits for an answer from outside the agent.
 
-    The client shows an approval on the call that needs confirmation, and each other kind as a client tool.
+    The client shows an approval request on the call that needs approval. It shows calls of the other kinds as client
+    tools.
     """
 
     APPROVAL = "approval"
@@ -44,17 +46,18 @@ _KINDS: Final[Mapping[str | None, CallKind]] = MappingProxyType(
 
 
 def external_kind(event: "Event", call: "FunctionCall") -> CallKind | None:
-    """Return the kind of a complete call of this event, if its answer comes from outside the agent.
-
-    Return ``None`` if one of the agent's tools answers the call.
-    """
+    """Return the kind of a complete call of this event; ``None`` if one of the agent's tools answers the call."""
     if not call.id or call.id not in (event.long_running_tool_ids or ()):
         return None
     return _KINDS.get(call.name, CallKind.CLIENT_TOOL)
 
 
 def confirmed_call(args: dict[str, Any]) -> dict[str, Any]:
-    """Return the call that a confirmation request is for, with the valid fields among ``id``, ``name`` and ``args``."""
+    """Return the call for which ADK requests a confirmation. ``args``: the arguments of the request.
+
+    The result has the keys ``id``, ``name`` and ``args``. Values that are missing or invalid in the request are left
+    out.
+    """
     original = _mapping(args, "originalFunctionCall", "original_function_call")
     kinds = {"id": str, "name": str, "args": dict}
     return {key: value for key, value in original.items() if isinstance(value, kinds.get(key, ()))}
@@ -63,8 +66,8 @@ def confirmed_call(args: dict[str, Any]) -> dict[str, Any]:
 def credential_input(args: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a credential request that a browser may see.
 
-    An auth config can contain client secrets (ADK up to 2.8 left them in the event), API keys and tokens. So only the
-    fields that a user needs to sign in are copied.
+    Only fields that a user needs to sign in are copied. The other fields can contain client secrets, API keys and
+    tokens.
     """
     config = _mapping(args, "authConfig", "auth_config")
     scheme = _mapping(config, "authScheme", "auth_scheme")
@@ -97,9 +100,9 @@ def _mapping(value: dict[str, Any], *keys: str) -> dict[str, Any]:
 
 
 def is_confirmed(response: dict[str, Any] | None) -> bool | None:
-    """Return the user's answer to a confirmation request; ``None`` if the response is not such an answer.
+    """Return True if this response approves a call, False if it denies the call, ``None`` for any other response.
 
-    ADK accepts ``{"confirmed": bool, …}``, or the same object as JSON text under ``response``.
+    An approval or denial is ``{"confirmed": bool, …}``. It may also be JSON text under the key ``response``.
     """
     match response:
         case {"confirmed": bool(confirmed)}:

@@ -1,9 +1,10 @@
 """Client ids for the calls of a chat.
 
-Each id is used once. The client finds a call by its id alone, and takes the first call in the chat with that id. ADK's
-ids are not unique: a model may count from zero in every response, and a workflow may use one fixed id for all its
-questions. So a call gets ADK's id if no earlier call of the chat has it, or else ``<id>.2``, ``<id>.3``, and so on. A
-call without an id gets ``call_0``, ``call_1``, and so on. Ids that are taken are skipped.
+A client id is unique in its chat, because the client finds calls by id alone. ADK's ids are not unique: a model may
+number the calls of each response from zero. A workflow may use one fixed id for all its questions.
+
+The client id of a call is ADK's id if no earlier call of the chat has this id. Otherwise it is ``<id>.2``, ``<id>.3``,
+and so on. A call without an id in ADK gets ``call_0``, ``call_1``, and so on. Used ids are skipped.
 """
 
 from bisect import bisect_left
@@ -16,19 +17,22 @@ if TYPE_CHECKING:
 
 
 class CallIds(Collection[str]):
-    """The used client ids of a chat, in their order. ``taken``: ids that no call may get."""
+    """The client ids that are used in a chat, in the order of their calls. ``taken``: the ids that are used already."""
 
     __slots__ = ("_begin", "_earlier", "_numbers", "_places")
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._earlier: CallIds | None = None
-        """The object that has the first ``_begin`` ids; ``None`` without such ids."""
+        """The object from which this object was copied, if it was copied. Its first ``_begin`` ids count as ids of this
+        object."""
         self._begin = 0
         self._places = {call_id: place for place, call_id in enumerate(dict.fromkeys(taken))}
-        """Id -> its position among all ids. The ids of ``_earlier`` are not in it."""
+        """Id -> its position among all ids of the chat. Does not contain the ids of ``_earlier``."""
         self._numbers: dict[str, list[tuple[int, int]]] | None = None
-        """ADK's id, or ``""`` -> position and number of each client id that ``_numbered`` has made for it, in
-        increasing order. ``None`` without such ids.
+        """Position and number of each numbered client id, in increasing order, under the id in ADK on which it is
+        based.
+
+        For ``call_0`` and so on, the key is ``""``. ``None`` if no id was numbered.
         """
 
     def __len__(self) -> int:
@@ -42,10 +46,7 @@ class CallIds(Collection[str]):
         return isinstance(call_id, str) and self.has_among(call_id, len(self))
 
     def copy(self) -> "CallIds":
-        """Return a copy in constant time.
-
-        Later changes of one object do not change the other.
-        """
+        """Return a copy in constant time. Later changes of the copy or the original do not change the other object."""
         copied = CallIds()
         copied._earlier, copied._begin = (self if self._places else self._earlier), len(self)
         return copied
@@ -67,15 +68,15 @@ class CallIds(Collection[str]):
         return call_id
 
     def has_among(self, call_id: str, count: int) -> bool:
-        """Return True if the id is among the first ``count`` ids."""
+        """Return True if ``call_id`` is among the first ``count`` ids."""
         if (place := self._places.get(call_id)) is not None:
             return place < count
         return self._earlier is not None and self._earlier.has_among(call_id, min(count, self._begin))
 
     def newest_number(self, adk_id: str, count: int) -> int:
-        """Return the highest number of this ADK id among the first ``count`` ids.
+        """Return the highest number that was added to this ADK id, among the first ``count`` client ids.
 
-        A search for a free number begins after this number, so no number is tried twice.
+        The search for a free number begins after this number.
         """
         numbers = self._numbers.get(adk_id, []) if self._numbers is not None else []
         if (later := bisect_left(numbers, (count,))) > 0:
@@ -86,19 +87,21 @@ class CallIds(Collection[str]):
 
 
 NO_IDS: Final = CallIds()
-"""No ids, for the first message of a chat. This object never changes: callers copy it before they add ids."""
+"""The ids before the first message of a chat: none. Callers must copy this object before they add ids."""
 
 
 def match_client_ids(
     shown: Collection[tuple[str, str]], tools: Mapping[str, str], unanswered: "Iterable[KnownCall]"
 ) -> dict[str, str]:
-    """Return the stored calls' ids for ids that only the client knows: id in the client's message -> stored id.
+    """Match ids that only the client knows with stored calls: id in the client's message -> id of the stored call.
 
-    If a model adapter gives no call ids, ADK generates two ids for a call. The client received the id of the partial
-    event, and the session has the id of the complete event. Parallel agents can also use one id twice. Their calls are
-    stored in a different order than they were shown. So calls with unknown ids are matched with the calls of the same
-    tool in order. ``shown``: id and tool of each call in the client's message. ``tools``: id -> tool, for all stored
-    calls. ``unanswered``: the stored calls to match.
+    Some ids in a client's message are not stored. If a model adapter sends no call ids, ADK generates one id for the
+    partial event and a second id for the complete event. The client has the first id, and the session has the second.
+    If parallel agents use the same id, their calls are stored in a different order than the client received them.
+
+    Calls with unknown ids are matched in order with the stored calls of the same tool. ``shown``: id and tool of each
+    call in the client's message. ``tools``: id -> tool, for all stored calls. ``unanswered``: the stored calls to
+    match.
     """
     known = {call_id for call_id, tool in shown if tools.get(call_id) == tool}
     unmatched = [call for call in unanswered if call.id not in known]

@@ -1,7 +1,7 @@
 """Index of calls by id and by tool, so that the time of a lookup does not depend on the number of calls.
 
-An id nearly always belongs to one call. Only a repeated id needs an index of its calls by rank. The rank of a call is
-the set of properties by which a search chooses between calls with the same id.
+Nearly every id belongs to one call. If several calls have the same id, they are indexed by rank. The rank of a call is
+the tuple of properties by which a search chooses between these calls.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
@@ -15,47 +15,52 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 SpeakerKey = tuple[str, str | None, str]
-"""Author, branch and node path of an event."""
+"""Author, branch and node path of an event. Together they identify an agent within a run."""
 
 USER: Final = "user"
 """The author of the user's events, and of the results that ADK stores with the user as author."""
 
 MAX_ANSWERED: Final = 8
-"""The maximum number of calls with a response that are kept under one id. The newest calls are kept."""
+"""The number of newest calls with the same id that are always kept. Older calls are dropped once they have a
+response."""
 
 _MAX_DEPTH: Final = 32
-"""The number of nested levels of arguments that are compared by value. Deeper levels are compared by ``repr``."""
+"""The number of nesting levels at which arguments are compared by value. Deeper levels are compared by ``repr``."""
 
 
 class CallReference(NamedTuple):
-    """The data by which an event, or code that runs inside a call, refers to the call."""
+    """Data that identifies a call. An event or code inside a tool refers to its call by this data."""
 
     id: str | None
-    """ADK's id. Several calls may have it."""
+    """The call's id in ADK. Several calls may have this id."""
     name: str = ""
-    """The tool; empty if unknown."""
+    """The name of the tool; empty if unknown."""
     author: str = ""
     """The agent that made the call; empty if unknown."""
     branch: str | None = ""
-    """The branch of that agent; empty if unknown."""
+    """The branch of the agent that made the call; empty if unknown."""
     number: int | None = None
-    """The position of the call among the calls with its id in their event; ``None`` if unknown."""
+    """The position of the call among the calls with the same id in one event, from 0; ``None`` if unknown."""
 
     @property
     def stored_number(self) -> dict[str, int]:
-        """The fields that store the number with the id: see ``stored_reference``. Empty for the first call."""
+        """The number of the call as a JSON field, to be stored beside its id. Empty for the first call with the id."""
         return {"number": self.number} if self.number else {}
 
 
 def stored_reference(call_id: str, stored: Mapping[str, Any], author: str, branch: str | None) -> CallReference:
-    """Return the reference to a call of this agent. ``stored``: the fields of ``CallReference.stored_number``."""
+    """Return the reference to a call whose id and number are stored. ``stored``: the result of
+    ``CallReference.stored_number``.
+
+    ``author`` and ``branch``: those of the agent that made the call.
+    """
     return CallReference(call_id, "", author, branch, stored.get("number", 0))
 
 
 def outer_calls(branch: str | None) -> Iterator[CallReference]:
-    """Yield the calls inside which an event with this branch happened, from the outermost to the innermost.
+    """Yield the calls whose tools contain the agent of this branch, from the outermost call to the innermost.
 
-    ADK adds ``<tool>@<call id>`` to the branch of the agent that made the call.
+    When an agent's tool runs inside a call, ADK appends ``<tool>@<call id>`` to the branch.
     """
     links = (branch or "").split(".")
     for place, link in enumerate(links):
@@ -66,52 +71,54 @@ def outer_calls(branch: str | None) -> Iterator[CallReference]:
 
 @dataclass(slots=True, eq=False)
 class KnownCall:
-    """A call, which may have several ids in ADK."""
+    """A tool call of the chat, and its state. A call may have several ids in ADK."""
 
     id: str
-    """The ``toolCallId`` in the client; empty if the client was not shown the call."""
+    """The ``toolCallId`` in the client; empty if the client did not receive the call."""
     speaker: SpeakerKey
     name: str = ""
     """The name of the tool; empty while unknown."""
     args: dict[str, Any] | None = None
     """The arguments; ``None`` until they are complete."""
     run: int = -1
-    """The number of the run whose complete event has the call."""
+    """The number of the run with the call's complete event; -1 before this event."""
     number: int = 0
-    """The position of the call among the calls with its id in their event."""
+    """The position of the call among the calls with the same id in one event, from 0."""
     responses: int = 0
-    """The number of the call's function responses, without placeholders."""
+    """The number of function responses to the call. Placeholders are not counted."""
     approvals: int = 0
     """The number of approval requests for the call."""
     has_id: bool = True
-    """False until ADK has used an id for the call."""
+    """False if ADK has given the call no id so far."""
     opened: int | None = None
-    """The call's number in ``OpenCalls``. ``None`` after a response, until the next approval request."""
+    """The number that ``OpenCalls`` gave the call. ``None`` from a response until the next approval request."""
     placeholders: int = 0
-    """The number of function responses that are only placeholders."""
+    """The number of function responses to the call that are only placeholders."""
     approval_id: str = ""
     """The id of the newest approval request for the call."""
     is_undecided: bool = False
-    """True from the newest approval request until the user's answer, or a response to the call."""
+    """True while an approval request for the call has no answer from the user, and the call has no response."""
     decided: bool = False
-    """True from the user's answer to the newest approval request until a response to the call comes."""
+    """True after the user has approved or denied the call, until the call has a response."""
     mentioned: bool = False
-    """True if the newest event has mentioned the call. The next mention of the id in that event means a different call.
-    """
+    """True if the newest event contains the call. If this event contains the id again, the id belongs to a different
+    call."""
     same_id: "list[CallsUnderId]" = field(default_factory=list, repr=False)
-    """For each id of this call, all calls with that id."""
+    """For each id of this call, the group of all calls with this id. ``[x]`` takes less memory than a list with an
+    appended item."""
 
     entry: Any = None
-    """The reader's own object for the call: its state in a message, its answers in a session, or its execution."""
+    """An object of the caller for the call, such as its state in a message, its answers in a session, or its
+    execution."""
 
     @property
     def content(self) -> Hashable:
-        """A key that is equal for calls of one tool with equal arguments."""
+        """A hashable key. Calls of the same tool with equal arguments have equal keys."""
         return _content(self.name, self.args)
 
     @property
     def rank(self) -> "CallRank":
-        """The properties by which a search chooses between several calls with one id."""
+        """The properties by which a search chooses between several calls with the same id."""
         return CallRank(
             self.mentioned,
             self.name,
@@ -136,19 +143,19 @@ class CallRank(NamedTuple):
 
 
 RankKey = Callable[[CallRank], tuple[int, ...] | None]
-"""Sort key for ranks. The call with the smallest key comes first. ``None`` excludes the calls of a rank."""
+"""Sort key for a ``CallRank``. A search takes the call with the smallest key. ``None`` excludes calls of this rank."""
 
 
 class CallsUnderId:
-    """The calls with one id. An index finds the first call of each rank if there are several."""
+    """The calls with the same id in ADK. If there are several, an index finds the oldest call of each rank."""
 
     __slots__ = ("_count", "_index", "_only", "_several")
 
     def __init__(self) -> None:
         self._only: KnownCall | None = None
-        """The first call, until there is a second."""
+        """The first call, until a second call is added."""
         self._several: dict[KnownCall, int] | None = None
-        """``numbers`` of several calls."""
+        """The value of ``numbers`` if several calls were added; otherwise ``None``."""
         self._count = 0
         """The number of calls added."""
         self._index: _Index | None = None
@@ -156,7 +163,7 @@ class CallsUnderId:
 
     @property
     def numbers(self) -> dict[KnownCall, int]:
-        """Call -> its number, in the order of the calls. Calls that were forgotten are left out."""
+        """Call -> its number, in the order in which calls were added. Does not contain calls that were dropped."""
         if self._several is not None:
             return self._several
         return {} if self._only is None else {self._only: 0}
@@ -167,7 +174,7 @@ class CallsUnderId:
         return self._several is not None
 
     def add(self, known: KnownCall) -> None:
-        """Add a call. Forget calls that have a response and are older than the newest ``MAX_ANSWERED`` calls."""
+        """Add a call. Drop calls that have a response and are older than the newest ``MAX_ANSWERED`` calls."""
         if self._index is not None:
             self._index.forget(self.numbers, before=self._count - MAX_ANSWERED)
         if self._count == 0:
@@ -190,27 +197,31 @@ class CallsUnderId:
                 self._index.add(each, number)
 
     def first(self, key: RankKey, speaker: SpeakerKey | None = None) -> KnownCall | None:
-        """Return the call for which ``key`` gives the smallest sort key.
+        """Return the call whose rank has the smallest sort key. Of several such calls, return the oldest.
 
-        If several calls have this sort key, return the oldest of them. ``speaker``: search only this speaker's calls.
+        ``key``: returns the sort key of a rank. ``speaker``: search only the calls of this speaker.
         """
         if self._index is None:
             return next((known for known in self.numbers if speaker in (None, known.speaker)), None)
         by_speaker = self._index.by_speaker
         return self._first(by_speaker.values() if speaker is None else [by_speaker.get(speaker, _NONE)], key)
 
-    def first_equal(self, name: str, args: dict[str, Any], key: RankKey) -> KnownCall | None:
-        """Return the first call of this tool with these arguments.
+    def newest(self, speaker: SpeakerKey) -> KnownCall | None:
+        """Return the newest call with this id that this speaker has made."""
+        if (only := self._only) is not None:
+            return only if only.speaker == speaker else None
+        return next((known for known in reversed(self.numbers) if known.speaker == speaker), None)
 
-        ``key`` returns ``None`` for a rank that the search must skip.
-        """
+    def first_equal(self, name: str, args: dict[str, Any], key: RankKey) -> KnownCall | None:
+        """Return the oldest call of this tool with these arguments. If ``key`` returns ``None`` for its rank, it is
+        skipped."""
         if self._index is None:
             calls = (known for known in self.numbers if (known.name, known.args) == (name, args))
             return next((known for known in calls if key(known.rank) is not None), None)
         return self._first([self._index.by_content.get(_content(name, args), _NONE)], key)
 
     def any(self, condition: Callable[[CallRank], bool]) -> bool:
-        """Return True if the condition is true for the rank of one of the calls."""
+        """Return True if the condition is true for the rank of at least one call."""
         if self._index is None:
             return any(condition(known.rank) for known in self.numbers)
         found = self._index.by_speaker.values()
@@ -228,11 +239,11 @@ class CallsUnderId:
 
 
 class _Index:
-    """Index of the calls with one id, by speaker and by content."""
+    """Index of the calls with the same id, by speaker and by content (tool and arguments)."""
 
     def __init__(self) -> None:
         self._answered: dict[KnownCall, None] = {}
-        """The calls with a response."""
+        """The calls that have a response."""
         self.by_speaker: dict[SpeakerKey, _Ranks] = {}
         self.by_content: dict[Hashable, _Ranks] = {}
 
@@ -245,13 +256,13 @@ class _Index:
             self.by_content.setdefault(known.content, _Ranks()).add(rank, number, known)
 
     def forget(self, numbers: dict[KnownCall, int], *, before: int) -> None:
-        """Forget each call that has a response and whose number is below ``before``."""
+        """Drop each call that has a response and a number below ``before``."""
         for old in [known for known in self._answered if numbers[known] < before]:
             del self._answered[old], numbers[old]
             self._remove_empty(old, numbers)
 
     def _remove_empty(self, known: KnownCall, numbers: dict[KnownCall, int]) -> None:
-        """Remove the index entries of a forgotten call, unless another call uses them."""
+        """Remove the index entries that became empty when a call was dropped."""
         if (ranks := self.by_speaker.get(known.speaker)) is not None and not any(ranks.firsts(numbers)):
             del self.by_speaker[known.speaker]
         if (ranks := self.by_content.get(known.content)) is not None and not any(ranks.firsts(numbers)):
@@ -259,7 +270,7 @@ class _Index:
 
 
 class _Ranks:
-    """Index of calls by rank. A call with a changed rank stays under its old rank until a lookup finds it there."""
+    """Index of calls by rank. If the rank of a call changes, a lookup removes the call from its old rank."""
 
     def __init__(self) -> None:
         self._heaps: dict[CallRank, list[tuple[int, KnownCall]]] = {}
@@ -271,7 +282,7 @@ class _Ranks:
             heappush(self._heaps.setdefault(rank, []), (number, known))
 
     def firsts(self, numbers: dict[KnownCall, int]) -> Iterator[tuple[CallRank, tuple[int, KnownCall]]]:
-        """Yield each rank with its first call and the call's number."""
+        """Yield each rank with its oldest call and the number of that call."""
         for rank, heap in [*self._heaps.items()]:
             while heap and (numbers.get(heap[0][1]) != heap[0][0] or heap[0][1].rank != rank):
                 self._added.discard((rank, heappop(heap)[0]))
@@ -285,18 +296,18 @@ _NONE: Final = _Ranks()
 
 
 class OpenCalls:
-    """Calls that wait for a function response, by tool."""
+    """Calls that wait for a function response, indexed by tool."""
 
     __slots__ = ("_by_tool", "_count")
 
     def __init__(self) -> None:
         self._count = 0
-        """The number of calls added."""
+        """The number of calls that were added."""
         self._by_tool: dict[tuple[str, SpeakerKey | None, bool], list[tuple[int, KnownCall]]] | None = None
-        """Tool, speaker (``None``: all speakers), and True for calls without an id only -> heap of calls.
+        """Tool, speaker and a bool -> heap of open calls. For the bool True, the heap has only calls without an id.
 
-        A call is added when the name of its tool is known. ``None`` without calls, because an emptied dictionary keeps
-        its memory.
+        If the speaker is ``None``, the heap has the calls of all speakers. A call is added once the name of its tool is
+        known. The attribute is ``None`` without calls, because an emptied dictionary keeps its memory.
         """
 
     def add(self, known: KnownCall) -> None:
@@ -307,7 +318,7 @@ class OpenCalls:
             self.name(known)
 
     def name(self, known: KnownCall) -> None:
-        """Index the call by its tool. Call this method when the name is known."""
+        """Index the call by its tool. Call this method once the tool's name is known."""
         if known.opened is None:
             return
         self._by_tool = self._by_tool or {}
@@ -317,14 +328,14 @@ class OpenCalls:
                 heappush(heap, (known.opened, known))
 
     def close(self, known: KnownCall) -> None:
-        """Remove a call that has its response."""
+        """Remove a call that has a response."""
         known.opened = None
         for lacks_id in (False, True):
             for speaker in (known.speaker, None):
                 self._first(known.name, speaker, lacks_id=lacks_id)
 
     def oldest(self, speaker: SpeakerKey | None, name: str, *, lacks_id: bool = False) -> KnownCall | None:
-        """Return the oldest open call of the tool: of the speaker, or else of any speaker.
+        """Return the oldest open call of the tool by this speaker. If there is none, return the oldest by any speaker.
 
         ``lacks_id``: True to search only calls without an id.
         """
@@ -347,9 +358,9 @@ class OpenCalls:
 
 
 class CallMessages(Generic[T]):
-    """The messages of a chat, by their calls. Finds the message with the call of a late result.
+    """Index of the messages of a chat by their calls. Finds the message to which a late result belongs.
 
-    If a model uses an id again, the result belongs to the newest message with a call of this id and tool.
+    If a model uses an id again, the result belongs to the newest message that has a call with this id and tool.
     """
 
     __slots__ = ("_by_call",)
@@ -358,11 +369,11 @@ class CallMessages(Generic[T]):
         self._by_call: dict[tuple[str | None, str], T] = {}
 
     def add(self, facts: "EventFacts", message: T) -> None:
-        """Add the calls of an event. ``message``: the newest message."""
+        """Add the calls of an event. ``message``: the message to which the event belongs."""
         self._by_call.update(dict.fromkeys(((call.id, call.name) for call in facts.calls), message))
 
     def find(self, result: "Result") -> T | None:
-        """Return the message with the result's call; ``None`` if no message has it."""
+        """Return the message that contains the call of this result; ``None`` if there is none."""
         return self._by_call.get((result.id, result.name))
 
 

@@ -1,8 +1,8 @@
-"""Find the call to which a response, an approval, an answer or an event of a running tool belongs, live and stored.
+"""Find the call to which a function response, an approval, an answer or an event of a running tool belongs.
 
-An id is not enough, because a second call can have the id of a call that still waits, even in the same event. So the
-search also uses the call's complete event, and the number of the call's responses. It uses neither fragments nor sent
-chunks, because a session stores neither.
+The search needs more than the id. Several calls can have the same id, even in one event. So the search also uses the
+complete event with the call, and the number of responses to the call. It does not use fragments or sent chunks, because
+a session stores neither. So the result is the same for a live response and for a stored chat.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,29 +12,31 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from stream_protocol.adk._adk_requests import CallKind, confirmed_call
 from stream_protocol.adk._call_ids import CallIds
 from stream_protocol.adk._call_index import CallRank, CallReference, CallsUnderId, KnownCall, OpenCalls, SpeakerKey
+from stream_protocol.adk._failures import ABORTED
 
 if TYPE_CHECKING:
-    from stream_protocol.adk._facts import Call, EventFacts, ProviderResult, Result
+    from stream_protocol.adk._facts import Call, EventFacts, Result
 
 IsSettled: TypeAlias = Callable[[KnownCall], bool]
 
 
 class Answered(NamedTuple):
-    """The call of a function response."""
+    """The result of a search for the call that a function response answers."""
 
     call: KnownCall | None
     """The call that the response answers; ``None`` if no event of the message has the call.
 
-    For the answer to an approval request, this is the call that needs approval; ``None`` if a newer request followed.
+    If the response answers an approval request, this is the call that needs approval. In this case, ``None`` means that
+    a newer request has replaced the answered request.
     """
     is_placeholder: bool = False
-    """True if the response is only a placeholder, because the call waits."""
+    """True if the response is only a placeholder, because the call waits for an approval or a credential."""
     is_approval: bool = False
     """True if the response answers an approval request."""
 
 
 class KnownCalls:
-    """The calls of a message. Finds the call to which a later event belongs."""
+    """The tool calls of a message. Finds the call to which a later event belongs."""
 
     __slots__ = ("_asked", "_changed", "_counts", "_event", "_ids", "_mentioned", "_open", "_run", "_same_id")
 
@@ -44,27 +46,30 @@ class KnownCalls:
         """ADK's id -> the calls with that id."""
         self._open = OpenCalls()
         self._asked: dict[str, KnownCall] | None = None
-        """Id of an approval request -> the call that needs approval; ``None`` without requests."""
+        """Id of an approval request -> the call that needs approval. ``None`` if there were no requests."""
         self._run = 0
         self._event: object = None
         """The newest event."""
         self._mentioned: list[KnownCall] = []
-        """The calls that the newest event has mentioned so far."""
+        """The calls that were read from the newest event so far."""
         self._counts: dict[CallsUnderId, int] | None = None
-        """The number of calls in the newest event with each id; ``None`` without calls."""
+        """Calls with the same id -> how many of them are in the newest event. ``None`` if it has no calls."""
         self._changed: list[tuple[KnownCall, Sequence[CallsUnderId]]] | None = None
-        """Calls under a repeated id whose rank has changed. Their indexes must be updated before the next lookup.
+        """Calls whose rank has changed, with the ids whose index must be updated before the next lookup.
 
-        ``None`` without such calls.
+        Contains only ids that several calls have. ``None`` if no index must be updated.
         """
 
     def read_event(self, facts: "EventFacts") -> None:
-        """Read the next event, before its calls and results. A message or an answer of the user begins a new run."""
+        """Read the next event. Call this method before the event's calls and results are read.
+
+        An event of the user, except a steering message, begins a new run.
+        """
         if facts.by_user:
             self.begin_run()
 
     def begin_run(self) -> None:
-        """Begin a new run. A call in the new run never counts as a repetition of a call in an earlier run."""
+        """Begin a new run. A call of this run is never treated as a repetition of an earlier run's call."""
         self._run += 1
 
     def new(self, adk_id: str | None, speaker: SpeakerKey, name: str = "", *, shown: bool = True) -> KnownCall:
@@ -76,7 +81,7 @@ class KnownCalls:
         return known
 
     def alias(self, adk_id: str, known: KnownCall) -> None:
-        """Add ``adk_id`` to the ids of the call."""
+        """Add ``adk_id`` to the ids of this call."""
         if adk_id != known.id:
             known.has_id = True
         calls = self._same_id.get(adk_id)
@@ -85,31 +90,58 @@ class KnownCalls:
         if known not in calls.numbers:
             self._update()
             calls.add(known)
-            known.same_id.append(calls)
+            if known.same_id:
+                known.same_id.append(calls)
+            else:
+                known.same_id = [calls]
             self._note_changed(known, (calls,))
+
+    def newest(self, adk_id: str, speaker: SpeakerKey) -> KnownCall | None:
+        """Return the newest call with this id that this speaker has made; ``None`` if there is none."""
+        calls = self._same_id.get(adk_id)
+        return None if calls is None else calls.newest(speaker)
 
     def read_call(
         self, facts: "EventFacts", call: "Call", *, streamed: KnownCall | None = None, shown: bool = True
     ) -> KnownCall | None:
-        """Find the call that a complete function call in an event means, or add it.
+        """Find or add the call for a complete function call in an event. Return ``None`` if the event only repeats it.
 
-        For ADK's ``adk_request_confirmation``, this is the call that needs approval. Return ``None`` if the event only
-        repeats a call or a request. ``streamed``: the call with the fragments of this function call, if it was
-        streamed. ``shown``: as for ``new``.
+        For ADK's ``adk_request_confirmation``, the result is the call that needs approval. ``streamed``: the known call
+        whose fragments were streamed; ``None`` if it was not streamed. ``shown``: True to give a new call an id in the
+        client.
         """
         if call.kind is CallKind.APPROVAL:
             return self.request_approval(facts.speaker, call.id or "", call.args, shown=shown)
-        if streamed is None:
-            return self.add_call(facts.event, facts.speaker, call.id, call.name, call.args, shown=shown)
-        if call.id:
-            self.alias(call.id, streamed)
-        self.complete(facts.event, streamed, call.name, call.args)
-        return streamed
+        known = streamed
+        if known is None:
+            self._begin_event(facts.event)
+            if (repeated := self._find_repeated(facts.speaker, call)) is not None:
+                self._count(repeated)
+                self._mention(facts.event, repeated)
+                return None
+            known = self.new(call.id, facts.speaker, shown=shown)
+        elif call.id:
+            self.alias(call.id, known)
+        self.complete(facts.event, known, call.name, call.args)
+        return known
+
+    def _find_repeated(self, speaker: SpeakerKey, call: "Call") -> KnownCall | None:
+        """Return the earlier call that this complete call repeats; ``None`` if it repeats none.
+
+        The earlier call is in the same run, has no response, and has the same speaker, tool and arguments.
+        """
+
+        def key(rank: CallRank) -> tuple[()] | None:
+            is_same = (rank.speaker, rank.run) == (speaker, self._run)
+            return () if is_same and not rank.mentioned and not rank.responses else None
+
+        calls = self._find(call.id)
+        return None if calls is None else calls.first_equal(call.name, call.args, key)
 
     def complete(self, event: object, known: KnownCall, name: str, args: dict[str, Any]) -> None:
         """Store the name and the arguments of a call.
 
-        ``event``: the event with the complete call; ``None`` if an event only quotes the call.
+        ``event``: the event with the complete call. ``None`` if the data comes from an approval request for the call.
         """
         known.name, known.args, known.run = name, args, self._run
         self._open.name(known)
@@ -119,45 +151,14 @@ class KnownCalls:
             known.number = self._count(known)
             self._mention(event, known)
 
-    def add_call(
-        self,
-        event: object,
-        speaker: SpeakerKey,
-        adk_id: str | None,
-        name: str,
-        args: dict[str, Any],
-        *,
-        shown: bool = True,
-    ) -> KnownCall | None:
-        """Add a complete call and return it; ``None`` if it repeats an earlier call. ``shown``: as for ``new``.
-
-        The repeated call is from an earlier event of the same run, and has the same speaker, tool and arguments, and no
-        response.
-        """
-        self._begin_event(event)
-
-        def key(rank: CallRank) -> tuple[()] | None:
-            is_same = (rank.speaker, rank.run) == (speaker, self._run)
-            return () if is_same and not rank.mentioned and not rank.responses else None
-
-        calls = self._find(adk_id)
-        repeated = None if calls is None else calls.first_equal(name, args, key)
-        if repeated is not None:
-            self._count(repeated)
-            self._mention(event, repeated)
-            return None
-        known = self.new(adk_id, speaker, shown=shown)
-        self.complete(event, known, name, args)
-        return known
-
     def request_approval(
         self, speaker: SpeakerKey, approval_id: str, args: dict[str, Any], *, shown: bool = True
     ) -> KnownCall | None:
         """Process ADK's ``adk_request_confirmation``, and return the call that needs approval.
 
-        Return ``None`` if an event repeats a request that is still open. If no earlier event has the call, adds the
-        call. A later request for the call replaces the earlier request. ``args``: the arguments of the request.
-        ``shown``: as for ``new``.
+        Return ``None`` if an event repeats a request that the user has not answered yet. Adds the call if no earlier
+        event has it. A new request for a call replaces its earlier request. ``args``: the arguments of the request.
+        ``shown``: True to give a new call an id in the client.
         """
         original = confirmed_call(args)
         quoted = original.get("name", ""), original.get("args", {})
@@ -175,12 +176,12 @@ class KnownCalls:
         return known
 
     def reopen(self, known: KnownCall) -> None:
-        """Let the call wait for a response, although it may have one. Its tool has not run, or runs again."""
+        """Let the call wait for a response again. Call this method if the tool has not run, or runs a second time."""
         if known.opened is None:
             self._open.add(known)
 
     def _count(self, known: KnownCall) -> int:
-        """Count a call of the newest event. Return how many earlier calls of this event have the same call id."""
+        """Count a call of the newest event. Return the number of earlier calls with the same id in this event."""
         counts = self._counts = self._counts or {}
         number = max((counts.get(calls, 0) for calls in known.same_id), default=0)
         for calls in known.same_id:
@@ -188,8 +189,10 @@ class KnownCalls:
         return number
 
     def find_requester(self, speaker: SpeakerKey, original: dict[str, Any]) -> KnownCall | None:
-        """Return the call for which ADK asks the user. ``original``: its ``id``, and its ``name`` and ``args`` if the
-        request has them."""
+        """Return the call for which ADK requests an approval.
+
+        ``original``: the call in the request, with its ``id``, and with ``name`` and ``args`` if the request has them.
+        """
         calls = self._find(original.get("id"))
         if calls is None:
             return None
@@ -204,14 +207,15 @@ class KnownCalls:
         return known
 
     def read_result(self, facts: "EventFacts", result: "Result") -> Answered:
-        """Find the call that a result in an event answers, and count the result: see ``resolve_response``."""
+        """Find the call that a result of this event answers, and count the result. See ``resolve_response`` for the
+        rules."""
         waits = result.waits_for is not None
         return self.resolve_response(
             facts.event, _responder(facts), result.answered, is_placeholder=waits, by_user=facts.by_user
         )
 
     def find_undecided(self, facts: "EventFacts", result: "Result") -> KnownCall | None:
-        """Return the call of a result if ADK has asked for its approval and the user has not answered; else ``None``.
+        """Return the call that this result answers, if an approval request for it is still open; otherwise ``None``.
 
         Does not count the result: call ``read_result`` afterwards.
         """
@@ -219,9 +223,17 @@ class KnownCalls:
         known = self.find_answered(facts.event, _responder(facts), result.answered, is_placeholder=waits)
         return known if known is not None and known.is_undecided else None
 
-    def read_provider_result(self, event: object, speaker: SpeakerKey, result: "ProviderResult") -> KnownCall | None:
-        """Find the call of a tool that the model's provider ran, and count the result; a fragment has no ``event``."""
-        return self.resolve_response(event, speaker, CallReference(result.id, result.name)).call
+    def shows_approval(self, facts: "EventFacts") -> bool:
+        """Return True if this event is the first to show that a call was approved.
+
+        In this case, the event has the result of a call whose approval request has no stored answer. Call this method
+        before the calls and results of the event are read.
+        """
+        is_abort = facts.failure is not None and facts.failure.code == ABORTED  # ADK closes the calls of a stopped run
+        if self._asked is None or facts.by_user or is_abort:
+            return False
+        answering = (result for result in facts.results if result.id and result.waits_for is not CallKind.APPROVAL)
+        return any(self.find_undecided(facts, result) is not None for result in answering)
 
     def resolve_response(
         self,
@@ -232,14 +244,16 @@ class KnownCalls:
         is_placeholder: bool = False,
         by_user: bool = False,
     ) -> Answered:
-        """Find the call that a function response answers, and count the response. See ``find_answered`` for the rules.
+        """Find the call that a function response answers, and count the response. ``find_answered`` has the order of
+        the search.
 
-        The answer to an approval request is no response of the call. Several calls may have one id. After the user's
-        answer, the next response with this id is for the call that the user has approved or denied. Answers to older
-        requests are ignored. ``speaker``: the author of the response; ``None`` for the user, and for results that ADK
-        stores in the user's name. ``reference``: the response's id and name, and, if the event has it, the position of
-        the call among the calls with this id in one event. ``is_placeholder``: True if the event marks the response's
-        id as waiting. ``by_user``: True if the user has sent the response.
+        The answer to an approval request is not counted as a response of the call that needs approval. After this
+        answer, the next response with the call's id belongs to that call, even if several calls have the id. Answers to
+        replaced requests are ignored.
+
+        ``speaker``: the author of the response. ``None`` for the user, and for results that ADK stores with the user as
+        author. ``reference``: the id, the tool and, if known, the number of the answered call. ``is_placeholder``: True
+        if the call still waits. ``by_user``: True if the user has sent the response.
         """
         adk_id = reference.id
         if adk_id and self._asked and (asked := self._asked.get(adk_id)) is not None:
@@ -273,15 +287,21 @@ class KnownCalls:
     def find_answered(
         self, event: object, speaker: SpeakerKey | None, reference: CallReference, *, is_placeholder: bool
     ) -> KnownCall | None:
-        """Find the call that a function response answers, as ``resolve_response`` does, without counting the response.
+        """Find the call that a function response answers, but do not count the response.
 
-        A response without an id answers the oldest open call of the tool by the same speaker. If there is no such call,
-        the response answers the oldest open call of the tool by any speaker. If several calls have the id, calls of the
-        same speaker come first, and then calls of the same tool. Next come calls that the user has just approved or
-        denied. Next come calls with the fewest responses. For a placeholder, these are the calls with the fewest
-        placeholders. The oldest call comes first among equal calls. A call with a response takes no response of another
-        tool, because that response belongs to an earlier message. An unknown id belongs to the oldest call of the tool
-        that came without an id. ``reference``: as for ``resolve_response``.
+        A response without an id answers the oldest open call of its tool. Calls of the same speaker come first. A
+        response with an unknown id answers the oldest open call of its tool that has no id.
+
+        If several calls have the response's id, the search prefers, in this order:
+
+        1. calls of the same speaker,
+        2. calls of the same tool,
+        3. calls that the user has just approved or denied,
+        4. calls with the fewest responses and, for a placeholder, the fewest placeholders,
+        5. the oldest call.
+
+        A call that already has a response does not match a response of a different tool. ``reference``: as for
+        ``resolve_response``.
         """
         adk_id, name, _, _, number = reference
         self._begin_event(event)
@@ -310,19 +330,24 @@ class KnownCalls:
         event: object = None,
         args: Mapping[str, Any] | None = None,
     ) -> KnownCall | None:
-        """Find the call in which something happens: its tool runs, raises or sends data, or an agent runs inside it.
+        """Find the call whose tool runs, raises, sends data, or runs an agent.
 
-        Several calls may have the id. Calls with the values of the reference come first: tool, author, branch, number.
-        Next come calls that ``event`` has mentioned, and then calls that are not settled. Of these, an approved call
-        comes first, then calls of the newest run, then calls with the arguments ``args``, and then the oldest. If all
-        calls are settled, the newest is returned.
+        If several calls have the id, the search prefers, in this order:
+
+        1. calls with the tool, author, branch and number of the reference,
+        2. calls in the event ``event``,
+        3. calls for which ``is_settled`` returns False; if it returns True for all calls, the newest call,
+        4. calls that the user has approved,
+        5. calls of the newest run,
+        6. calls with the arguments ``args``,
+        7. the oldest call.
         """
         return next(iter(self.find_several(1, reference, is_settled, event=event, args=args)), None)
 
     def find_several(
         self, count: int, reference: CallReference, is_settled: IsSettled, *, event: object = None, args: Any = None
     ) -> list[KnownCall]:
-        """Find the first ``count`` calls in the order of ``find``."""
+        """Return the first ``count`` calls, in the order that ``find`` describes."""
         adk_id, name, author, branch, number = reference
 
         def order(numbered: tuple[int, KnownCall]) -> tuple[bool | int, ...]:
@@ -349,7 +374,7 @@ class KnownCalls:
         return self._same_id.get(adk_id or "")
 
     def _note_changed(self, known: KnownCall, places: Sequence[CallsUnderId]) -> None:
-        """Note a change of the call's rank. ``places``: the indexes of the ids for which the rank has changed."""
+        """Store that the rank of a call has changed. ``places``: the ids under which its rank has changed."""
         if any(calls.has_several for calls in places):
             self._changed = self._changed or []
             self._changed.append((known, places))
@@ -361,28 +386,31 @@ class KnownCalls:
         self._changed = None
 
     def _begin_event(self, event: object) -> None:
-        """Forget the calls that earlier events have mentioned."""
+        """If the event is not the newest event so far, forget the calls that earlier events contained."""
         if event is not self._event:
             self._event = event
             self._counts = None
             for known in self._mentioned:
                 known.mentioned = False
                 self._note_changed(known, known.same_id)
-            self._mentioned.clear()
+            self._mentioned = []
 
     def _mention(self, event: object, known: KnownCall) -> None:
         self._begin_event(event)
         if not known.mentioned:
             known.mentioned = True
-            self._mentioned.append(known)
+            if self._mentioned:
+                self._mentioned.append(known)
+            else:
+                self._mentioned = [known]
         self._note_changed(known, known.same_id)
 
 
 def _responder(facts: "EventFacts") -> SpeakerKey | None:
-    """Return the author of the results in an event; ``None`` if they come from the user or in the user's name."""
+    """Return the author of the results in an event; ``None`` if ADK stores them with the user as author."""
     return None if facts.in_users_name else facts.speaker
 
 
 def _differ(first: str, second: str) -> bool:
-    """Return True if the names belong to different tools. An empty name may belong to any tool."""
+    """Return True if the two names belong to different tools. An empty name may belong to any tool."""
     return bool(first and second) and first != second

@@ -1,6 +1,6 @@
 """Read events that are dictionaries: from an Agent Engine, the API server or a file.
 
-Each dictionary is converted to ADK's ``Event``. The module of ``Event`` is imported for the first dictionary.
+Each dictionary is converted to ADK's ``Event``. The first dictionary causes the import of ADK.
 """
 
 import logging
@@ -20,13 +20,13 @@ EventOrDict: TypeAlias = "Event | dict[str, Any]"
 
 
 class WarnOnce:
-    """Logger that writes each warning once. A warning may quote a model or a file."""
+    """Logger that writes each warning once. Use it for warnings that quote text of a model or a file."""
 
     __slots__ = ("_given", "_silent")
 
     def __init__(self) -> None:
         self._given: set[str] | None = None
-        """``None`` before the first warning."""
+        """The warnings that were logged; ``None`` before the first warning."""
         self._silent = False
 
     def __call__(self, text: str) -> None:
@@ -37,10 +37,8 @@ class WarnOnce:
 
     @contextmanager
     def silenced(self) -> Iterator[None]:
-        """Log nothing within the context.
-
-        Use it for events that are read again, because their warnings were logged before.
-        """
+        """Context manager that suppresses warnings. Use it to read events again, because their warnings were logged
+        before."""
         before, self._silent = self._silent, True
         try:
             yield
@@ -49,9 +47,9 @@ class WarnOnce:
 
 
 class NotAnEventError(StreamProtocolError):
-    """A value is not an ADK event, although it should be.
+    """Raised for a value that should be an ADK event, but is not.
 
-    ``str(error)`` is one line; ``reason`` is its part with the cause.
+    ``str(error)`` is one line. ``reason`` is the part of this line that names the cause.
     """
 
     def __init__(self, reason: str) -> None:
@@ -60,17 +58,18 @@ class NotAnEventError(StreamProtocolError):
 
 
 class UnexpectedItemError(NotAnEventError, TypeError):
-    """An item of an iterator is a text, a chunk or any other object that is not data of an event.
+    """Raised for an item of an event iterator that is neither an event nor a dictionary, such as a text or a chunk.
 
-    Such an item is a bug in the program, so functions that read an iterator raise this error. All other failures of the
-    run are reported in the response.
+    Such an item is a bug in the program. So functions that read an iterator raise this error, and do not send it to the
+    client as a failed run.
     """
 
 
 def read_event(value: object, warn: WarnOnce) -> "Event":
     """Convert a dictionary to an ADK event. The dictionary is not changed.
 
-    Omits the fields and values that the installed ADK cannot read, with a warning for each. Raises ``NotAnEventError``.
+    Omits the fields and values that the installed ADK cannot read, with a warning for each of them. Raises
+    ``NotAnEventError`` if the rest cannot be read.
     """
     if not isinstance(value, dict):
         raise UnexpectedItemError(f"it is of the type {type(value).__name__}")
@@ -97,7 +96,7 @@ def _no_author(value: dict[str, Any]) -> NotAnEventError:
 def read_events(events: Iterable[EventOrDict], warn: WarnOnce) -> "Sequence[Event]":
     """Return the events as ADK's objects. Items that are not ADK's objects are converted by ``read_event``.
 
-    Returns the same sequence if nothing is converted. Raises ``NotAnEventError``.
+    Returns the given sequence if no item is converted. Raises ``NotAnEventError``.
     """
     known: Sequence[Any] = events if isinstance(events, Sequence) else tuple(events)
     example_of_type = {type(event): event for event in known}
@@ -109,6 +108,6 @@ def read_events(events: Iterable[EventOrDict], warn: WarnOnce) -> "Sequence[Even
 def _is_event(value: Any) -> bool:
     """Return True for an event object of ADK.
 
-    A dictionary never counts as an event object, even if it has the keys of an event as attributes.
+    Return False for every dictionary, even for a subclass with the attributes of an event.
     """
     return not isinstance(value, dict) and {"author", "branch", "node_info"} <= getattr(value, "__dict__", {}).keys()

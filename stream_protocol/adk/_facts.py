@@ -1,7 +1,8 @@
-"""Types for the content of an event (facts), for all code that reads events.
+"""Types for the content of an ADK event. All code that reads events uses these types.
 
-An event has a header (author, run), its parts in their order, and reports from its other fields. The unions ``Part``
-and ``Report`` are closed: a reader that matches all their types has handled everything.
+``EventFacts`` is a parsed event. It has the author and the run, the event's parts in order (``Part``), and one object
+for each other field with a value (``Report``). ``Part`` and ``Report`` are closed unions, so ``match`` can cover all
+their types.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,12 +17,12 @@ if TYPE_CHECKING:
 
 
 class Text(NamedTuple):
-    """A text or a thought, which may be empty."""
+    """A text or a thought of the agent or the user. The text may be empty."""
 
     text: str
     is_thought: bool
     signature: bytes | None = None
-    """The model's thought signature, which every kind of part can have."""
+    """The model's thought signature. All kinds of parts can have a signature."""
 
 
 class Blob(NamedTuple):
@@ -30,12 +31,13 @@ class Blob(NamedTuple):
     data: bytes
     media_type: str | None
     artifact: tuple[str, int] | None
-    """The name and the version of the artifact that has these bytes, if the event shows the artifact."""
+    """The name and the version of the artifact with the same bytes; ``None`` if the event does not identify an
+    artifact."""
     name: str | None = None
 
 
 class RelayedData(NamedTuple):
-    """A data part of an agent behind A2A. ADK converts it to a text file."""
+    """A data part from an agent behind A2A. ADK converts such a part to a text file."""
 
     value: Any
 
@@ -54,10 +56,11 @@ class File(NamedTuple):
     content: Blob | RelayedData | None
     reference: Reference | None
     fields: str
-    """The names of the part's fields that have a value, as one text. All parts except texts and calls have it."""
+    """The names of the fields that have a value in ADK's part, as one text. ``fields`` exists in all parts except texts
+    and calls."""
     signature: bytes | None = None
     part: "types.Part | types.FunctionResponsePart | None" = None
-    """ADK's part, for storing it."""
+    """ADK's part, so that it can be stored."""
 
 
 class Call(NamedTuple):
@@ -72,14 +75,14 @@ class Call(NamedTuple):
 
 
 class CallPiece(NamedTuple):
-    """A streamed piece of a function call."""
+    """A streamed fragment of a function call."""
 
     id: str | None
     name: str | None
     args: dict[str, Any] | None
-    """All arguments so far, from adapters that do not send paths."""
+    """All arguments so far. Only model adapters that do not send ``partial_args`` set this field."""
     partial_args: "Sequence[types.PartialArg]"
-    """The new pieces of arguments, each with its path."""
+    """The new fragments of arguments, each with its JSON path."""
     will_continue: bool
     signature: bytes | None
 
@@ -88,9 +91,9 @@ class NestedEvents(NamedTuple):
     """The stored events of an agent that ran inside a tool call."""
 
     events: "Sequence[Any]"
-    """The first events as JSON."""
+    """The first stored events, as JSON."""
     omitted: int
-    """The number of later events, which are not stored."""
+    """The number of later events that were not stored."""
 
 
 class Result(NamedTuple):
@@ -100,28 +103,30 @@ class Result(NamedTuple):
     name: str
     value: dict[str, Any] | None
     waits_for: CallKind | None
-    """``APPROVAL`` or ``CREDENTIAL`` if the response is only a placeholder. The call waits for this kind of answer.
+    """The kind of answer for which the call waits: ``APPROVAL`` or ``CREDENTIAL``.
+
+    ``None`` if the response is a result, and not a placeholder.
     """
     hint: str | None = None
-    """The text with which a tool itself asks for approval."""
+    """The text that a tool shows the user when it requests an approval itself."""
     payload: Any = None
-    """The value that the tool expects back with the approval."""
+    """An example of the value that the tool expects with the approval."""
     files: tuple[File, ...] = ()
     will_continue: bool = False
     signature: bytes | None = None
     nested: NestedEvents | None = None
-    """The events of the agent that ran inside the call; ``None`` if the response has none."""
+    """The events of the agent that ran inside the call; ``None`` if none are stored."""
     number: int | None = None
-    """The number of the answered call, if the event has it. See ``CallReference``."""
+    """The number of the answered call, if the event stores this number. See ``CallReference``."""
 
     @property
     def answered(self) -> CallReference:
-        """The answered call, as the response names it."""
+        """A reference to the answered call, with the data in the response."""
         return CallReference(self.id, self.name, number=self.number)
 
 
 class ProviderCall(NamedTuple):
-    """A call of a tool that the model's provider has run: code execution, or a tool on Google's servers."""
+    """A call of a tool that the model's provider runs, such as code execution or a tool on Google's servers."""
 
     id: str | None
     name: str
@@ -143,11 +148,12 @@ class ProviderPart(NamedTuple):
     fields: str
     signature: bytes | None = None
     part: "types.Part | None" = None
-    """ADK's part, for storing it."""
+    """ADK's part, so that it can be stored."""
 
 
 class OtherPart(NamedTuple):
-    """A part of no other kind: a signature alone, or content that this release does not support."""
+    """A part of any other kind, such as a part with only a signature, or with content that this release does not
+    support."""
 
     fields: str
     signature: bytes | None = None
@@ -157,12 +163,12 @@ Part: TypeAlias = Text | File | Call | CallPiece | Result | ProviderPart | Other
 
 
 class Failure(NamedTuple):
-    """The failure that an event reports, or a finish reason that ADK reports as an error."""
+    """An error that an event reports. ADK also reports some finish reasons as errors."""
 
     code: str | None
     message: str | None
     finish_reason: str | None
-    """The finish reason that the event reports in place of an error; ``None`` for a failure."""
+    """The finish reason, if the event reports a finish reason as an error; ``None`` for a real error."""
 
 
 class Output(NamedTuple):
@@ -179,21 +185,21 @@ class AgentSpeech(NamedTuple):
 
 
 class UserSpeechEnd(NamedTuple):
-    """The end of the user's speech in a live run. Its transcription came before."""
+    """The end of the user's speech in a live run. The transcription of the speech comes before this report."""
 
 
 class LiveTurnEnd(NamedTuple):
-    """The end of the agent's turn in a live run, or its interruption."""
+    """The end or the interruption of the agent's turn in a live run."""
 
     interrupted: bool
 
 
 class Waiting(NamedTuple):
-    """The event's calls, or some of them, wait for approvals or credentials."""
+    """Report that one or more calls of the event wait for approvals or credentials."""
 
 
 class Compaction(NamedTuple):
-    """A summary of earlier events, which only the model reads. Times are in seconds since 1970."""
+    """A summary of earlier events that only the model reads. Times are in seconds since 1970."""
 
     start: float
     """Time of the first summarized event."""
@@ -202,7 +208,8 @@ class Compaction(NamedTuple):
 
 
 class Rewind(NamedTuple):
-    """A rewind of the session: the events of an invocation, and all later events, no longer count."""
+    """A rewind of the session. It removes the events of an invocation and all events between this invocation and the
+    rewind."""
 
     invocation_id: str
 
@@ -218,7 +225,7 @@ class TokenUsage(NamedTuple):
 
 
 class Source(NamedTuple):
-    """A page or document on which the model's text is based."""
+    """A web page or document on which the model's text is based."""
 
     uri: str
     title: str | None
@@ -228,25 +235,25 @@ class Source(NamedTuple):
 
 
 class Citation(NamedTuple):
-    """The range from ``start`` to ``end`` of ``EventFacts.text``, with its source."""
+    """A range of ``EventFacts.text``, from ``start`` to ``end``, and its source."""
 
     source: Source
     start: int
     end: int
     quote: str | None = None
-    """The text in the source."""
+    """The cited text of the source; ``None`` if unknown."""
 
 
 class SearchSuggestions(NamedTuple):
-    """Google's searches for the model's text."""
+    """Google's suggested searches for the model's text."""
 
     rendered_content: str | None
-    """The HTML that Google gives for display."""
+    """The HTML with which Google wants the searches to be shown."""
     queries: tuple[str, ...]
 
 
 class Artifacts(NamedTuple):
-    """Saved artifacts: name -> version."""
+    """The artifacts that the event has saved: name -> version."""
 
     saved: Mapping[str, int]
 
@@ -266,13 +273,13 @@ class Widget(NamedTuple):
 
 
 class Posted(NamedTuple):
-    """The mark of a posted event, which a tool sends while it runs. See ``_marks``."""
+    """The mark of a posted event: an event that a tool sends to the response while the tool runs."""
 
     kind: str
 
 
 class Steering(NamedTuple):
-    """The mark of a steering message. See ``_marks``."""
+    """The mark of a steering message: a user message that a run receives while it works."""
 
     id: str
     """The client's id of the message."""
@@ -285,11 +292,11 @@ class StateChange(NamedTuple):
 
 
 class NestedEvent(NamedTuple):
-    """An event of an agent that runs inside a tool call. The outer session does not store it."""
+    """An event of an agent that runs inside a tool call. The session of the outer agent does not store it."""
 
     call: CallReference
     event: Any
-    """The event, or its JSON."""
+    """The event object or its JSON."""
 
 
 Report: TypeAlias = (
@@ -318,31 +325,31 @@ R = TypeVar("R")
 
 
 class EventFacts(NamedTuple):
-    """The fields of an ADK event in our own types: header, parts, and reports of other fields."""
+    """The content of an ADK event in this library's types: author and run, parts, and reports of other fields."""
 
     event: "Event"
-    """ADK's event, for storing, copying, or passing it to ADK."""
+    """ADK's event, so that it can be stored, copied or passed to ADK."""
     id: str
     invocation_id: str
     speaker: SpeakerKey
     scope: str | None
-    """The id of the call for which a task-mode agent works."""
+    """The id of the call that started the event's task-mode agent; ``None`` for other agents."""
     by_user: bool
-    """True for events of the user, except steering messages: these neither begin a message nor answer a call.
+    """True for events of the user. False for steering messages, because they neither begin a message nor answer a call.
 
-    The result of a task agent also has the user as author, but comes from a node.
+    Also False for the result of a task-mode agent, although the author of this event is ``user``.
     """
     in_users_name: bool
-    """True if the author is ``user``: for the user's events, and for results that ADK stores."""
+    """True if the author is ``user``, as for the user's events and for some results that ADK stores."""
     is_fragment: bool
     role: str | None
-    """The role of the content; ``None`` without content."""
+    """The role of the event's content; ``None`` without content."""
     model: str | None
-    """The model of the response."""
+    """The name of the model that created the event; ``None`` if unknown."""
     finish_reason: str | None
-    """google-genai's finish reason of the model's response."""
+    """The finish reason of the model's response, as google-genai names it."""
     is_streams_end: bool
-    """True if ADK marks the event as the end of a stream, as it marks aggregates."""
+    """True if ADK marks the event as the end of a stream. ADK marks aggregates in this way."""
     parts: tuple[Part, ...]
     reports: tuple[Report, ...]
 
@@ -353,7 +360,7 @@ class EventFacts(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The texts of the parts, joined, without thoughts."""
+        """The texts of the parts, concatenated. Thoughts are left out."""
         return "".join(part.text for part in self.parts if isinstance(part, Text) and not part.is_thought)
 
     @property
@@ -363,9 +370,9 @@ class EventFacts(NamedTuple):
 
     @property
     def is_user_message(self) -> bool:
-        """True if the user sends a text or files, and not only an answer to one of the agent's calls.
+        """True if the user sends a text or files. False if the event only answers calls of the agent.
 
-        Up to ADK 1.x, one event could have a text and an answer.
+        In ADK 1.x, an event can have both a text and an answer.
         """
         if not self.by_user or not self.parts:
             return False
@@ -375,20 +382,21 @@ class EventFacts(NamedTuple):
 
     @property
     def shows_something(self) -> bool:
-        """True if the event has content, a failure, an output or speech, and not only state, artifacts or usage."""
+        """True if the event has content, a failure, an output or speech. False if it only has state, artifacts or
+        usage."""
         return bool(self.parts) or any(isinstance(report, Failure | Output | AgentSpeech) for report in self.reports)
 
     @property
     def is_final(self) -> bool:
-        """True for a final response in the sense of ADK: the agent continues only after new input."""
+        """True if ADK considers the event a final response. The agent continues only after new input."""
         return self.event.is_final_response()
 
     def reports_a(self, *kinds: type[Report]) -> bool:
-        """Return True if the event has a report of one of these kinds."""
+        """Return True if the event has a report of one of these types."""
         return bool(self.reports) and any(isinstance(report, kinds) for report in self.reports)
 
     def report(self, kind: type[R]) -> R | None:
-        """Return the first report of this kind; ``None`` if there is none."""
+        """Return the first report of this type; ``None`` if there is none."""
         for report in self.reports:
             if isinstance(report, kind):
                 return report
@@ -396,5 +404,5 @@ class EventFacts(NamedTuple):
 
     @property
     def failure(self) -> Failure | None:
-        """The failure in the event; ``None`` if there is none."""
+        """The failure that the event reports; ``None`` if there is none."""
         return self.report(Failure)

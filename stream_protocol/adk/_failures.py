@@ -1,4 +1,4 @@
-"""Recognize failures in events and function responses. Some of them are finish reasons that ADK reports as errors."""
+"""Recognize errors in events and function responses. ADK also reports some finish reasons as errors."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from google.adk.events import Event
 
 ABORTED = "INVOCATION_ABORTED"
-"""``error_code`` of the event that ADK writes for a run whose abort signal was set."""
+"""The ``error_code`` of the event that ADK writes when a run is aborted."""
 
 NO_CONTENT = "MODEL_RETURNED_NO_CONTENT"
-"""``error_code`` of a model response without content."""
+"""The ``error_code`` of a model response without content."""
 
 FINISH_REASONS: dict[str, FinishReason] = {
     "STOP": "stop",
@@ -36,31 +36,30 @@ FINISH_REASONS: dict[str, FinishReason] = {
     "CONTINUATION": "other",
     "FINISH_REASON_UNSPECIFIED": "other",
 }
-"""google-genai's ``FinishReason`` -> the AI SDK's finish reason. Reasons that are missing here become ``other``."""
+"""google-genai's ``FinishReason`` -> the AI SDK's finish reason. All other reasons become ``other``."""
 
 UNEXPLAINED = frozenset({"OTHER", "FINISH_REASON_UNSPECIFIED", "STOP"})
-"""Finish reasons that name no cause. If the event also has an error message, the model's response was interrupted."""
+"""Finish reasons that name no cause. If an error message is also present, the model's response was interrupted."""
 
 RESULT = "result"
-"""The key of an object that wraps a value of another type: ADK wraps tool results, this library wraps client outputs.
-"""
+"""The key of an object that wraps a single value. ADK wraps tool results, and this library wraps client outputs."""
 
 
 def reports_error(event: "Event") -> bool:
-    """Return True if the event or fragment reports a failure, or a finish reason that ADK reports as an error."""
+    """Return True if the event has an error code or an error message. The error code may be only a finish reason."""
     return bool(event.error_code or event.error_message)
 
 
 def is_aborted(event: "Event") -> bool:
-    """Return True for the event that ends a stopped run."""
+    """Return True for the event that ADK writes at the end of an aborted run."""
     return event.error_code == ABORTED
 
 
 def told_reason(event: "Event") -> str | None:
-    """Return the finish reason that the event reports as an error; ``None`` if it reports a failure.
+    """Return the finish reason that the event reports as an error; ``None`` if the error is a real failure.
 
-    ADK reports every reason except ``STOP`` as an error code. A response that was truncated or filtered is not a
-    failure for that reason alone.
+    ADK sets an error code for every finish reason except ``STOP``. A truncated or filtered response does not count as a
+    failure.
     """
     code = event.error_code or (event.finish_reason and event.finish_reason.value)
     if code in UNEXPLAINED and event.error_message:
@@ -77,16 +76,18 @@ def client_output(response: Any) -> Any:
 
 
 def unrepresentable_text(tool: str, error: Exception) -> str:
-    """Return the error text of a call whose result is not JSON. ``error``: the cause, and its location in the
-    result."""
+    """Return the error text of a call whose result cannot be converted to JSON.
+
+    ``error``: the cause, with the location of the invalid value in the result.
+    """
     return f"The result of the tool {tool} is not JSON. {error} Return plain values."
 
 
 def failure_text(response: Any) -> str | None:
-    """Return the error text of a failed call; ``None`` for a result.
+    """Return the error text in the response of a failed call; ``None`` if the call succeeded.
 
-    If ADK could not run a call, its response is ``{"error": …}``, with no other key. MCP marks a failed result with
-    ``isError`` (or ``is_error``). The text content of such a result is the cause.
+    If ADK could not run a call, the response has only the key ``error``. A failed result of MCP has ``isError`` or
+    ``is_error``. In this case, the text of the result is returned.
     """
     match response:
         case {"error": error, **rest} if not rest and error is not None:

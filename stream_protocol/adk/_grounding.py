@@ -1,7 +1,7 @@
-"""Read the sources of an event, the ranges of its text that cite them, and Google's searches.
+"""Read the sources of an event, the citations in its text, and Google's suggested searches.
 
 Google counts positions in UTF-8 bytes within one part. A ``Citation`` counts positions in characters of the event's
-whole text. A range that does not fit the text is left out, because a callback may have changed or divided the text.
+whole text. A range that does not fit the text is left out. A callback may have changed or divided the text.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,19 +15,18 @@ if TYPE_CHECKING:
     from google.genai import types
 
 MAX_QUOTE: Final = 1_000
-"""The longest quotation from a source, in characters. A retrieved chunk may be long, and every citation repeats it."""
+"""The maximum length of a quotation from a source, in characters. Each citation of the source repeats its quotation."""
 
 _CONTINUATION: Final = bytes(range(0x80, 0xC0))
-"""The bytes that continue a character in UTF-8."""
+"""The values of bytes that continue a character in UTF-8."""
 
 _COUNTED: Final = 4096
-"""The size of a block, in bytes. The characters of a block are counted once for all citations."""
+"""The size of a text block, in bytes. The characters of a block are counted once for all citations."""
 
 
 def read_grounding(event: "Event", parts: Sequence[facts.Part]) -> Iterator[facts.Report]:
-    """Yield the sources, citations and search suggestions of an event. ``parts``: the parts of the event, as
-    ``EventFacts`` has them.
-    """
+    """Yield the sources, citations and search suggestions of an event. ``parts``: the event's parts in this library's
+    types."""
     places = _Places(parts)
     if (grounding := event.grounding_metadata) is not None:
         sources = [list(_of_chunk(chunk)) for chunk in grounding.grounding_chunks or ()]
@@ -57,7 +56,7 @@ def _of_chunk(chunk: "types.GroundingChunk") -> Iterator[facts.Source]:
 
 
 def _quote(chunk: "types.GroundingChunk") -> str | None:
-    """Return the text of a document that the model has read; ``None`` for web pages, which come without text."""
+    """Return the text of a retrieved document; ``None`` for web pages, because Google sends no text for these."""
     document = chunk.retrieved_context
     text = document.text or (document.rag_chunk.text if document.rag_chunk else None) if document else None
     return text[:MAX_QUOTE] if text else None
@@ -96,13 +95,13 @@ class _Places:
         self._counted: dict[str, _Utf8] = {}
 
     def find(self, part: int | None, start: Any, end: Any, text: str | None) -> tuple[int, int] | None:
-        """Return the index of a range's first character, and the index after its last; ``None`` if the range does not
+        """Return the start and the end of a range in the event's text, in characters; ``None`` if the range does not
         fit.
 
-        ``part``: the index of the part in which the bytes are counted. Protobuf omits 0 for ``part`` and for ``start``.
-        ADK joins the parts of a stream, and puts thoughts before them. So the positions that Google gives for the first
-        part may refer to the whole text. The range in the whole text is used if its characters are equal to ``text``.
-        Without ``text``, the range is used if the event has only one text.
+        ``start``, ``end``: positions in bytes, in the part with the index ``part``. Protobuf omits the value 0 of
+        ``part`` and ``start``. Positions in the first part may also refer to the whole text, because ADK joins streamed
+        parts and puts thoughts before them. The range in the whole text is used if its characters are equal to
+        ``text``. Without ``text``, that range is used only if the event has one text.
         """
         if not isinstance(end, int) or not isinstance(start, int | None):
             return None
@@ -126,7 +125,7 @@ class _Places:
 
 
 class _Utf8:
-    """A text that converts positions in UTF-8 bytes to positions in characters."""
+    """A text. Converts positions in its UTF-8 bytes to positions in its characters."""
 
     def __init__(self, text: str) -> None:
         self._bytes = text.encode("utf-8", "surrogatepass")
@@ -134,8 +133,10 @@ class _Utf8:
         self._before = [0, *accumulate(_characters(self._bytes[begin : begin + _COUNTED]) for begin in blocks)]
 
     def characters_before(self, place: int) -> int | None:
-        """Return the number of characters before a byte; ``None`` if the byte is within a character or outside the
-        text."""
+        """Return the number of characters before the byte at ``place``.
+
+        Return ``None`` if the byte is inside a character or outside the text.
+        """
         if not 0 <= place <= len(self._bytes):
             return None
         if place < len(self._bytes) and self._bytes[place] in _CONTINUATION:

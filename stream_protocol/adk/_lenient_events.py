@@ -1,7 +1,7 @@
-"""Read the JSON of one event. A different version of ADK or google-genai may have written it.
+"""Read the JSON of an event that a different version of ADK or google-genai may have written.
 
-The models of ADK and google-genai refuse unknown keys and values. These keys and values are omitted, and the rest of
-the event is read.
+The pydantic models of ADK and google-genai refuse unknown keys and values. This module omits such keys and values, and
+reads the rest of the event.
 
 This module imports ADK.
 """
@@ -19,18 +19,17 @@ from stream_protocol.adk._event_dicts import NotAnEventError, WarnOnce
 from stream_protocol.wire import SHORT_JSON_LENGTH, short_json
 
 MISSING: Final = "missing"
-"""pydantic's error type for a missing field. An object that lacks a required field is omitted as a whole."""
+"""pydantic's error type for a missing field. An object without a required field is omitted completely."""
 
 _FIELDS: Final = frozenset(Event.model_fields) | {field.alias for field in Event.model_fields.values()}
 _ARGUMENTS: Final = frozenset({"message", "state", "route", "node_path"}) - _FIELDS
-"""Arguments of the constructor of ``Event`` that are not fields.
+"""Arguments of the constructor of ``Event`` that are not fields of the installed ADK.
 
-ADK never writes them to an event's JSON. So such a key is a field of a different version.
+ADK never writes these arguments to JSON. If JSON has such a key, the key is a field of a different version.
 """
 
 _TYPE_ERRORS: Final = (AttributeError, TypeError)
-"""Errors without a location: those of google-genai's enums for a number, and pydantic's for a key that is not text.
-"""
+"""Validation errors that name no location. google-genai's enums raise them for numbers, pydantic for non-text keys."""
 
 _ANY_EVENT: Final = {"author": "agent"}
 """The fields that every event must have."""
@@ -39,10 +38,10 @@ _UNREADABLE: Final = "whose value the installed ADK cannot read"
 
 
 def read_leniently(value: dict[str, Any], warn: WarnOnce) -> Event:
-    """Convert JSON to an event without the fields that the installed ADK cannot read. Warns of each such field.
+    """Convert JSON to an event. Omits fields that the installed ADK cannot read, with a warning for each.
 
-    google-genai keeps a value that is not in its enum, and emits a Python warning. Raises ``NotAnEventError`` if the
-    rest of the event is also unreadable.
+    Values that are missing in an enum of google-genai are kept, and google-genai emits a Python warning. Raises
+    ``NotAnEventError`` if the rest of the event cannot be read.
     """
     for key in value.keys() - _FIELDS:
         warn(f"Ignored the field {_printable(str(key))}, which the installed ADK does not know.")
@@ -57,7 +56,7 @@ def read_leniently(value: dict[str, Any], warn: WarnOnce) -> Event:
 
 
 def _read_rest(value: dict[str, Any], warn: WarnOnce) -> Event:
-    """Convert JSON to an event, and remove the fields that the installed ADK refuses from ``value``."""
+    """Convert JSON to an event. Removes the fields from ``value`` that the installed ADK refuses."""
     for location in [*_of_wrong_types(value, lambda part: {**_ANY_EVENT, **part}, [])]:
         warn(f"Ignored the field {location}, {_UNREADABLE}.")
         del location.container[location.key]
@@ -72,18 +71,18 @@ def _read_rest(value: dict[str, Any], warn: WarnOnce) -> Event:
 
 
 def _path(steps: tuple[int | str, ...]) -> str:
-    """Return the path of a field in the usual notation: ``content.parts[0].text``."""
+    """Return the path of a field as text, such as ``content.parts[0].text``."""
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".")
 
 
 def _of_wrong_types(
     value: dict[Any, Any] | list[Any], within: Callable[[Any], dict[str, Any]], names: list[str]
 ) -> Iterator["_Location"]:
-    """Yield the locations of the innermost values on which ADK's validation raises one of ``_TYPE_ERRORS``.
+    """Yield the locations of the innermost values for which ADK's validation raises one of ``_TYPE_ERRORS``.
 
-    These errors name no location. So this function validates an event for each value, without the other values.
-    ``within``: a function that takes a value for the searched object or list, and returns an event with it. In a list,
-    the last value comes first, so that a caller can delete the values in this order.
+    These errors name no location. So this function validates each value in an event without the other values.
+    ``within``: takes a value in place of the searched object or list, and returns an event with this value. The values
+    of a list come in reverse order, so that a caller can delete them in this order.
     """
     items = [*value.items()] if isinstance(value, dict) else [*reversed([*enumerate(value)])]
     for key, item in items:
@@ -111,7 +110,7 @@ def _is_of_wrong_type(value: dict[str, Any]) -> bool:
 
 
 def _remove_refused(value: dict[str, Any], error: ValidationError, warn: WarnOnce) -> bool:
-    """Remove all values that the error reports. Return False if there are none."""
+    """Remove all values that the validation error reports. Return False if the event contains none of them."""
     locations: dict[tuple[int, int | str], _Location] = {}
     for item in error.errors(include_url=False, include_context=False):
         path = item["loc"][:-1] if item["type"] == MISSING else item["loc"]
@@ -120,7 +119,7 @@ def _remove_refused(value: dict[str, Any], error: ValidationError, warn: WarnOnc
             is_unknown = item["type"] == "extra_forbidden"
             reason = "which the installed ADK does not know" if is_unknown else _UNREADABLE
             warn(f"Ignored the field {location}, {reason}.")
-    # From the end of a list to its beginning, so that the remaining indexes stay valid.
+    # Delete from the end of a list, so that the remaining indexes stay valid.
     for location in sorted(locations.values(), key=lambda each: each.index, reverse=True):
         del location.container[location.key]
     return bool(locations)
@@ -133,13 +132,13 @@ class _Location:
     container: Any
     """The dict or list that holds the value."""
     key: int | str
-    """The value's key or index in it."""
+    """The key or the index of the value in its container."""
     names: list[str]
-    """The keys from the event to the value, without indexes."""
+    """The keys on the path from the event to the value. List indexes are left out."""
 
     @property
     def index(self) -> int:
-        """The position of this value in its list; -1 if its parent is a dictionary."""
+        """The position of the value in its list; -1 if its container is a dictionary."""
         return self.key if isinstance(self.key, int) else -1
 
     @override
@@ -150,8 +149,8 @@ class _Location:
 def _locate(value: Any, path: tuple[int | str, ...]) -> _Location | None:
     """Find the innermost value on the path of a pydantic error.
 
-    The path may be in camelCase and the file's keys in snake_case, or the reverse. The path also contains the members
-    of unions, which are not keys.
+    The path and the event's JSON may use different styles of keys: camelCase and snake_case. Steps of the path that
+    name a member of a union are skipped, because they are not keys.
     """
     location: _Location | None = None
     names: list[str] = []
@@ -177,5 +176,5 @@ def _without_case(key: str) -> str:
 
 
 def _printable(key: str) -> str:
-    """Return the key for an error message: as JSON if it is long, or has characters that could control a terminal."""
+    """Return the key for an error message. A long key, or a key with control characters, is returned as JSON."""
     return key if key.isascii() and key.isprintable() and len(key) <= SHORT_JSON_LENGTH else short_json(key)

@@ -1,17 +1,16 @@
-"""Marks of this library in the ``custom_metadata`` of events.
+"""Data that this library adds to the ``custom_metadata`` of events.
 
-- Steering messages are user messages that a run receives while it works, before one of its model calls. The stored
-  event has the user as author. It begins neither a message of the chat nor a response: the assistant's message
-  continues.
-- Posted events are events that a tool sends to the response while it runs. No runner yields them and no session stores
-  them. Code inside a run posts them to the run's channel (``stream_protocol.agents``). After that, they are read,
-  converted and recorded like all other events. A posted event counts as a fragment.
-- Nested events are the events of an agent that runs inside a tool call, in a session of its own, as with ``AgentTool``.
-  While the tool runs, a posted event carries one nested event. The event with the tool's response carries all nested
-  events that are stored.
-- Answered numbers show which of several calls with one id a function response answers.
-- Notes are the titles and reasons that tools declare for users. The run's plugin writes them to the events before the
-  events are stored, so every reader of the events has the notes.
+- A steering message is a user message that a run receives while it works. It is stored before the next model call. The
+  assistant's message continues after it.
+- A posted event is an event that a tool sends to the response while the tool runs. Code inside the run posts it with
+  ``stream_protocol.agents``. ADK neither yields nor stores posted events. They are converted and recorded like
+  fragments.
+- A nested event is an event of an agent that runs inside a tool call, in a session of its own, as with ``AgentTool``.
+  While the tool runs, each nested event is sent in a posted event. The event with the tool's response stores the first
+  nested events.
+- An answered number shows which of several calls with the same id a function response answers.
+- A note is the title or the approval reason that a tool declares for users. The run's plugin writes notes to events
+  before the events are stored.
 """
 
 from collections import defaultdict
@@ -33,44 +32,46 @@ METADATA_KEY: Final = "adk_ui_stream"
 """The key of this library's object in the ``custom_metadata`` of a stored event."""
 
 STEERING_KEY: Final = "steering"
-"""The key of the mark of a steering message, in the object under ``METADATA_KEY``. The mark has the message's ``id``.
-"""
+"""The key of a steering message's data in the object under ``METADATA_KEY``. The data has the message's ``id``."""
 
 CONTEXT_KEY: Final = "context"
-"""The key of the client's context in the mark of a steering message, and in the body of a request."""
+"""The key of the context that the client sends, in a request's body and in the data of a steering message."""
 
 POSTED_KEY: Final = "adk_ui_stream_posted"
 """The key in ``custom_metadata`` that marks a posted event. Its value is the kind of the posted event."""
 
 POSTED_WIDGETS: Final = "widgets"
-"""The kind of a posted event with UI widgets in its actions: data of an app, or the progress of a call."""
+"""The kind of a posted event with UI widgets in its actions. The widgets hold an app's data, or the progress of a
+call."""
 
 POSTED_NESTED: Final = "nested"
-"""The kind of a posted event that carries a nested event."""
+"""The kind of a posted event that contains a nested event."""
 
 NESTED_EVENT: Final = "adk_ui_stream_nested_event"
-"""Key in the ``custom_metadata`` of a posted event: ``{"call_id": …, "event": …}``.
+"""The key of a nested event in the ``custom_metadata`` of a posted event: ``{"call_id": …, "event": …}``.
 
-``"number"`` is added if the call is not the first with its id in its event. See ``CallReference``.
+The object also has ``"number"`` if an earlier call of the same event has the same id. See ``CallReference``.
 """
 
 NESTED_EVENTS: Final = "adk_ui_stream_nested_events"
-"""Key in the ``custom_metadata`` of an event with function responses.
+"""The key of stored nested events in the ``custom_metadata`` of an event with function responses.
 
-The value is a mapping from call ids to ``{"events": […], "omitted": …}``. If the event has several responses to an id,
-the mapping has a list of such objects, in the order of the responses. ``null`` stands for a response without nested
-events.
+The value maps call ids to ``{"events": […], "omitted": …}``. If the event has several responses with the same id, the
+value for this id is a list with one such object for each response. In the list, ``null`` means that a response has no
+nested events.
 """
 
 CARDS_KEY: Final = "adk_ui_stream_cards"
-"""The key of the notes in an event's ``custom_metadata``: ``{"titles": {TOOL: TITLE}, "approvals": {CALL_ID: NOTE}}``.
+"""The key of tool titles and approval notes in ``custom_metadata``.
+
+The value is ``{"titles": {TOOL: TITLE}, "approvals": {CALL_ID: NOTE}}``.
 """
 
 ANSWERED_KEY: Final = "adk_ui_stream_answered"
-"""Key in the ``custom_metadata`` of an event with function responses: ``{CALL_ID: [NUMBER, …]}``.
+"""The key of answered numbers in ``custom_metadata``: ``{CALL_ID: [NUMBER, …]}``.
 
-The list has the number of the answered call for each response to the id; ``null`` if unknown. The list is left out if
-the responses answer the first calls with the id in the order of these calls.
+The list has one number for each function response with this id: the number of the call that the response answers, or
+``null``. An id is left out if its responses answer the calls with this id in order.
 """
 
 
@@ -80,9 +81,8 @@ def steering_id(event: "Event") -> str | None:
 
 
 def steering_mark(custom_metadata: Any) -> dict[str, Any] | None:
-    """Return the mark of a steering message without the data that only the server needs; ``None`` if the event has no
-    steering message.
-    """
+    """Return the steering message's id, and its context if it has one; ``None`` if the event has no steering
+    message."""
     message_id = steering_mark_id(custom_metadata)
     if message_id is None:
         return None
@@ -106,9 +106,9 @@ def posted_kind(event: "Event") -> str | None:
 
 
 def is_posted_data(event: "Event") -> bool:
-    """Return True if the event has data that a tool has posted, perhaps inside nested agents.
+    """Return True if a tool has posted this event's data, possibly a tool of a nested agent.
 
-    ADK stores this data later.
+    ADK stores this data in a later event.
     """
     while (carried := carried_event(event)) is not None and not isinstance(carried.event, dict):
         event = carried.event
@@ -116,7 +116,7 @@ def is_posted_data(event: "Event") -> bool:
 
 
 def carried_event(event: "Event") -> NestedEvent | None:
-    """Return the nested event inside this event; ``None`` if this event was not posted for a nested agent."""
+    """Return the nested event inside a posted event; ``None`` if this event does not contain one."""
     metadata = event.custom_metadata or {}
     match metadata.get(NESTED_EVENT):
         case {"call_id": str(call_id), "event": inner}:
@@ -125,7 +125,7 @@ def carried_event(event: "Event") -> NestedEvent | None:
 
 
 def nested_events(event: "Event", response: "FunctionResponse") -> NestedEvents | None:
-    """Return the nested events that are stored with this response of the event; ``None`` if there are none."""
+    """Return the nested events that ``event`` stores for this response; ``None`` if there are none."""
     metadata = event.custom_metadata
     if not metadata or not isinstance(stored := metadata.get(NESTED_EVENTS), dict):
         return None
@@ -137,7 +137,7 @@ def nested_events(event: "Event", response: "FunctionResponse") -> NestedEvents 
 
 
 def answered_numbers(event: "Event", answered: "Sequence[RunningCall | None]") -> dict[str, list[int | None]]:
-    """Return the value of ``ANSWERED_KEY`` for an event with responses to these calls."""
+    """Return the value for ``ANSWERED_KEY`` in an event. ``answered``: for each response, the call that it answers."""
     numbers = items_by_id(event, [None if call is None else call.reference.number for call in answered])
     return {
         call_id: found
@@ -159,9 +159,9 @@ def answered_number(event: "Event", response: "FunctionResponse") -> int | None:
 
 
 def items_by_id(event: "Event", items: Iterable[T]) -> dict[str, list[T]]:
-    """Return the items for the event's responses, in lists by call id. ``item_of`` finds the item of a response.
+    """Group one item for each response by the call id of the response. ``item_of`` finds the item of a response again.
 
-    ``items``: one item for each response, in their order.
+    ``items``: one item for each function response of the event, in their order.
     """
     lists: dict[str, list[T]] = defaultdict(list)
     for response, item in zip(event.get_function_responses(), items, strict=True):
@@ -170,15 +170,14 @@ def items_by_id(event: "Event", items: Iterable[T]) -> dict[str, list[T]]:
 
 
 def item_of(event: "Event", response: "FunctionResponse", listed: Sequence[Any]) -> Any:
-    """Return the item for a response from a list that has one item for each response to the same id; ``None`` if it is
-    missing.
-    """
+    """Return the item of this response from a list that ``items_by_id`` made for its id; ``None`` if the item is
+    missing."""
     same_id = [each for each in event.get_function_responses() if each.id == response.id]
     return next((item for each, item in zip(same_id, listed, strict=False) if each is response), None)
 
 
 class ApprovalNote(NamedTuple):
-    """The reason and the descriptor that a tool declares for the users who approve its calls."""
+    """The reason and the descriptor that a tool declares for the user who approves its calls."""
 
     reason: str | None = None
     descriptor: Any = None
@@ -192,13 +191,13 @@ NO_NOTE: Final = ApprovalNote()
 
 
 def noted_title(event: "Event", tool: str) -> str | None:
-    """Return the title of a tool from the event's notes; ``None`` if there is none."""
+    """Return the title of a tool that is stored in the event; ``None`` if there is none."""
     title = _note(event, "titles").get(tool)
     return title if isinstance(title, str) else None
 
 
 def noted_approval(event: "Event", call_id: str | None) -> ApprovalNote:
-    """Return the note for the approval of a call; an empty note if there is none."""
+    """Return the approval note that is stored in the event for this call; an empty note if there is none."""
     note = _note(event, "approvals").get(call_id)
     if not isinstance(note, dict):
         return NO_NOTE

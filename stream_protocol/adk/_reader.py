@@ -13,7 +13,6 @@ from stream_protocol.adk._event_dicts import EventOrDict, WarnOnce, read_event
 from stream_protocol.adk._facts import EventFacts
 from stream_protocol.adk._failures import reports_error, told_reason
 from stream_protocol.adk._grounding import read_grounding
-from stream_protocol.adk._live_events import is_live_sound, without_sound
 from stream_protocol.adk._marks import (
     POSTED_KEY,
     answered_number,
@@ -23,7 +22,7 @@ from stream_protocol.adk._marks import (
     steering_id,
     steering_mark_id,
 )
-from stream_protocol.adk._relayed_events import DATA_TAGS, unwrap_a2a
+from stream_protocol.adk._readable_events import DATA_TAGS, is_live_sound, unwrap_a2a, without_sound
 
 if TYPE_CHECKING:
     from google.adk.events import Event
@@ -32,13 +31,13 @@ if TYPE_CHECKING:
     from stream_protocol.adk._call_index import SpeakerKey
 
 CODE_EXECUTION: Final = "code_execution"
-"""Name of the provider-executed tool for code that the model's provider or ADK runs."""
+"""The tool name in chunks for code that the model's provider or ADK runs."""
 
 _NO_AGENTS: Final[frozenset[str]] = frozenset()
-"""Shared, because each empty set would take 216 bytes."""
+"""An empty set that is shared to save memory."""
 
 _NO_CONTENT = frozenset({"thought", "thought_signature", "part_metadata"})
-"""Fields of a part that describe its content and are not content."""
+"""Fields of a part that only describe its content."""
 
 
 def read(event: "Event") -> EventFacts:
@@ -70,7 +69,7 @@ def read(event: "Event") -> EventFacts:
 
 
 def read_next(event: EventOrDict, warn: WarnOnce) -> EventFacts:
-    """Convert the next event of a run to ``EventFacts``. The event can be a dictionary."""
+    """Convert the next event of a run to ``EventFacts``. The event may be a dictionary."""
     return read(read_event(event, warn) if isinstance(event, dict) or not hasattr(event, "node_info") else event)
 
 
@@ -78,24 +77,24 @@ _HEADER: Final = itemgetter("author", "branch", "partial", "finish_reason", "err
 
 
 class OpenText(NamedTuple):
-    """An open text or thought, stored as the fields that a fragment must have to continue it."""
+    """A streamed text or thought that has not ended, as the values that each continuing fragment must have."""
 
     header: tuple[object, ...]
-    """The values of ``_HEADER`` in each fragment that continues the text."""
+    """The values of the fields ``_HEADER`` in each fragment that continues the text."""
     path: str
     is_thought: bool
 
 
 def open_text(speaker: "SpeakerKey", *, is_thought: bool) -> OpenText:
-    """Return an open text or thought of the speaker, for ``continued_text``."""
+    """Return the ``OpenText`` for a text or thought of this speaker. ``continued_text`` takes the result."""
     author, branch, path = speaker
     return OpenText((author, branch, True, None, None, None), path, is_thought)
 
 
 def continued_text(event: EventOrDict, opened: OpenText) -> str | None:
-    """Return the text of an event that only continues the open text or thought; ``None`` for every other event.
+    """Return the text of a fragment that only continues the open text or thought; ``None`` for any other event.
 
-    Nearly all events are such fragments. So this function does not create ``EventFacts``.
+    Most events are such fragments. So this function is fast, and does not create ``EventFacts``.
     """
     header, path, is_thought = opened
     try:
@@ -114,9 +113,9 @@ def continued_text(event: EventOrDict, opened: OpenText) -> str | None:
 
 
 def read_complete(complete: EventFacts) -> EventFacts:
-    """Read a complete event again, without sound of a live run, and with the content that an agent behind A2A sent.
+    """Return the event without the sound of a live run, and with the content that an agent behind A2A sent.
 
-    Returns ``complete`` itself if this changes nothing.
+    Returns ``complete`` itself if nothing changes.
     """
     event = complete.event
     if event.custom_metadata is None and facts.File not in map(type, complete.parts):
@@ -134,17 +133,18 @@ def with_parts_at(event: "Event", places: Collection[int]) -> "Event":
 
 
 def is_fragment(event: "Event") -> bool:
-    """Return True for a streamed fragment, which ADK does not store."""
+    """Return True for a streamed fragment. ADK does not store fragments."""
     return bool(event.partial)
 
 
 def is_user_message(event: "Event") -> bool:
-    """Return True for a message of the user, which begins a turn. See ``EventFacts``."""
+    """Return True for a message of the user. Such a message begins a turn of the chat."""
     return read(event).is_user_message
 
 
 def is_user_event(event: "Event") -> bool:
-    """Return True for events of the user. A task agent's result also has the user as author, but comes from a node."""
+    """Return True for events of the user. The result of a task-mode agent also has the author ``user``, but it has a
+    node path, so the function returns False."""
     return event.author == USER and not event.node_info.path
 
 
@@ -153,19 +153,14 @@ def is_compaction(event: "Event") -> bool:
     return event.actions.compaction is not None
 
 
-def begins_response(event: "Event") -> bool:
-    """Return True for events of the user, except steering messages. See ``EventFacts.by_user``."""
-    return is_user_event(event) and steering_id(event) is None
-
-
 def find_task_agents(events: "Iterable[Event]") -> frozenset[str]:
     """Return the names of the tools that these events identify as task-mode agents.
 
-    A call that starts such an agent looks like any other tool call. Its output comes in later turns, in a different
-    message than the call. So code that knows all events, such as the history, hides the call.
+    The history hides calls of these tools. Such a call looks like any other tool call, but its output comes in a later
+    turn, in a different message.
 
-    ADK runs such an agent under the tool's name, and marks its events with the id of the call. Such an event must have
-    the name and the id of the same call. The id alone is not enough, because a model may reuse an id.
+    The agent of a task has the tool's name, and its events have the id of the call. Both the name and the id must match
+    a call, because a model may reuse an id.
     """
     called: set[tuple[str | None, str | None]] = set()
     spoken: set[tuple[str, str]] = set()
@@ -179,9 +174,10 @@ def find_task_agents(events: "Iterable[Event]") -> frozenset[str]:
 
 
 def acting_for(event: "Event") -> tuple[str, str | None, str | None]:
-    """Return the agent of an event, and the ids of up to two calls for which the agent works.
+    """Return the agent of an event, and the ids of the calls inside which the agent works.
 
-    The first id comes from task mode, the second from the event's branch. Each id may be ``None``.
+    The first id is that of the task-mode call, the second that of the call in the event's branch. ``None`` stands for a
+    missing id.
     """
     branch, content = event.branch, event.content
     acts = branch is not None and content is not None and content.role == "model"
@@ -189,12 +185,13 @@ def acting_for(event: "Event") -> tuple[str, str | None, str | None]:
 
 
 def asks_somebody(event: "Event") -> bool:
-    """Return True if a call in the event or fragment waits for a user or a client."""
+    """Return True if the event or fragment has a call that waits for a user or a client."""
     return any(external_kind(event, call) is not None for call in event.get_function_calls())
 
 
 def read_part(part: "types.Part", event: "Event | None" = None) -> facts.Part:
-    """Convert a part to our own type. ``event``: the event of the part; ``None`` for a fragment."""
+    """Convert a part to one of this library's part types. ``event``: the event with the part; ``None`` for a
+    fragment."""
     fields = part.__dict__
     signature, text = fields["thought_signature"], fields["text"]
     if event is not None and fields["function_response"] is not None:
@@ -261,8 +258,7 @@ def _read_file(
 
 
 def _relayed_data(data: bytes) -> Any:
-    """Return the value of a data part of an agent behind A2A, which ADK converts to a text file; ``None`` for other
-    files."""
+    """Return the value of an A2A data part that ADK has converted to a text file; ``None`` for other files."""
     begin, end = DATA_TAGS
     if not (data.startswith(begin) and data.endswith(end)):
         return None
@@ -277,11 +273,15 @@ def _relayed_data(data: bytes) -> Any:
 
 
 def _artifact(blob: "types.Blob | types.FunctionResponseBlob", event: "Event") -> tuple[str, int] | None:
-    """Return the name and the version of the artifact with the blob's bytes; ``None`` if the event does not show one.
+    """Return the name and the version of the artifact with the blob's bytes; ``None`` if the event does not identify
+    it.
 
-    The artifact has the blob's display name. ADK removes that name from tool results. For a tool result, three
-    conditions must hold. The event has the result of only one tool, which has saved only this artifact. The tool
-    returns no other file. The artifact's name has the file extension of the blob's image type.
+    The name of the artifact is the display name of the blob. ADK removes the display name from tool results. For a tool
+    result, three conditions must be true:
+
+    1. The event has the result of one tool, and has saved one artifact.
+    2. The tool returns one file.
+    3. The artifact's name has the file extension of the blob's image type.
     """
     saved = event.actions.artifact_delta
     if blob.display_name in saved:
@@ -298,7 +298,7 @@ def _artifact(blob: "types.Blob | types.FunctionResponseBlob", event: "Event") -
 
 
 def read_failure(event: "Event") -> facts.Failure | None:
-    """Return the failure of an event or fragment, or the finish reason that it reports as an error."""
+    """Return the error of an event or fragment; ``None`` without an error. The error may be only a finish reason."""
     if not reports_error(event):
         return None
     code = event.error_code or (event.finish_reason and event.finish_reason.value)
@@ -306,10 +306,10 @@ def read_failure(event: "Event") -> facts.Failure | None:
 
 
 def _fragment_reports(event: "Event", fields: dict[str, Any]) -> tuple[facts.Report, ...]:
-    """Return the reports of a fragment: a failure, which may come in no complete event, and speech.
+    """Return the reports of a fragment: its failure and its speech. A failure may be missing in later complete events.
 
-    Its ``actions`` are not read, because the later complete event shares and changes them. A posted event has its own
-    ``actions``, which are read.
+    The ``actions`` of a model's fragment are not read, because they belong to the later complete event. The ``actions``
+    of a posted event are read.
     """
     if (metadata := fields["custom_metadata"]) and POSTED_KEY in metadata and (kind := posted_kind(event)) is not None:
         nested = carried_event(event)
@@ -372,7 +372,7 @@ def _usage(usage: "types.GenerateContentResponseUsageMetadata") -> facts.TokenUs
 
 
 def _provided(part: "types.Part") -> facts.ProviderCall | facts.ProviderResult | None:
-    """Return the provider's call or result in a part; ``None`` for any other part."""
+    """Return the provider's tool call or tool result in a part; ``None`` for any other part."""
     if (code := part.executable_code) is not None:
         value = {"language": code.language.value if code.language else None, "code": code.code}
         return facts.ProviderCall(code.id, CODE_EXECUTION, value)

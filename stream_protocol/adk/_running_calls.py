@@ -1,7 +1,7 @@
 """Identify tool calls while their tools run. ADK gives a running tool only the id of its call.
 
-A model may use one id for several calls of a response. ADK then runs these calls in parallel. So each call also has a
-number: its position among the calls of the event that have the same id.
+A model may use the same id for several calls of a response, and ADK runs these calls in parallel. So this module also
+gives each call a number: its position among the calls with this id in one event.
 """
 
 import hashlib
@@ -22,44 +22,44 @@ if TYPE_CHECKING:
     from google.adk.tools import ToolContext
 
 _ATTRIBUTE: Final = "__adk_ui_stream_call__"
-"""The attribute of a tool's context with its ``RunningCall``."""
+"""The attribute of a ``ToolContext`` that holds its ``RunningCall``."""
 
 
 @dataclass(slots=True, eq=False)
 class RunningCall:
-    """A call whose tool runs, or has run."""
+    """A call whose tool is running or has run."""
 
     invocation_id: str
     event_id: str
     """The id of the event with the call; empty if unknown."""
     reference: CallReference
     args: Mapping[str, Any]
-    """The arguments from the model. Callbacks may have changed the arguments of the tool."""
+    """The arguments from the model. Callbacks may have changed them before the tool got them."""
     has_returned: bool = False
     """True after the tool has returned."""
     may_be_silent: bool = False
-    """True if a long-running tool has returned nothing. ADK then stores no response, unless a callback gives one."""
+    """True if a long-running tool has returned nothing. ADK then stores a response only if a callback returns one."""
 
     @property
     def key(self) -> str:
-        """A key that no other call of the run has."""
+        """A key that is unique among the calls of the run."""
         return json.dumps([self.invocation_id, self.event_id, *self.reference])
 
 
 class RunningCalls:
-    """The calls whose tools a run has started. ``KnownCalls`` finds each of them."""
+    """The calls whose tools have started in a run. Finds the call of a context, a request or a response."""
 
     def __init__(self) -> None:
         self._calls: dict[tuple[str, str, str | None], KnownCalls] = defaultdict(lambda: KnownCalls(NO_IDS))
-        """Invocation, agent and branch -> the calls of the agent's events.
+        """Invocation, agent and branch -> the calls of this agent.
 
-        In this ``KnownCalls``, each event counts as a run.
+        Each event counts as a run of its own here.
         """
         self._read: set[tuple[str, str]] = set()
-        """Event and id of the calls that are known."""
+        """The event id and the call id of each call that was added."""
 
     def start(self, context: "ToolContext", tool: str, args: Mapping[str, Any]) -> RunningCall:
-        """Return the call of a tool that starts with these arguments. ``running_call`` finds it again."""
+        """Register a call whose tool starts with these arguments, and return it. ``running_call`` finds it again."""
         agent, branch = _agent(context)
         reference = CallReference(context.function_call_id, tool, agent, branch)
         calls = self._calls[context.invocation_id, agent, branch]
@@ -76,8 +76,10 @@ class RunningCalls:
         return running
 
     def _read_newest(self, context: "ToolContext", reference: CallReference, calls: KnownCalls) -> str:
-        """Add the calls of the agent's newest event with this id. Return the id of the event; empty if there is
-        none."""
+        """Add the calls with this id from the newest event of the agent that has such calls.
+
+        Return the id of this event; empty if there is none.
+        """
         for event in reversed(context.session.events):
             if (event.author, event.branch) != (reference.author, reference.branch):
                 continue
@@ -94,23 +96,26 @@ class RunningCalls:
         return ""
 
     def end(self, context: "ToolContext", *, may_be_silent: bool) -> RunningCall | None:
-        """Note that the tool of this context, or a callback in its place, has returned. Return the call."""
+        """Store that the tool of this context has returned, and return its call. A callback may have replaced the
+        tool."""
         if (running := running_call(context)) is not None:
             running.has_returned = True
             running.may_be_silent = may_be_silent
         return running
 
     def confirmed(self, event: "Event", original: dict[str, Any]) -> RunningCall | None:
-        """Return the started call that a confirmation request in this event is for. ``original``: the result of
-        ``confirmed_call``."""
+        """Return the running call for which this event requests a confirmation; ``None`` if it has not started.
+
+        ``original``: the result of ``confirmed_call``.
+        """
         known = self._of(event).find_requester(_speaker(event), original)
         running: RunningCall | None = None if known is None else known.entry
         return running
 
     def take_answered(self, event: "Event") -> list[RunningCall | None]:
-        """Return the calls of the event's function responses, in their order. Each call is returned once.
+        """Return the calls that the event's function responses answer, in order. No call is returned twice.
 
-        After a stop, ADK also responds to the calls whose tools still run.
+        After a stop, ADK also writes responses to calls whose tools still run.
         """
         named = [(response.id, response.name or "") for response in event.get_function_responses()]
         taken: dict[tuple[str | None, str], Iterator[RunningCall]] = {}
@@ -122,7 +127,8 @@ class RunningCalls:
         return [next(taken[key], None) for key in named]
 
     def _take(self, event: "Event", reference: CallReference, count: int, *, may_be_silent: bool) -> list[RunningCall]:
-        """Return up to ``count`` of the next calls that responses of the event can belong to.
+        """Return up to ``count`` calls to which responses of the event can belong. A returned call is never returned
+        again.
 
         ``may_be_silent``: True to include calls of long-running tools that have returned nothing.
         """
@@ -157,9 +163,9 @@ def running_call(context: "ToolContext") -> RunningCall | None:
 
 
 def raising_calls(error: BaseException) -> list[CallReference]:
-    """Return the calls in whose tools or tool callbacks the exception was raised.
+    """Return the calls whose tools or tool callbacks raised this exception.
 
-    There are several calls if a tool runs an agent of the same run. There is no call for an exception outside tools.
+    The list has several calls if a tool runs an agent of the same run. The list is empty if no tool was involved.
     """
     contexts = [*_tool_contexts(error)]
     # The agent of an `AgentTool` has a separate run, in which the same ids may come again.
@@ -178,7 +184,7 @@ def _agent(context: "ToolContext") -> tuple[str, str | None]:
 
 
 def _tool_contexts(error: BaseException) -> Iterator["ToolContext"]:
-    """Yield the tool contexts among the local variables of the traceback's frames, the outermost first."""
+    """Yield the tool contexts among the local variables of the traceback. The outermost context comes first."""
     if (loaded := sys.modules.get("google.adk.tools.tool_context")) is None:
         return  # without this module, no tool has run
     trace = error.__traceback__
@@ -190,13 +196,13 @@ def _tool_contexts(error: BaseException) -> Iterator["ToolContext"]:
 
 
 class UsedCalls:
-    """Names for tool executions. In each execution of a run, its calls get the same names.
+    """Names for the tool executions of a run. If the run is executed again, its calls get the same names.
 
-    Some providers number the calls of each response from 0, so an id can belong to several calls of a run. As in
-    ``KnownCalls``, calls differ if their speakers, tools or arguments differ. Equal calls are numbered in their order.
+    The id of a call is not enough for a name, because some providers number the calls of each response from 0. So the
+    name also contains the speaker, the tool and the arguments. Equal calls are numbered in order.
 
-    The names are stored. ``names_by_id``: True if an older release began the run. In that release, the name of the
-    first call with an id was this id alone.
+    ``names_by_id``: True if an older release began the run. That release named the first call with an id by the id
+    alone.
     """
 
     def __init__(self, *, names_by_id: bool = False) -> None:
@@ -206,8 +212,8 @@ class UsedCalls:
     def name(self, call: CallReference, args: Any, *, confirmed: bool) -> str:
         """Return the name of the next execution of such a call.
 
-        ``args``: the arguments from the model, as plain JSON. ``confirmed``: True if the user has confirmed the call.
-        ADK then runs the tool again under the same id.
+        ``args``: the arguments from the model, as plain JSON. ``confirmed``: True if the user has approved the call, so
+        that ADK runs the tool again under the same id.
         """
         phase = "confirmed" if confirmed else "called"
         if self._names_by_id:

@@ -24,7 +24,7 @@ from stream_protocol.wire import (
 NAME: Final = re.compile(r"(?!adk-)[A-Za-z0-9_-]+")
 
 TOOL_NAME: Final = re.compile(r"(?!adk_)[A-Za-z_][A-Za-z0-9_-]{0,63}")
-"""A function name that the models of all providers accept, and that ADK does not use itself."""
+"""Pattern of a client tool's name. The models of all providers accept such a name, and no tool of ADK has it."""
 
 T = TypeVar("T")
 
@@ -38,11 +38,11 @@ def client_tool(
 ) -> BaseTool:
     """Return a tool that the browser executes: ``LlmAgent(tools=[client_tool(…)])``.
 
-    Its call stays open until the client answers with ``addToolOutput``. The model reads this output, so treat it as
-    user input. ``name``: up to 64 letters, digits, ``_`` and ``-``, with a letter or ``_`` first. ``schema``: the JSON
-    schema of the arguments, of type object; ``None`` for a tool without arguments. ``output_schema``: the JSON schema
-    of the output, for the types that ``adk-ui-stream types`` generates; the output is not checked against it. Raises
-    ``StreamProtocolError`` for any other name or schema.
+    A call of the tool stays open until the client answers with ``addToolOutput``. The model reads the client's output,
+    so treat the output as user input. ``name``: up to 64 letters, digits, ``_`` and ``-``, with a letter or ``_``
+    first. ``schema``: the JSON schema of the arguments, of type object; ``None`` for a tool without arguments.
+    ``output_schema``: the JSON schema of the output, for the types that ``adk-ui-stream types`` generates. Outputs are
+    not checked against this schema. Raises ``StreamProtocolError`` for any other name or schema.
     """
     return ClientTool(name, description, schema, output_schema)
 
@@ -73,12 +73,12 @@ class ClientTool(BaseTool):
         )
 
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> None:
-        """Return nothing. A long-running call stays open in ADK as long as the tool returns no result."""
+        """Return no result. ADK keeps a long-running call open as long as its tool returns no result."""
 
 
 class DataPart(Generic[T]):
-    """A data part that the app declares with ``data_part``. ``name``: without ``data-``. ``model``: the type of its
-    data."""
+    """A data part that the app declares with ``data_part``. ``name``: the part's name, without ``data-``. ``model``:
+    the type of the part's data."""
 
     def __init__(self, name: str, model: type[T]) -> None:
         check_part_name(name)
@@ -88,8 +88,8 @@ class DataPart(Generic[T]):
         self.model: Final = model
 
     def to_json(self, data: object) -> Any:
-        """Return the data as JSON, with the aliases of the model. Raises ``ValueError`` for data that does not match
-        the model."""
+        """Return the data as JSON, with the aliases of the model. Raises ``ValueError`` if the data does not match the
+        model."""
         try:
             return self._adapter.dump_python(
                 self._adapter.validate_python(data), mode="json", by_alias=True, warnings="error"
@@ -110,20 +110,20 @@ def data_part(name: str, model: type[T]) -> DataPart[T]:
     Pass the result to ``emit_data`` instead of a name. ``emit_data`` then checks the data against the model.
 
     ``model``: a pydantic model, a dataclass or a ``TypedDict`` (of ``typing_extensions`` before Python 3.12).
-    ``adk-ui-stream types`` writes the TypeScript type of the part for the client. For this, a module that the agent
-    imports must have a variable for the part: ``weather = data_part("weather", Weather)``. Raises
+    ``adk-ui-stream types`` writes the TypeScript type of the part for the client. The command finds the part only in a
+    variable of a module that the agent imports: ``weather = data_part("weather", Weather)``. Raises
     ``StreamProtocolError`` for a name that ``emit_data`` refuses, and for a value that is not a model.
     """
     return DataPart(name, model)
 
 
 def check_part_name(name: str) -> None:
-    """Raise ``InvalidArgumentError`` for a name that an app's data part cannot have."""
+    """Raise ``InvalidArgumentError`` if an app's data part cannot have this name."""
     check_pattern("name", name, NAME, "letters, digits, `_` and `-`, without `adk-` at the beginning")
 
 
 def _check_model(model: Any) -> None:
-    """Raise ``InvalidArgumentError`` unless pydantic can check data against this model."""
+    """Raise ``InvalidArgumentError`` if pydantic cannot check data against this model."""
     expected = "a pydantic model, a dataclass or a TypedDict"
     if not isinstance(model, type) and get_origin(model) is None:
         raise argument_error("model", expected, model)
@@ -135,7 +135,7 @@ def _check_model(model: Any) -> None:
 
 
 def _check_schema(name: str, schema: Any) -> None:
-    """Raise ``InvalidArgumentError`` unless the value is a JSON schema as a dictionary, or ``None``."""
+    """Raise ``InvalidArgumentError`` unless the value is ``None``, or a dictionary with a JSON schema."""
     is_model = isinstance(schema, type) and issubclass(schema, BaseModel)
     if is_model or not isinstance(schema, Mapping | None):
         hint = f"give {schema.__name__}.model_json_schema()" if is_model else ""

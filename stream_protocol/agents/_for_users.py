@@ -36,16 +36,17 @@ def for_users(
 ) -> Callable[[T], T]:
     """Declare the texts that users see for a tool.
 
-    Use this as a decorator of the tool's function. For a ``BaseTool``, call the returned decorator with the tool. An
-    example with a function:
+    Use ``for_users`` as a decorator of the tool's function. For a ``BaseTool``, call the returned decorator with the
+    tool. An example with a function:
 
         @for_users(title="Pay an invoice")
         def pay(…): …
 
-    ``title``: the name on the tool's card. ``approval_reason``: the reason why the tool needs approval. It should state
-    the effect of the call in the user's words. ``approval_descriptor``: any JSON for the client's own approval card.
-    ``approval_reason`` and ``approval_descriptor`` may also be functions of the call's arguments. A ``ChatService``
-    sends all three values to the client. ADK's own ``hint`` is not used here, because it is a text for developers.
+    ``title``: the name on the tool's card. ``approval_reason``: the reason why the tool needs approval. The reason
+    should state the effect of the call in the user's words. ``approval_descriptor``: any JSON for the client's own
+    approval card. ``approval_reason`` and ``approval_descriptor`` may also be functions of the call's arguments. A
+    ``ChatService`` sends all three values to the client. ADK's own ``hint`` is not used here, because it is a text for
+    developers.
 
     Raises ``StreamProtocolError`` for values of other types.
     """
@@ -89,7 +90,8 @@ def declared_title(tool: BaseTool) -> str | None:
 
 
 def approval_note(tool: BaseTool, args: Mapping[str, Any]) -> ApprovalNote:
-    """Return the declared reason and descriptor for an approval of a call with these arguments."""
+    """Return the reason and the descriptor that ``for_users`` declares for an approval of the call with these
+    arguments."""
     _, reason, descriptor = _declaration(tool)
     text = _evaluate(reason, args, tool)
     return ApprovalNote(

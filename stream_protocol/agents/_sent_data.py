@@ -1,4 +1,4 @@
-"""Provides ``emit_data`` and ``report_progress``, with which running tools and callbacks send data to the client."""
+"""Provides ``emit_data`` and ``report_progress``. Running tools and callbacks send data to the client with them."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -24,13 +24,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_MESSAGE: Final = 500
-"""The maximum number of characters in a progress message.
-
-The limit exists because messages are stored, and may come from a foreign server.
-"""
+"""The maximum number of characters in a progress message. The length is limited because messages are stored, and a
+foreign server may send them."""
 
 _STORING: Final = Lock()
-"""Lock for storing data, because tools inside an ``AgentTool`` may store with the same call from several threads."""
+"""Lock for storing widgets. Tools inside an ``AgentTool`` may store a widget in that tool's call from several threads
+at once."""
 
 
 @overload
@@ -56,20 +55,20 @@ def emit_data(
 
     A tool's part is sent at once. A callback's part is sent with the agent's next event.
 
-    ``name``: a name, or the result of ``data_part``. In the second case, the data must match the model of the part. A
-    later call with the same name and ``id`` replaces the data of the part; without ``id`` each call creates a new part.
-    Any thread may call it.
+    ``name``: a name, or the result of ``data_part``. Data for a declared part must match the part's model. A later call
+    with an equal name and ``id`` replaces the data of the part. Without ``id``, each call creates a new part. Any
+    thread may call ``emit_data``.
 
-    ADK stores the part with the event of the tool or callback, in ADK's field for UI widgets, so history contains it. A
-    part from an agent inside an ``AgentTool`` belongs to the message of that agent. If the client is not shown that
-    message, the part is stored with the event of the ``AgentTool``. Without a service, the client gets the part only
-    with the event that stores it.
+    ADK stores the part in the event of the tool or callback, as a UI widget. So the part is in the chat's history. A
+    part from an agent inside an ``AgentTool`` belongs to the message of that agent. If the client does not see that
+    message, the part is stored with the event of the ``AgentTool``. Without a ``ChatService``, the client gets the part
+    only with the stored event.
 
-    ``transient``: True to send the part at once and not store it. As the AI SDK defines it, the client gets a transient
-    part only through ``onData``. Without a service the part is dropped.
+    ``transient``: True to send the part at once and not store it. In the AI SDK, the client gets a transient part only
+    through ``onData``. Without a ``ChatService`` a transient part is dropped.
 
     A name has only letters, digits, ``_`` and ``-``, and does not begin with ``adk-``. Raises ``StreamProtocolError``
-    for any other name. Raises ``ValueError`` for data that is not JSON, or does not match the part's model.
+    for any other name. Raises ``ValueError`` if the data is not JSON or does not match the part's model.
     """
     _check_context("context", context, "the context of a tool or a callback")
     check_text("id", id, or_none=True)
@@ -96,17 +95,17 @@ def emit_data(
 def report_progress(
     tool_context: Context, progress: float, total: float | None = None, message: str | None = None
 ) -> None:
-    """Show the tool's progress on the card of its call. Any thread may call it, at any rate.
+    """Show the tool's progress on the card of its call. Any thread may call this function, at any rate.
 
     ``progress``: a number that increases. ``total``: its final value, if known. ``message``: the current activity of
     the tool. A message of more than 500 characters is truncated.
 
     The client gets a part ``data-adk-progress`` with the id of the call. At most a few reports per second are sent. The
-    last report is always sent. The last report is stored with the tool's event, so history contains it. Inside an
-    ``AgentTool`` the report appears in the message of its agent. If the client is not shown that message, it appears on
-    the card of the ``AgentTool``.
+    last report is always sent, and is stored with the tool's event. Inside an ``AgentTool`` the report appears in the
+    message of its agent. If the client does not see that message, the report appears on the card of the ``AgentTool``.
 
-    Raises ``StreamProtocolError`` for a context that is not a tool's, and for numbers that are negative or not finite.
+    Raises ``StreamProtocolError`` if the context does not belong to a tool call, or if a number is negative or not
+    finite.
     """
     _check_context("tool_context", tool_context, "the context of a tool")
     data = _progress_data(progress, total, message)
@@ -124,9 +123,9 @@ def mcp_progress(
 ) -> "ProgressFnT | None":
     """Show the progress of an MCP server's tools: ``McpToolset(…, progress_callback=mcp_progress)``.
 
-    ADK calls this function for each tool call. The MCP server's progress notifications are then sent in the same way as
-    with ``report_progress``. Returns ``None`` outside a call. Raises ``StreamProtocolError`` for arguments of wrong
-    types, which ADK never passes.
+    ADK calls this function for each tool call. The client then gets the MCP server's progress notifications as it gets
+    those of ``report_progress``. Returns ``None`` outside a tool call. Raises ``StreamProtocolError`` for arguments of
+    wrong types, which ADK never passes.
     """
     check_text("tool_name", tool_name)
     if callback_context is None:
@@ -155,11 +154,8 @@ def _progress_data(progress: float, total: float | None, message: str | None) ->
 
 
 def _progress_sender(context: Context) -> Callable[[dict[str, Any]], None] | None:
-    """Return a function that sends the progress of this call from any task; ``None`` if the context does not belong to
-    a call.
-
-    An MCP server's notification arrives in a task of the server's session, which may belong to another run.
-    """
+    """Return a function that sends the progress of this tool call from any task; ``None`` outside a tool call. A
+    progress notification arrives in the task of the MCP server's session. This task may belong to another run."""
     scope = scope_of(context)
     shown = context if scope is None else scope.shown or context
     call_id = shown.function_call_id
@@ -195,13 +191,13 @@ def _posted(context: Context, widget: UiWidget) -> Event:
 
 
 def _store(context: Context, widget: UiWidget) -> None:
-    """Let ADK store the widget with the next event of this context."""
+    """Let ADK store the widget in the next event of this context."""
     with _STORING:
         widgets = context.actions.render_ui_widgets or []
         place = next((place for place, stored in enumerate(widgets) if stored.id == widget.id), None)
         if place is None:
             context.render_ui_widget(widget)
-        else:  # replaced here, because ADK refuses two widgets with one id in an event
+        else:  # replaced here, because ADK refuses two widgets with equal ids in an event
             widgets[place] = widget
     # After an agent callback without a result, ADK yields an event only if the state has changed. `temp:` keys are not
     # stored.

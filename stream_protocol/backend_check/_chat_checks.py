@@ -1,4 +1,4 @@
-"""Checks of the profile ``chat``: several turns, edits, files, errors, and connections that break."""
+"""Checks of the profile ``chat``: several turns, edits, files, errors, and lost connections."""
 
 import asyncio
 import base64
@@ -23,9 +23,9 @@ from stream_protocol.backend_check._stock_client import Backend, Chat
 VALIDATION: Final = "ai: ui/validate-ui-messages.ts, which strips unknown keys"
 ERRORS: Final = "ai: docs/04-ai-sdk-ui/21-error-handling.mdx"
 TRACEBACK: Final = re.compile(r"Traceback \(most recent call last\)|(?:\n|\\n)\s+at \S.*:\d+")
-"""Traceback of Python, JavaScript or Java, also in a JSON string."""
+"""Pattern for a traceback of Python, JavaScript or Java, also in a JSON string."""
 TRIES: Final = 2
-"""Attempts per prompt. A model provider that fails often succeeds at the next attempt, and the reverse."""
+"""The number of attempts for each prompt, because model providers sometimes fail."""
 
 
 async def _several_turns(backend: Backend) -> None:

@@ -1,4 +1,4 @@
-"""Chat response while a client reads it, as ``useChat`` does."""
+"""A chat response that a client is reading, as ``useChat`` does."""
 
 import asyncio
 import json
@@ -18,18 +18,18 @@ _EVENT_END: Final = re.compile(rb"\r?\n\r?\n")
 _ID_CHARACTERS: Final = string.ascii_letters + string.digits
 _EXCERPT: Final = 200
 _MAX_BYTES: Final = 64 * 2**20
-"""Maximum bytes of a response. A longer response fails the check."""
+"""The maximum number of bytes of a response. A longer response fails the check."""
 
 REDUCER: Final = "ai: ui/process-ui-message-stream.ts"
 
 
 def random_id() -> str:
-    """Return an id in the form of the AI SDK's ``generateId``."""
+    """Return a random id, as the AI SDK's ``generateId`` does."""
     return "".join(secrets.choice(_ID_CHARACTERS) for _ in range(16))
 
 
 def require_no_limit(status: int) -> None:
-    """Raise ``NotOfferedError`` for HTTP 429: the server limits requests, so the check cannot run."""
+    """Raise ``NotOfferedError`` for HTTP 429, because a server that limits requests cannot be checked."""
     if status == 429:
         raise NotOfferedError("Not checked: HTTP 429, the server limits requests.")
 
@@ -40,7 +40,7 @@ def calls_of(message: UIMessage, *states: str) -> list[ToolPart]:
 
 
 def client_calls(message: UIMessage) -> list[ToolPart]:
-    """Return the tool calls in the last step for which the client must still send an output."""
+    """Return the tool calls in the last step that wait for an output from the client."""
     step = {"parts": message["parts"][step_start(message["parts"]) :]}
     calls = calls_of(cast("UIMessage", step), "input-available")
     return [call for call in calls if not call.get("providerExecuted") and "approval" not in call]
@@ -53,7 +53,7 @@ def text_of(message: UIMessage) -> str:
 
 
 class ChatResponse:
-    """A chat response while it is read. ``message``: the assistant message that the client shows so far."""
+    """A chat response that a client is reading."""
 
     def __init__(
         self, response: httpx.Response, ai_sdk: AiSdkVersion, *, continued: UIMessage | None, replay: bool
@@ -65,7 +65,7 @@ class ChatResponse:
         self.ended = False
         self.error: ClientStreamError | None = None
         self.failed_chunk: AnyChunk | None = None
-        """Chunk at which the client failed; ``None`` if it failed at data that is not a chunk."""
+        """The chunk on which the client failed; ``None`` if the client failed on data that is not a chunk."""
         self._rest = b""
         self._pieces = response.aiter_bytes()
         self._reducer = MessageReducer(ai_sdk=ai_sdk, message=continued, message_id=random_id(), replay=replay)
@@ -82,16 +82,17 @@ class ChatResponse:
 
     @property
     def terminal(self) -> str | None:
-        """Type of the chunk that ended the response: ``finish``, ``abort`` or ``error``; ``None`` before it."""
+        """The type of the chunk that ended the response: ``finish``, ``abort`` or ``error``. ``None`` before this
+        chunk."""
         return next((each["type"] for each in self.chunks if each["type"] in ("finish", "abort", "error")), None)
 
     def calls(self, *states: str) -> list[ToolPart]:
-        """Return the tool calls that are in one of these states."""
+        """Return the tool calls of the message that are in one of these states."""
         return calls_of(self.message, *states)
 
     @property
     def body_with_id(self) -> bytes:
-        """The body for ``check_stream``. If no chunk has a message id, the client's id of the message is added."""
+        """The body for ``check_stream``. If no chunk has a message id, the id in the client is added."""
         body = bytes(self.body)
         if self.start_id is not None or not self.chunks:
             return body
@@ -102,17 +103,18 @@ class ChatResponse:
 
     @property
     def begins_with_start(self) -> bool:
-        """True if the first chunk is ``start``, or there is no chunk."""
+        """True if the first chunk is ``start``, or if there is no chunk."""
         return not self.chunks or self.chunks[0]["type"] == "start"
 
     @property
     def start_id(self) -> str | None:
-        """Message id in the first ``start`` chunk, or ``None``."""
+        """The message id in the first ``start`` chunk that has one; ``None`` if there is none."""
         starts = (cast("Mapping[str, Any]", each) for each in self.chunks if each["type"] == "start")
         return next((start["messageId"] for start in starts if "messageId" in start), None)
 
     async def read(self, *, until: Callable[["ChatResponse"], bool] = lambda _: False, pause: float = 0) -> None:
-        """Read to the end, or until the condition is true after a piece. ``pause``: seconds after each piece."""
+        """Read to the end, or until ``until`` returns True. ``pause``: the number of seconds to wait after each
+        piece."""
         while not self.ended and not until(self):
             try:
                 self._take(await anext(self._pieces))
@@ -127,7 +129,7 @@ class ChatResponse:
 
     @property
     def last_chunk(self) -> AnyChunk | None:
-        """Newest chunk, or ``None``."""
+        """The newest chunk; ``None`` if there is none."""
         return self.chunks[-1] if self.chunks else None
 
     def _take(self, piece: bytes) -> None:
@@ -157,20 +159,20 @@ class ChatResponse:
             raise
 
     async def require_stream(self) -> None:
-        """Raise ``BrokenError`` unless the status is 2xx with a body."""
+        """Raise ``BrokenError`` if the status is not 2xx, or is 204."""
         if not 200 <= self.status < 300 or self.status == 204:
             require_no_limit(self.status)
             await self.read()
             raise BrokenError(f"HTTP {self.status} instead of a stream{': ' * bool(self.body)}{excerpt(self.body)}")
 
     def require_readable(self) -> None:
-        """Raise ``BrokenError`` if the client failed at a chunk. An ``error`` chunk is also a failure."""
+        """Raise ``BrokenError`` if the client failed on the stream. An ``error`` chunk also counts as a failure."""
         if self.error is not None:
             raise BrokenError(f"The client fails: {self.error}", chunk=self.failed_chunk, source=REDUCER)
 
 
 async def beginning(response: httpx.Response) -> str:
-    """Return an excerpt of the body."""
+    """Read the beginning of a response's body, and return it as text."""
     body = b""
     async for piece in response.aiter_bytes():
         body += piece
@@ -180,5 +182,5 @@ async def beginning(response: httpx.Response) -> str:
 
 
 def excerpt(body: bytes | bytearray) -> str:
-    """Return the beginning of a body."""
+    """Return the beginning of a body as text."""
     return body[:_EXCERPT].decode(errors="replace") + "…" * (len(body) > _EXCERPT)

@@ -1,4 +1,4 @@
-"""Checks of the profile ``durable``: runs that continue without a reader, and that can be stopped."""
+"""Checks of the profile ``durable``: runs that continue without a connected client, and that can be stopped."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -89,7 +89,7 @@ async def _can_resume(backend: Backend) -> bool:
 
 
 async def _stop_run(chat: Chat) -> None:
-    """Stop the run with the stop route."""
+    """Stop the run of the chat with the stop route."""
     status = await chat.stop()
     if status in MISSING:
         raise NotOfferedError(f"During a run, stop gets HTTP {status}.")

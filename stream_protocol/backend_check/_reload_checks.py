@@ -1,4 +1,4 @@
-"""Checks of the profile ``durable`` that read a stored chat, as a reloaded page does."""
+"""Checks of the profile ``durable`` that load a stored chat, as a reloaded page does."""
 
 from itertools import zip_longest
 from typing import Final
@@ -25,7 +25,8 @@ async def _reload(backend: Backend) -> None:
 
 
 def _newest(chat: Chat) -> list[tuple[str, str]]:
-    """Return the role and the text of the newest messages. A server may begin a chat with a greeting of its own."""
+    """Return the role and the text of the newest messages. Older messages, such as a greeting of the server, are left
+    out."""
     return [(message["role"], text_of(message)) for message in chat.messages[-2 * TURNS :]]
 
 

@@ -1,4 +1,4 @@
-"""The report of a checked backend as JSON, and its badge."""
+"""The report of a checked server as JSON, and a badge."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -8,11 +8,9 @@ from stream_protocol.wire import AiSdkVersion, json_value
 
 
 def failures(results: Sequence[Result], claimed: Collection[str]) -> list[Result]:
-    """Return the checks that the server fails.
+    """Return the failed checks: broken rules, and missing features of the profiles in ``claimed``.
 
-    These are the broken rules, and the features of ``claimed`` profiles that the server does not offer.
-
-    An excused feature is not a failure. For example, the settings can exclude a feature.
+    A missing feature that is excused is not a failure. For example, the settings can exclude a feature.
     """
     return [
         each
@@ -25,9 +23,9 @@ def failures(results: Sequence[Result], claimed: Collection[str]) -> list[Result
 def badge(
     results: Sequence[Result], versions: Sequence[AiSdkVersion], claimed: Collection[str] = ()
 ) -> Mapping[str, Any]:
-    """Return a badge for an endpoint of shields.io: the number of passed checks of each profile.
+    """Return the JSON of a shields.io badge with the number of passed checks of each profile.
 
-    It is red if there is a failure.
+    The badge is red if a check has failed.
     """
     counts = []
     for profile in PROFILES:
@@ -45,7 +43,7 @@ def badge(
 def report(
     url: str, results: Sequence[Result], versions: Sequence[AiSdkVersion], claimed: Collection[str]
 ) -> Mapping[str, Any]:
-    """Return the report as JSON values."""
+    """Return the report as a JSON object."""
     return {
         "url": url,
         "aiSdk": [*versions],

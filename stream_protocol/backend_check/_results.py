@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 
 PROFILES: Final = ("stream", "chat", "tools", "durable")
 MISSING: Final = (404, 405, 501)
-"""HTTP statuses of a route that the server does not have."""
+"""HTTP statuses that mean that the server does not have a route."""
 
 
 class Outcome(StrEnum):
-    """Outcome of a check."""
+    """The outcome of a check."""
 
     HOLDS = "holds"
     BROKEN = "broken"
@@ -22,14 +22,14 @@ class Outcome(StrEnum):
 
 
 class NoBackendError(Exception):
-    """No chat endpoint was found at the address. The message is one line."""
+    """Raised if there is no chat endpoint at the URL. The message is one line."""
 
 
 class BrokenError(Exception):
-    """The server breaks the rule of a check.
+    """Raised if the server breaks the rule of a check.
 
-    ``chunk``: the chunk that breaks the rule, if there is one. ``source``: source of the broken rule, if it differs
-    from the source of the check.
+    ``chunk``: the chunk that breaks the rule, if there is one. ``source``: the specification of the broken rule, if it
+    differs from the specification of the check.
     """
 
     def __init__(self, reason: str, *, chunk: Any = None, source: str | None = None) -> None:
@@ -40,7 +40,8 @@ class BrokenError(Exception):
 
 
 class NotOfferedError(Exception):
-    """The server does not have the feature. ``excused``: True if a server may claim the profile without it."""
+    """Raised if the server lacks a feature. ``excused``: True if a server may claim the profile without this
+    feature."""
 
     def __init__(self, reason: str, *, excused: bool = False) -> None:
         super().__init__(reason)
@@ -50,10 +51,9 @@ class NotOfferedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A rule, its source, and the steps that test the rule.
+    """A rule for servers, its source, and the steps that test the rule.
 
-    ``needs``: features of the backend that the steps test. The settings have prompts that make the backend use each
-    feature.
+    ``needs``: features that the steps need, such as ``tool``. The settings have prompts for each feature.
     """
 
     name: str
@@ -66,7 +66,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Result of one check. ``chunk``: the chunk that breaks the rule, if there is one."""
+    """The result of one check. ``chunk``: the chunk that breaks the rule, if there is one."""
 
     check: Check
     outcome: Outcome
@@ -74,4 +74,4 @@ class Result:
     chunk: Any = None
     source: str = ""
     excused: bool = False
-    """True if a server may claim the profile without this feature, such as one that the settings exclude."""
+    """True if a server may claim the profile without this feature. For example, the settings can exclude it."""

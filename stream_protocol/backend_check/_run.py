@@ -1,4 +1,4 @@
-"""Runs the checks against a server, several at a time, each with a time limit."""
+"""Runs checks against a server, several at a time. Each check has a time limit."""
 
 import asyncio
 import socket
@@ -29,9 +29,9 @@ from stream_protocol.wire import AI_SDK_VERSIONS, AiSdkVersion
 CHECKS: Final = (*STREAM_CHECKS, *CHAT_CHECKS, *TOOL_CHECKS, *DURABLE_CHECKS, *RELOAD_CHECKS)
 AT_A_TIME: Final = 4
 SMALL_BUFFER: Final = 4096
-"""Bytes of the receive buffer of a slow reader."""
+"""The size of the receive buffer of a slow reader, in bytes."""
 TIMEOUTS_PER_CHECK: Final = 4
-"""Time limit of a check, in multiples of ``Settings.timeout``."""
+"""The time limit of a check, in multiples of ``Settings.timeout``."""
 
 
 async def run_checks(
@@ -42,11 +42,10 @@ async def run_checks(
     versions: Sequence[AiSdkVersion] = AI_SDK_VERSIONS,
     on_result: Callable[[Result], object] = lambda _: None,
 ) -> list[Result]:
-    """Return a result for each check of the profiles. Raises ``NoBackendError`` if there is no chat endpoint at the
-    URL.
+    """Run the checks of the profiles, and return their results. Raises ``NoBackendError`` if there is no chat endpoint.
 
-    ``on_result``: called with each result as soon as it is known. At the end the checks' chats are deleted, even if the
-    task is cancelled.
+    ``on_result``: called with each result as soon as it is known. At the end, the chats that the checks created are
+    deleted, even if the task is cancelled.
     """
     settings = settings or Settings()
     slow = httpx.AsyncHTTPTransport(socket_options=[(socket.SOL_SOCKET, socket.SO_RCVBUF, SMALL_BUFFER)])
@@ -84,7 +83,8 @@ def _client(settings: Settings, transport: httpx.AsyncBaseTransport | None = Non
 
 
 async def _require_backend(backend: Backend) -> None:
-    """Send a request without messages. Raises ``NoBackendError`` for a status that a chat endpoint does not return."""
+    """Send a request without messages. Raise ``NoBackendError`` if the response shows that the URL is not a chat
+    endpoint."""
     try:
         async with backend.http.stream("POST", backend.url, content=b"{}", headers=backend.headers) as response:
             status, kind = response.status_code, response.headers.get("content-type", "")

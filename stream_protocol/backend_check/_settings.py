@@ -1,4 +1,4 @@
-"""Settings of a check: prompts, routes and headers. The defaults fit the servers of this package."""
+"""Settings for checking a server: prompts, routes and headers. The defaults fit the servers of this package."""
 
 import json
 import math
@@ -10,18 +10,18 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 Prompts = tuple[str, ...]
-"""Prompts that are tried in turn. Empty if the server does not offer the feature."""
+"""Prompts for a feature, to be tried in order. Empty if the server does not have the feature."""
 
 
 class SettingsError(ValueError):
-    """The settings file cannot be used. The message is one line."""
+    """Raised if the settings file cannot be used. The message is one line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Prompts, routes and headers of a check.
+    """Prompts, routes and headers for checking a server.
 
-    Default prompts are for ``adk-ui-stream demo`` and for the project of ``adk-ui-stream init``.
+    The default prompts fit ``adk-ui-stream demo`` and a project of ``adk-ui-stream init``.
     """
 
     text: Prompts = ("Hello",)
@@ -39,10 +39,10 @@ class Settings:
     headers: Mapping[str, str] = field(default_factory=dict)
     body: Mapping[str, Any] = field(default_factory=dict)
     timeout: float = 30.0
-    """A response fails after this number of seconds without a byte. A check may take four times as long."""
+    """The number of seconds without a byte after which a response fails. A check may take four times as long."""
 
     def prompts(self, name: str) -> Prompts:
-        """Return the prompts of a feature such as ``tool``."""
+        """Return the prompts for a feature such as ``tool``."""
         return getattr(self, name)  # type: ignore[no-any-return]  # a field's name
 
 

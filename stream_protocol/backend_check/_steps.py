@@ -16,17 +16,17 @@ HTTP: Final = "RFC 9110, section 15.5"
 PROMISE: Final = "'Check a backend' in the docs, the promise of the profile durable"
 POLLS: Final = 20
 SECONDS_BETWEEN: Final = 0.2
-"""Seconds between two polls for a state that a server may reach some time after the end of a stream."""
+"""The number of seconds between two polls. A server may reach a state some time after the end of a stream."""
 TOO_SHORT: Final = "The response to the `long` prompt is too short: set a prompt with a longer response."
 
 
 def first_prompt(backend: Backend, feature: str = "text") -> str:
-    """Return the first prompt of a feature that every response has, such as text."""
+    """Return the first prompt of a feature that all servers have, such as text."""
     return backend.prompts(feature)[0]
 
 
 def has_text(response: ChatResponse) -> bool:
-    """Return True if the response has begun a text."""
+    """Return True if the response has text so far."""
     return bool(response.text)
 
 
@@ -60,7 +60,8 @@ async def ask_for(backend: Backend, feature: str, shows: Callable[[ChatResponse]
 
 
 async def require_stream_or_refusal(response: ChatResponse) -> bool:
-    """Read the whole response. Returns False for a 4xx. Raises ``BrokenError`` if it is neither a 4xx nor a stream."""
+    """Read the whole response. Return True for a stream, False for a status 4xx. Raise ``BrokenError`` for anything
+    else."""
     if 400 <= response.status < 500:
         await response.read()
         return False
@@ -72,7 +73,8 @@ async def require_stream_or_refusal(response: ChatResponse) -> bool:
 
 @asynccontextmanager
 async def running(chat: Chat) -> AsyncIterator[ChatResponse]:
-    """Send the ``long`` prompt. Yields the response as soon as its first text has arrived."""
+    """Context manager that sends the ``long`` prompt, and returns the response as soon as its first text has
+    arrived."""
     chat.add_user_message(first_prompt(chat.backend, "long"))
     async with chat.open() as response:
         await read_beginning(response, chat)
@@ -82,7 +84,7 @@ async def running(chat: Chat) -> AsyncIterator[ChatResponse]:
 
 
 async def read_beginning(response: ChatResponse, chat: Chat) -> None:
-    """Read the response to the ``long`` prompt until its first text. Raises ``BrokenError`` if it is not readable."""
+    """Read the response to the ``long`` prompt up to its first text. Raise ``BrokenError`` if the stream is invalid."""
     await response.require_stream()
     await response.read(until=has_text)
     response.require_readable()
@@ -96,15 +98,16 @@ def is_over(response: ChatResponse) -> bool:
 
 
 def judge_alone(response: ChatResponse, backend: Backend) -> None:
-    """Check a response by the rules for streams, as the first response of its chat."""
+    """Check the stream of a response as if it were the first response of its chat."""
     Chat(backend).judge(response)
     response.require_readable()
 
 
 async def reload(chat: Chat, *, until: Callable[[Chat], bool]) -> Chat:
-    """Return the chat as a reloaded page has it. A server may store a reply some time after its end.
+    """Return the chat with the messages that a reloaded page gets.
 
-    So the history is read again until the condition is true, for some seconds.
+    A server may store a reply some time after the reply's end. So the history is read again for some seconds, until
+    ``until`` returns True.
     """
     for _ in range(POLLS):
         page = await chat.reload()

@@ -1,6 +1,6 @@
-"""Chat client that sends the requests of ``DefaultChatTransport`` and reads responses as ``useChat`` does.
+"""A chat client that sends the requests of ``DefaultChatTransport``, and reads responses as ``useChat`` does.
 
-Requests: ``ui/http-chat-transport.ts`` and ``ui/chat.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``.
+Source: ``ui/http-chat-transport.ts`` and ``ui/chat.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``.
 """
 
 import copy
@@ -30,14 +30,15 @@ from stream_protocol.wire import AiSdkVersion, AnyChunk, UIMessage
 MESSAGES: Final = "ai: ui/validate-ui-messages.ts"
 
 NO_ROUTE: Final = (405, 501)
-"""HTTP statuses of a server that deletes no chats. A 404 may also mean that there is no such chat."""
+"""HTTP statuses that mean that a server cannot delete chats. 404 is not included, because it may mean an unknown
+chat."""
 
 SLOW_SECONDS: Final = 0.05
-"""Seconds that a slow reader pauses after each piece."""
+"""The number of seconds that a slow reader pauses after each piece."""
 
 
 class Backend:
-    """The server under check, with the settings and findings that all checks share."""
+    """The checked server, with the settings and findings that all checks share."""
 
     def __init__(
         self,
@@ -51,19 +52,20 @@ class Backend:
         self.settings = settings
         self.http = http
         self.slow_http = slow_http
-        """Client with a small receive buffer, so that the server has to wait for a slow reader."""
+        """HTTP client with a small receive buffer. The server must wait if this client reads slowly."""
         self.versions = versions
         self.reported: set[Rule] = set()
-        """Rules of streams that the check ``text answer`` has reported as broken. Other checks do not repeat them."""
+        """Broken rules for streams that the check ``text answer`` has reported. Other checks do not report them
+        again."""
         self.broken_features: set[str] = set()
-        """Features with a broken response that a check has reported."""
+        """Features whose broken response a check has reported."""
         self.working_prompts: dict[str, str] = {}
-        """Feature -> the prompt that has led to it."""
+        """Feature -> the prompt that made the server use it."""
         self.chat_ids: list[str] = []
-        """Ids of the chats that the checks have begun."""
+        """The ids of the chats that the checks have created."""
 
     def route(self, template: str, chat_id: str) -> str:
-        """Return the URL of a route of one chat."""
+        """Return the URL of a route for one chat."""
         base = urlunsplit(urlsplit(self.url)._replace(query="", fragment="")).rstrip("/")
         return urljoin(self.url, template.replace("{url}", base).replace("{id}", quote(chat_id, safe="")))
 
@@ -81,7 +83,7 @@ class Backend:
             return response.status_code, await beginning(response)
 
     async def delete_chats(self) -> None:
-        """Delete the chats of all checks, if the server has a route for that. Errors are ignored."""
+        """Delete the chats of all checks, if the server has a route for deleting chats. Errors are ignored."""
         if not self.settings.delete:
             return
         for chat_id in self.chat_ids:
@@ -95,7 +97,7 @@ class Backend:
 
     @property
     def headers(self) -> dict[str, str]:
-        """Headers of a POST."""
+        """The headers of a POST request."""
         return {"content-type": "application/json", **self.settings.headers}
 
 
@@ -111,7 +113,7 @@ class Chat:
         self._chunks_before = 0
 
     def copy(self) -> "Chat":
-        """Return the same chat in a second tab, which has read no response."""
+        """Return the chat as a second tab with the same messages. The second tab has read no response."""
         tab = Chat(self.backend)
         tab.id, tab.messages = self.id, copy.deepcopy(self.messages)
         return tab
@@ -124,7 +126,7 @@ class Chat:
             call.update({"state": "approval-responded", "approval": approval})  # type: ignore[typeddict-item]  # of any state
 
     def answer_client_tools(self, result: Mapping[str, Any]) -> None:
-        """In the last message, add a result to each call that waits for the client, as ``addToolOutput`` does."""
+        """Add a result to each call of the last message that waits for the client, as ``addToolOutput`` does."""
         for call in client_calls(self.messages[-1]):
             call.update(result)  # type: ignore[typeddict-item]  # as above
 
@@ -136,19 +138,19 @@ class Chat:
         return await self.submit(message_id=self.messages[-1]["id"])
 
     def add_user_message(self, text: str, *files: Mapping[str, str]) -> None:
-        """Add the message that ``sendMessage({text, files})`` sends."""
+        """Add a user message, as ``sendMessage({text, files})`` does."""
         parts = [*({"type": "file", **file} for file in files), {"type": "text", "text": text}]
         self.messages.append(cast("UIMessage", {"parts": parts, "id": random_id(), "role": "user"}))
 
     async def send(self, text: str, *files: Mapping[str, str]) -> ChatResponse:
-        """Send a user message and return the whole response. Raises ``BrokenError`` if the stream is not valid."""
+        """Send a user message, and return the whole response. Raises ``BrokenError`` if the stream is invalid."""
         self.add_user_message(text, *files)
         return await self.submit()
 
     async def submit(
         self, trigger: str = "submit-message", *, message_id: str | None = None, slow: bool = False
     ) -> ChatResponse:
-        """Send the messages and return the whole response. ``slow``: True to read slowly, with pauses."""
+        """Send the messages, and return the whole response. ``slow``: True to read slowly."""
         http = self.backend.slow_http if slow else self.backend.http
         async with self.open(trigger, message_id=message_id, http=http) as response:
             await response.require_stream()
@@ -162,7 +164,8 @@ class Chat:
     async def open(
         self, trigger: str = "submit-message", *, message_id: str | None = None, http: httpx.AsyncClient | None = None
     ) -> AsyncIterator[ChatResponse]:
-        """Send the messages and yield the response. Leaving the context closes the connection, as ``stop()`` does."""
+        """Context manager that sends the messages, and returns the response. Leaving the context closes the connection,
+        as ``stop()`` does."""
         body = {**self.backend.settings.body, "id": self.id, "messages": self.messages, "trigger": trigger}
         if message_id is not None:
             body["messageId"] = message_id
@@ -174,7 +177,8 @@ class Chat:
 
     @asynccontextmanager
     async def resume(self) -> AsyncIterator[ChatResponse]:
-        """Resume the run and yield the response, as ``resumeStream()`` does on a reloaded page."""
+        """Context manager that resumes the run, and returns the response, as ``resumeStream()`` does on a reloaded
+        page."""
         settings = self.backend.settings
         if not settings.resume:
             raise NotOfferedError("The settings have resume = false.", excused=True)
@@ -183,7 +187,7 @@ class Chat:
             yield ChatResponse(http_response, max(self.backend.versions), continued=None, replay=True)
 
     async def stop(self) -> int:
-        """Call the stop route. Returns the status."""
+        """Call the stop route. Return the HTTP status."""
         settings = self.backend.settings
         if not settings.stop:
             raise NotOfferedError("The settings have stop = false.", excused=True)
@@ -192,9 +196,9 @@ class Chat:
         return response.status_code
 
     async def reload(self) -> "Chat":
-        """Return the chat as a reloaded page has it: with the messages of the route for histories.
+        """Return the chat with the messages that the history route returns, as a reloaded page does.
 
-        Raises ``NotOfferedError`` if the server has no such route.
+        Raises ``NotOfferedError`` if the server has no history route.
         """
         settings = self.backend.settings
         if not settings.history:
@@ -212,9 +216,9 @@ class Chat:
         return last if last is not None and last["role"] == "assistant" and trigger == "submit-message" else None
 
     def keep(self, response: ChatResponse) -> None:
-        """Store the assistant message, as ``write()`` of ``ui/chat.ts`` does.
+        """Store the assistant message of a response, as ``write()`` of ``ui/chat.ts`` does.
 
-        It replaces the stored message that has the same id.
+        A stored message with the same id is replaced.
         """
         message = copy.deepcopy(response.message)
         ids = [each["id"] for each in self.messages]
@@ -224,10 +228,8 @@ class Chat:
             self.messages.append(message)
 
     def judge(self, response: ChatResponse) -> None:
-        """Check a response by the rules for streams, after all earlier responses.
-
-        Raises ``BrokenError`` for the first error.
-        """
+        """Check the stream of a response, after the streams of all earlier responses. Raise ``BrokenError`` for the
+        first error."""
         end = b"" if response.body.rstrip().endswith(b"[DONE]") else b"\n\ndata: [DONE]\n\n"
         self._responses += response.body_with_id + end
         before = self._chunks_before + (not response.begins_with_start)
@@ -247,9 +249,9 @@ class Chat:
 
 
 def _messages_of(response: httpx.Response) -> list[UIMessage]:
-    """Return the messages in the response, which is a list or has the key ``messages``.
+    """Return the messages in a history response: a list, or an object with the key ``messages``.
 
-    Raises ``NotOfferedError`` for other responses: the AI SDK defines no route for histories.
+    Raises ``NotOfferedError`` for any other response.
     """
     try:
         body = response.json() if response.is_success else None
@@ -272,7 +274,8 @@ def _is_message(message: Any) -> bool:
 
 
 def _described(finding: Finding, response: ChatResponse, before: int) -> tuple[str, AnyChunk | None]:
-    """Return the text of a finding, and its chunk. ``before``: number of checked chunks before this response."""
+    """Return the text of a finding, and its chunk. ``before``: the number of chunks that were checked before this
+    response."""
     index = finding.chunk - before - 1
     clients = " and ".join(f"v{version}" for version in finding.versions)
     chunk = response.chunks[index] if 0 <= index < len(response.chunks) else None
@@ -280,7 +283,7 @@ def _described(finding: Finding, response: ChatResponse, before: int) -> tuple[s
 
 
 class StreamRuleError(BrokenError):
-    """Rules for streams are broken. The message describes the first broken rule."""
+    """Raised if a stream breaks rules. The message describes the first broken rule."""
 
     def __init__(self, rule: Rule, rules: set[Rule], text: str, chunk: Any) -> None:
         super().__init__(text, chunk=chunk, source=f"'Check a stream' in the docs, rule {rule}: {rule.effect}")

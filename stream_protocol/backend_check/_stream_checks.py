@@ -1,4 +1,4 @@
-"""Checks of the profile ``stream``: one response, and requests that no client sends on purpose."""
+"""Checks of the profile ``stream``: one response, and invalid requests."""
 
 import json
 import time
@@ -19,7 +19,7 @@ from stream_protocol.backend_check._stock_client import MESSAGES, Backend, Chat,
 HEADERS: Final = "ai: docs/04-ai-sdk-ui/50-stream-protocol.mdx"
 DEPTH: Final = 100_000
 BUFFERED_SECONDS: Final = 1.0
-"""Seconds after which a response that comes in one piece must have been held back by a buffer."""
+"""The duration in seconds from which a response that comes in one piece counts as buffered."""
 
 
 async def _text_answer(backend: Backend) -> None:

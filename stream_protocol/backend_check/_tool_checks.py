@@ -28,7 +28,7 @@ async def _with_result(backend: Backend) -> Chat:
 
 
 async def with_approval(backend: Backend) -> Chat:
-    """Return a chat in which a call waits for approval."""
+    """Return a new chat in which a call waits for approval."""
     return await ask_for(backend, "approval", lambda response: response.calls("approval-requested"), "approval request")
 
 
@@ -48,9 +48,9 @@ async def _turn_after_tools(backend: Backend) -> None:
 
 
 async def _answered(backend: Backend, *, approved: bool) -> tuple[list[ToolPart], ChatResponse]:
-    """Answer the approvals, and read the next response.
+    """Approve or deny the pending calls, and read the next response.
 
-    Return the calls of the approvals as they are after this response, and the response.
+    Return these calls in their state after the response, and the response.
     """
     chat = await with_approval(backend)
     pending = pending_approvals(chat)
@@ -68,7 +68,7 @@ def pending_approvals(chat: Chat) -> set[str]:
 
 
 def require_ends(response: ChatResponse, pending: Collection[str]) -> list[ToolPart]:
-    """Return the calls that waited for approval. Raises ``BrokenError`` if one has not ended."""
+    """Return the calls that waited for approval. Raise ``BrokenError`` if one of them has not ended."""
     calls = [part for part in calls_of(response.message, *ENDED) if part["toolCallId"] in pending]
     if len(calls) < len(pending):
         raise BrokenError("A call does not end after its approval was given or denied.", chunk=response.last_chunk)

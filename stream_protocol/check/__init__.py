@@ -1,10 +1,10 @@
-"""Checks whether the AI SDK's clients accept a stream, and whether they show it correctly.
+"""Checks if the AI SDK's clients accept a stream, and show it correctly.
 
 Where to change what:
 
 - ``_rules``: names, severities and effects of the rules.
 - ``_response_checker``: conditions of most rules.
-- ``_captured_response``: captures that are not streams.
+- ``_captured_response``: explains why a captured response is not a stream.
 - ``_simulated_chat``: the message that a response continues.
 """
 

@@ -12,10 +12,10 @@ _FIELD: Final = re.compile(r"([\w-]+):[ \t]*([^\n]*?)\r?(?:\n|\Z)")
 _SSE_FIELD: Final = re.compile(r"^(?:data|event|id|retry)?:", re.MULTILINE)
 _PAGE: Final = re.compile(r"\s*(?:<\?xml[^>]*>\s*)?<(?:!doctype html|html|head|body)\b", re.IGNORECASE)
 _ERROR_BODY: Final = re.compile(r'\s*\{\s*"(?:error|errors|detail|message)"\s*:')
-"""Beginning of a JSON error that servers send instead of a stream, captured without its headers."""
+"""Pattern for the beginning of a JSON error that a server sends instead of a stream."""
 
 _PYTHON: Final = re.compile(r"\s*(?:\[\s*)?(?:\{\s*'|b['\"])")
-"""Beginning of ``str()`` of a Python dictionary or of bytes. JSON cannot begin with this text."""
+"""Pattern for the beginning of a Python ``dict`` or ``bytes`` that was converted with ``str()``."""
 
 
 @dataclass(frozen=True)
@@ -23,14 +23,11 @@ class _Response:
     status: int
     fields: Mapping[str, str]
     body: str
-    """Beginning of the body."""
+    """The beginning of the body."""
 
     @property
     def kind(self) -> str:
-        """The content type as a part of a sentence, such as `` with text/html``.
-
-        The parameters of the content type are left out. The text is empty if the response has no content type.
-        """
+        """The content type for a sentence, such as `` with text/html``. Empty if the response has no content type."""
         kind = self.fields.get("content-type", "").partition(";")[0].strip()
         return f" with {short_json(kind)[1:-1]}" if kind else ""
 
@@ -38,8 +35,8 @@ class _Response:
 def non_stream_reason(text: str) -> str | None:
     """Return the reason why an HTTP response is not a stream, such as its status.
 
-    ``text``: beginning of the output of ``curl --include``. Returns ``None`` if the response may be a stream, or if the
-    text has no HTTP status line.
+    ``text``: the beginning of the output of ``curl --include``. Returns ``None`` if the response may be a stream, or if
+    the text has no HTTP status line.
     """
     response = _last_response(text)
     if response is None:
@@ -58,9 +55,7 @@ def non_stream_reason(text: str) -> str | None:
 
 
 def later_error(line: str) -> str | None:
-    """Return the reason why a stream ends at this line, if the line begins an HTTP error; ``None`` for any other
-    line.
-    """
+    """Return the error text for a line that begins an HTTP error response; ``None`` for any other line."""
     found = _STATUS_LINE.match(line)
     if found is None or int(found[1]) // 100 in (1, 2, 3):
         return None
@@ -80,7 +75,7 @@ def unknown_text_reason(text: str) -> str:
 
 
 def python_hint(data: str) -> str | None:
-    """Return advice for data that is ``str()`` of a Python object; ``None`` for other data."""
+    """Return advice for data that is the ``str()`` of a Python object; ``None`` for any other data."""
     if (found := _PYTHON.match(data)) is None:
         return None
     if found[0].endswith("{'"):
@@ -89,7 +84,8 @@ def python_hint(data: str) -> str | None:
 
 
 def _last_response(text: str) -> _Response | None:
-    """Return the final response in the text. Skips interim responses, a proxy's response, and followed redirects."""
+    """Return the last HTTP response in the text. Earlier responses are those of a proxy, or redirects, or interim
+    responses."""
     found = None
     while (line := _STATUS_LINE.match(text)) is not None:
         position = line.end()
@@ -103,7 +99,7 @@ def _last_response(text: str) -> _Response | None:
 
 
 def _quoted(body: str) -> str:
-    """Return ``: `` and the beginning of the body, safe to print. Empty for an empty body and for an HTML page."""
+    """Return ``: `` and a printable beginning of the body. Empty for an empty body and for an HTML page."""
     body = body.strip()
     if not body or _PAGE.match(body):
         return ""

@@ -10,10 +10,10 @@ from stream_protocol.wire import SSE_DONE, AiSdkVersion
 
 
 def check_events(path: Path, session: str | None, versions: Sequence[AiSdkVersion]) -> Iterator[Finding]:
-    """Yield the problems in the streams that clients of these versions would get from a recording.
+    """Yield the problems in the streams that clients of these versions would get for recorded events.
 
-    The line of a finding is the line of the last event that was read. If the file does not have one event per line, the
-    finding has the event's number instead.
+    ``Finding.line`` is the line of the last event that was read. If events are not on separate lines, it is the number
+    of the event.
     """
     recording = load_recording(path, session=session)
     for version in versions:
@@ -32,14 +32,14 @@ def _check_version(recording: Recording, version: AiSdkVersion) -> Iterator[Find
 
 
 class _Position:
-    """Position of a recording that is being read."""
+    """The position in a recording that is being read."""
 
     def __init__(self) -> None:
         self.number = 0
-        """Line or number of the newest event."""
+        """The line or the number of the newest event."""
 
     def watch(self, turns: TurnStream) -> TurnStream:
-        """Yield the turns unchanged. Sets ``number`` while the events of the turns are read."""
+        """Yield the turns unchanged. ``number`` is updated while the events of the turns are read."""
         for head, items in turns:
             yield head, self._watch_items(items)
 

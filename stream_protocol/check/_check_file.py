@@ -1,7 +1,7 @@
 """Checks a file for the AI SDK's clients: an SSE capture, lines of JSON chunks, or recorded ADK events.
 
-The beginning of the file decides its format, not the file's name. ADK is imported only for ADK events, which are
-converted first. The file is checked while it is read. Only the tool calls of its messages stay in memory.
+The format is detected from the beginning of the file. ADK events are converted to chunks first, and only they cause the
+import of ADK. The file is checked while it is read. Only the tool calls of its messages stay in memory.
 """
 
 import re
@@ -36,7 +36,7 @@ from stream_protocol.wire import (
 from stream_protocol.wire.client import Line, sse_events
 
 ALL_VERSIONS: Final[tuple[AiSdkVersion, ...]] = AI_SDK_VERSIONS
-"""Supported major versions of the AI SDK."""
+"""The supported major versions of the AI SDK."""
 
 _DONE: Final = "[DONE]"
 _V4_LINE: Final = re.compile(r"[0-9a-z]:")
@@ -52,9 +52,8 @@ def check_file(
 ) -> Iterator[Finding]:
     """Return the problems of the stream in a file, in the order of the file.
 
-    ``session`` selects a session in a store or an evalset of ADK. Raises ``UnreadableError`` if the file is not a
-    capture, not chunks and not ADK events. If a later line is unreadable, the findings before this line come first,
-    then the error.
+    ``session`` selects a session in a store or an evalset of ADK. Raises ``UnreadableError`` if the file has neither a
+    capture nor chunks nor ADK events. If a later line is unreadable, the iterator raises this error at that line.
     """
     check_path("path", path)
     check_text("session", session, or_none=True)
@@ -90,7 +89,8 @@ def check_stream(stream: IO[bytes], *, versions: Sequence[AiSdkVersion] = ALL_VE
 def _check(
     stream: IO[bytes], path: Path | None, session: str | None, versions: Sequence[AiSdkVersion]
 ) -> Iterator[Finding]:
-    """Check the stream. ``path``: the stream's path, or ``None`` if the stream cannot be opened a second time."""
+    """Yield the problems of the stream. ``path``: the path of the stream's file; ``None`` if it cannot be opened
+    again."""
     head = stream.read(PIECE)
     text = text_of(head)
     pieces = chain([head], iter(lambda: stream.read(PIECE), b""))
@@ -115,7 +115,7 @@ def _check(
 
 
 def _begins_with_event(text: str) -> bool:
-    """Return True if the first SSE event is an ADK event, or ADK's error report of a failed run."""
+    """Return True if the first SSE event is an ADK event, or the error that ADK sends for a failed run."""
     data = re.search(r"^data: ?(.*)", text, re.MULTILINE)
     return data is not None and not _begins_with_chunk(data[1]) and _EVENT_KEY.search(data[1]) is not None
 
@@ -151,9 +151,7 @@ def _check_sse(lines: Iterable[Line], checker: StreamChecker) -> Iterator[Findin
 
 
 def _refuse_errors(lines: Iterable[Line]) -> Iterator[Line]:
-    """Yield the lines unchanged. Raises ``UnreadableError`` at the head of an HTTP error, which may follow a stream in
-    a capture.
-    """
+    """Yield the lines unchanged. Raise ``UnreadableError`` at the head of an HTTP error response."""
     for line in lines:
         if (reason := later_error(line.text)) is not None:
             raise UnreadableError(f"line {line.number}: {reason}")
@@ -161,7 +159,7 @@ def _refuse_errors(lines: Iterable[Line]) -> Iterator[Line]:
 
 
 def _note_bare_cr(lines: Iterable[Line], bare_cr: list[int]) -> Iterator[Line]:
-    """Yield the lines unchanged. Appends the number of the first line that ends in a CR alone to ``bare_cr``."""
+    """Yield the lines unchanged. Append the number of the first line that ends with a bare CR to ``bare_cr``."""
     for line in lines:
         if not bare_cr and (line.end == "\r" or line.text.endswith("\r")):
             bare_cr.append(line.number)

@@ -1,4 +1,4 @@
-"""Message that a response continues, as the client sends it: with the user's answers to its tool calls."""
+"""The message that a response continues. It has the user's answers to tool calls, as the client sends them."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -8,21 +8,21 @@ from stream_protocol.wire import ToolPart, UIMessage, UIPart, is_tool_part
 from stream_protocol.wire.client import step_start
 
 MAX_PARTS: Final = 256
-"""Maximum number of parts of a message in memory; the newest parts stay. This is enough for dozens of steps.
+"""The maximum number of parts of a message in memory. The newest parts stay.
 
-If a server gives all its responses the same id, they form one endless message.
+If a server gives all responses the same message id, they form one endless message.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class ContinuedMessage:
-    """Message that a response continues. Every tool call that waited for the user has an answer."""
+    """The message that a response continues. All tool calls that waited for the user are answered."""
 
     message: UIMessage
     answered: frozenset[str]
-    """Ids of the calls to which the client has added an output. A server may send these calls and outputs again."""
+    """The ids of calls to which the client has added an output. A server may send these calls and outputs again."""
     waited: Mapping[str, ToolPart]
-    """Call id -> the call before its approval or output."""
+    """Call id -> the call before the user approved or answered it."""
 
     def contains(self, chunk: Mapping[str, Any]) -> bool:
         """Return True if the chunk is for a call of this message, or for the approval of such a call."""
@@ -31,11 +31,11 @@ class ContinuedMessage:
         return "approvalId" in chunk and call_of_approval(self.message, chunk["approvalId"]) is not None
 
     def with_used_answers(self, message: UIMessage, used: Collection[str]) -> UIMessage:
-        """Return the message after the response, with answers only for calls in the response.
+        """Return the message after the response. Only calls that the response mentions keep the assumed answers.
 
-        ``message``: this message with all calls answered, and with the response. ``used``: ids of the calls in the
-        response. If exactly one call waited and the response has only new calls, the waiting call counts as answered.
-        Without that answer, the client would not have requested this response.
+        ``message``: the message after the response, with all calls answered. ``used``: the ids of calls in the
+        response. If exactly one call waited and the response mentions only new calls, this call also keeps its answer.
+        Otherwise the client would not have sent the request.
         """
         if len(self.waited) == 1 and not any(has_call(self.message, call_id) for call_id in used):
             return message
@@ -45,7 +45,7 @@ class ContinuedMessage:
 
 
 def calls_only(message: UIMessage) -> UIMessage:
-    """Return the message with only its calls and steps. After the end of a response, no rule needs other parts."""
+    """Return the message with only its calls and steps. The rules need no other parts after the end of a response."""
     kept = [part for part in message["parts"] if is_tool_part(part) or part["type"] == "step-start"]
     return {**message, "parts": kept[-MAX_PARTS:]}
 
@@ -62,7 +62,7 @@ def call_of_approval(message: UIMessage, approval_id: str) -> str | None:
 
 
 def is_waiting(message: UIMessage) -> bool:
-    """Return True if a call of the message has not ended. Then a response can continue the message."""
+    """Return True if a call of the message has not ended, so that a response can continue the message."""
     return any(is_tool_part(part) and not has_ended(part) for part in message["parts"])
 
 
@@ -72,9 +72,9 @@ def has_ended(call: ToolPart) -> bool:
 
 
 def answer_calls(message: UIMessage) -> ContinuedMessage:
-    """Return the message as the client sends it after the user has answered.
+    """Return the message that the client sends after the user has answered all calls.
 
-    All approvals are given. Each waiting call of the last step has an output.
+    All calls that need approval are approved. Each waiting call of the last step has an output.
     """
     begin = step_start(message["parts"])
     step = message["parts"][begin:]

@@ -1,17 +1,17 @@
-"""Finds incomplete inputs of tool calls, without storing the streamed texts."""
+"""Finds incomplete inputs of tool calls. The streamed texts are not stored."""
 
 from collections.abc import Mapping
 from typing import Any
 
 
 class InputTexts:
-    """Streamed inputs of one response, by the ids of their calls."""
+    """The streamed inputs of a response: call id -> state of the input."""
 
     def __init__(self) -> None:
         self._texts: dict[str, _InputText] = {}
 
     def note(self, chunk: Mapping[str, Any]) -> None:
-        """Read a chunk of a call's input, before the client reads it."""
+        """Process a chunk of a call's input. Call this method before the reducer gets the chunk."""
         match chunk:
             case {"type": "tool-input-start"}:
                 self._texts[chunk["toolCallId"]] = _InputText(is_json=chunk.get("inputEncoding") != "text")
@@ -19,14 +19,12 @@ class InputTexts:
                 self._texts[call_id].add(chunk["inputTextDelta"])
 
     def is_whole(self, call_id: str) -> bool:
-        """Return True if the input is complete, which means that each bracket is closed, or that the text is not
-        JSON.
-        """
+        """Return True if the input of a call is complete: all brackets are closed, or the input is not JSON."""
         return call_id in self._texts and self._texts[call_id].is_whole
 
 
 class _InputText:
-    """Open brackets and quotes of one streamed input."""
+    """The open brackets and quotes of a streamed input."""
 
     def __init__(self, *, is_json: bool) -> None:
         self._is_json = is_json

@@ -1,4 +1,4 @@
-"""Explains why the client's JSON parser refuses data, and why its schema refuses a chunk."""
+"""Explains why the client's JSON parser or schema refuses data."""
 
 import json
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ def json_problem(data: str) -> Problem:
 
 
 def is_json(text: str) -> bool:
-    """Return True if the text is JSON, even with keys that the client refuses."""
+    """Return True if the text is JSON. Keys that the client refuses are allowed."""
     try:
         parse_json(text)
     except ValueError:
@@ -34,7 +34,7 @@ def is_json(text: str) -> bool:
 
 
 def _constants(text: str) -> list[str]:
-    """Return the constants ``NaN`` and ``Infinity`` in a text. Python's parser accepts them as JSON."""
+    """Return the constants in a text that only Python's parser accepts as JSON, such as ``NaN`` and ``Infinity``."""
     found: list[str] = []
 
     def note(constant: str) -> Any:
@@ -48,7 +48,8 @@ def _constants(text: str) -> list[str]:
 
 
 def chunk_type(chunk: Any) -> str:
-    """Return the chunk's type for a sentence. A type that is not a plain name is written as JSON."""
+    """Return the chunk's type as text that can stand in a sentence. A type that is not a plain name is returned as
+    JSON."""
     kind = chunk.get("type") if isinstance(chunk, Mapping) else None
     plain = (
         isinstance(kind, str) and kind.replace("-", "").isalnum() and kind.isascii() and len(kind) <= SHORT_JSON_LENGTH

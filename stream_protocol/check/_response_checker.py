@@ -1,10 +1,10 @@
-"""Checks one response for one client version, by the rules about order and ends.
+"""Checks one response for one client version: the order of its chunks, and its end.
 
-The reducer, a copy of the client's code, finds chunks on which the client fails. After such a chunk the client reads no
-more of the response, so the rest is not checked.
+A copy of the client's reducer finds chunks on which the client fails. After such a chunk, the client stops reading, so
+the rest of the response is not checked.
 
-All other rules find chunks that the client accepts but shows wrongly. Most of them compare a chunk with the message
-before it. The others look at the message when the response ends.
+The other rules find chunks that the client accepts but shows wrongly. Most of these rules compare a chunk with the
+message so far. The others check the message at the end of the response.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -31,7 +31,7 @@ from stream_protocol.wire.client import MessageReducer, auto_send_helper, may_re
 ChunkFields = Mapping[str, Any]
 
 TERMINALS: Final = ("finish", "error", "abort")
-"""Types of the chunks that end a response."""
+"""The types of chunks that end a response."""
 
 _WITHOUT_VALUES: Final[ChunkFields] = MappingProxyType(
     {
@@ -42,10 +42,10 @@ _WITHOUT_VALUES: Final[ChunkFields] = MappingProxyType(
         "data": None,
     }
 )
-"""Key -> a placeholder for its value, if no rule needs the value. So a long response takes little memory."""
+"""Key of a chunk -> a placeholder for its value, which no rule needs. Placeholders save memory."""
 
 _WAITS_FOR_PAGE: Final = (None, "tool-calls", "other", "interrupted")
-"""Finish reasons after which a call without output may wait for the client."""
+"""Finish reasons after which a call without an output may wait for the client."""
 
 _MAY_START: Final[Mapping[str, Collection[str]]] = MappingProxyType(
     {
@@ -54,19 +54,18 @@ _MAY_START: Final[Mapping[str, Collection[str]]] = MappingProxyType(
         "tool-input-error": ("input-streaming", "input-available"),
     }
 )
-"""Chunk type -> states of a call in which the chunk overwrites nothing.
+"""Chunk type -> states of a call in which a chunk of this type does not overwrite anything.
 
-The states allow for a server that sends an approved call again.
+A server may send an approved call again.
 """
 
 
 class ResponseChecker:
-    """Checker of one response. Reads its chunks in order.
+    """Checks the chunks of one response in order.
 
-    ``continued``: the message whose id is in the response's ``start``. The response continues this message. ``last``:
-    the client's last message. The response continues this message if its first content belongs to one of the message's
-    calls or approvals.
-    ``earlier``: the client's other messages, whose calls the response cannot change.
+    ``continued``: the message that the response continues, because its ``start`` has the id of this message. ``last``:
+    the client's last message. The response also continues it if the first content belongs to one of its calls or
+    approvals. ``earlier``: the client's other messages. The response cannot change their calls.
     """
 
     def __init__(
@@ -80,30 +79,30 @@ class ResponseChecker:
         self._ai_sdk: AiSdkVersion = ai_sdk
         self._last = last
         self._first_steps = 0
-        """Number of steps before the first content, while the response may still continue the last message."""
+        """The number of steps before the first content of a response that may continue the last message."""
         self._earlier = earlier
         self._message_id: str | None = None
         self._terminal: str | None = None
         self._failed = False
         self.is_shown = False
-        """True if the client has added the message to its list. It does not add an empty message without an id."""
+        """True if the client has added the message to its list. An empty message without an id is not added."""
         self._inputs = InputTexts()
         self._empty_steps = 0
-        """Number of steps at the end of the message that the client stores only with the next change."""
+        """The number of empty steps at the end of the message. The client stores these steps only with the next
+        change."""
         self._continue(continued)
 
     def _continue(self, continued: ContinuedMessage | None) -> None:
-        """Begin a response that continues this message. With ``None``, it begins a new message."""
+        """Begin a response. ``continued``: the message that the response continues; ``None`` for a new message."""
         self._reducer = MessageReducer(ai_sdk=self._ai_sdk, message=continued.message if continued else None)
         self._continued = continued
         self._answered = continued.answered if continued else frozenset()
         self._used: set[str] = set()
-        """Ids of the calls in the response."""
+        """The ids of calls that the response mentions."""
         parts = self._reducer.message["parts"]
         self._ended_before = {part["toolCallId"] for part in parts if is_tool_part(part) and has_ended(part)}
-        """Ids of the calls that had ended before the response. Each of them may end once more, because the user may
-        have answered it.
-        """
+        """The ids of calls that had ended before the response. They may end once more, because the user may have
+        answered them."""
         if continued is not None and continued.message["id"]:
             self._message_id = continued.message["id"]
 
@@ -116,16 +115,13 @@ class ResponseChecker:
 
     @property
     def next_message(self) -> UIMessage:
-        """The message that the next response may continue.
-
-        Calls of the message may still be open if this response has no chunk for them.
-        """
+        """The message that the next response may continue. Calls that this response does not mention may still be
+        open."""
         return self.message if self._continued is None else self._continued.with_used_answers(self.message, self._used)
 
     def stop_reading(self, problem: Problem) -> Iterator[Problem]:
-        """Record that the client fails and reads no more of this response. Yields ``problem`` if the client did not
-        fail before.
-        """
+        """Record that the client fails and stops reading the response. Yield ``problem`` if the client has not failed
+        before."""
         if not self._failed and self._terminal != "error":
             self._failed = True
             yield problem
@@ -150,7 +146,7 @@ class ResponseChecker:
         yield from self._apply(chunk)
 
     def _apply(self, chunk: ChunkFields) -> Iterator[Problem]:
-        """Apply the chunk to the message. Yields the problem if a client cannot apply the chunk."""
+        """Apply the chunk to the message. If the client would fail on the chunk, yield the problem."""
         if self._terminal is None and chunk["type"] in TERMINALS:
             self._terminal = chunk["type"]
         without_values = {**chunk, **{key: value for key, value in _WITHOUT_VALUES.items() if key in chunk}}
@@ -169,17 +165,15 @@ class ResponseChecker:
             self._empty_steps += 1
 
     def _note_call(self, chunk: ChunkFields) -> None:
-        """Record the call of the chunk.
-
-        A chunk with the answer to an approval has no call id, but only the id of the approval.
-        """
+        """Record the id of the call that the chunk mentions. Some chunks mention a call by the id of its approval
+        request."""
         if "toolCallId" in chunk:
             self._used.add(chunk["toolCallId"])
         elif "approvalId" in chunk and (call_id := call_of_approval(self._reducer.message, chunk["approvalId"])):
             self._used.add(call_id)
 
     def _try_last_message(self, chunk: ChunkFields) -> None:
-        """Continue the last message if the first content of the response belongs to a call of this message."""
+        """Continue the last message, if the first content of the response belongs to a call of this message."""
         if self._last is None or chunk["type"] in ("start", "message-metadata") or _is_data(chunk):
             return
         if chunk["type"] == "start-step":
@@ -192,7 +186,7 @@ class ResponseChecker:
         self._last = None
 
     def _client_error(self, chunk: ChunkFields, error: ClientStreamError) -> Problem:
-        """Return the ``Problem`` for a chunk at which the client raises this error."""
+        """Return the ``Problem`` for a chunk on which the client raises this error."""
         kind, part_id = chunk["type"], short_json(error.chunk_id)
         match error.chunk_type:
             case "tool-invocation" if any(has_call(message, error.chunk_id) for message in self._earlier):
@@ -209,7 +203,7 @@ class ResponseChecker:
         return Problem(Rule.TEXT_NOT_STARTED, f"{kind} for id {part_id}, which is not open.")
 
     def _check_keys(self, chunk: ChunkFields) -> Iterator[Problem]:
-        """Yield keys that early versions of the client refuse."""
+        """Yield a problem for each key that early versions of the client refuse."""
         for key in sorted(unknown_keys(chunk, ai_sdk=self._ai_sdk)):
             text = f"Clients before 6.0.231 and 7.0.32 fail at the key {short_json(key)} of {chunk_type(chunk)}."
             yield Problem(Rule.UNKNOWN_KEY, text)
@@ -226,7 +220,7 @@ class ResponseChecker:
             yield Problem(Rule.CONTENT_AFTER_TERMINAL, f"{chunk_type(chunk)} comes after {self._terminal}.")
 
     def _check_order(self, chunk: ChunkFields) -> Iterator[Problem]:
-        """Yield problems of a chunk that the client accepts, but that is wrong at this position of the message."""
+        """Yield the problems of a chunk that the client accepts, but that is wrong at this position."""
         match chunk["type"]:
             case "start":
                 yield from self._check_start(chunk)
@@ -299,7 +293,7 @@ class ResponseChecker:
 
     @cached_property
     def _earlier_calls(self) -> frozenset[str]:
-        """Ids of the calls in the client's other messages."""
+        """The ids of calls in the client's other messages."""
         parts = (part for message in self._earlier for part in message["parts"])
         return frozenset(part["toolCallId"] for part in parts if is_tool_part(part))
 
@@ -309,7 +303,7 @@ class ResponseChecker:
                 yield f"{kind.capitalize()} {short_json(part_id)}"
 
     def end(self) -> Iterator[Problem]:
-        """Yield the problems of the whole response."""
+        """Yield the problems at the end of the response."""
         if self._failed:
             return
         if self._terminal is None:
@@ -323,7 +317,7 @@ class ResponseChecker:
                 yield Problem(Rule.AUTO_SEND_LOOP, text)
 
     def _unfinished(self) -> Iterator[Problem]:
-        """Yield texts and calls that the response does not end."""
+        """Yield a problem for each text and call that the response does not end."""
         for what in self._open_texts():
             yield Problem(Rule.TEXT_LEFT_OPEN, f"{what} is not ended.")
         parts = self.message["parts"]
@@ -334,10 +328,9 @@ class ResponseChecker:
                 yield from self._unfinished_call(part, user_is_asked=user_is_asked, in_last_step=index >= begin)
 
     def _unfinished_call(self, call: ToolPart, *, user_is_asked: bool, in_last_step: bool) -> Iterator[Problem]:
-        """Yield the problem of a call without an end.
+        """Yield a problem if the call has not ended and does not wait for the user.
 
-        ``user_is_asked``: True if a call of the last step waits for the user. In this case, the other calls may wait
-        until the user has answered.
+        ``user_is_asked``: True if a call of the last step waits for the user. In this case, other calls may also wait.
         """
         name = f"Call {short_json(call['toolCallId'])}"
         match call["state"]:
@@ -351,7 +344,7 @@ class ResponseChecker:
                 yield Problem(Rule.PRELIMINARY_LEFT, f"{name} has only a preliminary output.")
 
     def _waits_for_page(self, call: ToolPart) -> bool:
-        """Return True if the client or the user has to answer the call."""
+        """Return True if the call waits for the client or the user."""
         if call["state"] == "input-available" and not call.get("providerExecuted"):
             return self._terminal == "finish" and self._reducer.finish_reason in _WAITS_FOR_PAGE
         return call["state"] == "approval-requested"

@@ -1,8 +1,11 @@
-"""Rules of ``check``: their names, severities and effects.
+"""The rules of ``check``: names, severities and effects.
 
-A rule describes a stream at which a client fails, or which a client accepts but shows wrongly. The conditions are in
-other modules. Framing: ``_check_file`` and ``_stream_checker``. JSON and the schema: ``_problem_texts``. Order and
-ends: ``_response_checker``. Ids of messages: ``_simulated_chat``.
+If a stream breaks a rule, a client fails on the stream or shows it wrongly. Other modules test the rules:
+
+- framing: ``_check_file`` and ``_stream_checker``;
+- JSON and the schema: ``_problem_texts``;
+- order and ends: ``_response_checker``;
+- ids of messages: ``_simulated_chat``.
 
 Sources: ``ui-message-chunks.ts``, ``process-ui-message-stream.ts``, ``chat.ts`` and the two
 ``last-assistant-message-is-complete-with-*.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``;
@@ -16,10 +19,10 @@ from stream_protocol.wire import AiSdkVersion
 
 
 class Severity(StrEnum):
-    """Severity of a rule.
+    """The severity of a rule.
 
-    An error means that the stream is invalid. A warning means that the newest clients accept the stream, and that the
-    author of the stream may intend it.
+    An error means that the stream is invalid. A warning means that the newest clients accept the stream, which may be
+    intended.
     """
 
     ERROR = "error"
@@ -32,7 +35,7 @@ _UNFINISHED: Final = "The text or call looks unfinished for ever."
 
 
 class Rule(StrEnum):
-    """Name of a rule, with its severity and the effect of a violation."""
+    """The name of a rule, with its severity and the effect of breaking it."""
 
     severity: Severity
     effect: str
@@ -73,7 +76,7 @@ class Rule(StrEnum):
     UNKNOWN_CALL = "unknown-call", Severity.ERROR, _FATAL
     UNKNOWN_APPROVAL = "unknown-approval", Severity.ERROR, _FATAL
     METADATA = "metadata", Severity.ERROR, _FATAL
-    DYNAMIC_MISMATCH = "dynamic-mismatch", Severity.ERROR, "The page shows two calls. The first one gets the output."
+    DYNAMIC_MISMATCH = "dynamic-mismatch", Severity.ERROR, "The page shows two calls. The first call gets the output."
 
     # accepted by clients, but shown wrongly
     ID_REUSED = "id-reused", Severity.ERROR, "The first of two texts never ends."
@@ -112,21 +115,21 @@ class Rule(StrEnum):
 
 
 class Problem(NamedTuple):
-    """A violated rule, and a sentence about the violation."""
+    """A broken rule, and a sentence about the problem."""
 
     rule: Rule
     text: str
 
 
 class Finding(NamedTuple):
-    """A problem and its position in the file."""
+    """A problem, and its position in the file."""
 
     line: int
-    """Line number, from 1. For recorded events: the line of the newest event, or its number if events are not on lines.
-    """
+    """The line number, from 1. For recorded events, this is the line of the newest event, or the number of the
+    event."""
     chunk: int
-    """Chunk number in the file, from 1. A problem between two chunks has the number of the first chunk."""
+    """The number of the chunk in the file, from 1. A problem between two chunks has the number of the first chunk."""
     versions: tuple[AiSdkVersion, ...]
-    """Client versions that have the problem."""
+    """The client versions that have the problem."""
     rule: Rule
     text: str

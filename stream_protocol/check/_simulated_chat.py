@@ -1,9 +1,11 @@
-"""Simulates the messages of one ``useChat`` client over a whole file, to find the message that each response continues.
+"""Simulates the messages of a ``useChat`` client over a whole file, to find the message that each response continues.
 
-The file does not show the user's actions between two responses, so they are derived. A response with the id of an
-earlier message continues that message, and the user may have answered all its waiting calls. A response with a new id
-is a new message. A response without an id may continue the last message. It does so if it begins with a call or an
-approval that waited in that message. The message's other waiting calls may still wait after the response.
+A file does not contain the user's actions between two responses. So these rules apply:
+
+- A response with the id of an earlier message continues this message. The user may have answered all of its calls.
+- A response with a new id begins a new message.
+- A response without an id continues the last message if it begins with a call or an approval that waited there. Other
+  calls of the message may still wait after the response.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,18 +17,16 @@ from stream_protocol.check._rules import Problem, Rule
 from stream_protocol.wire import AiSdkVersion, UIMessage, short_json
 
 MAX_MESSAGES: Final = 64
-"""The maximum number of messages in memory. The newest messages stay. A response that continues an older message is
-checked as a new message.
-"""
+"""The maximum number of messages in memory. A response that continues an older message is checked as a new message."""
 
 
 class SimulatedChat:
-    """Client of one version, with its messages."""
+    """A simulated client of one version, with its messages."""
 
     def __init__(self, ai_sdk: AiSdkVersion) -> None:
         self._ai_sdk: AiSdkVersion = ai_sdk
         self._messages: dict[str, UIMessage] = {}
-        """Message id -> message, in the order of their last responses. The key is empty for a message without an id."""
+        """Message id -> message, in the order of the last responses. The key is empty for a message without an id."""
         self._response: ResponseChecker | None = None
 
     def check_chunk(self, chunk: Any) -> Iterator[Problem]:
@@ -36,14 +36,14 @@ class SimulatedChat:
         yield from self._current().check_chunk(chunk)
 
     def stop_reading(self, problem: Problem) -> Iterator[Problem]:
-        """Record that the client fails at data that is not a chunk, and skips the rest of this response.
+        """Record that the client fails on data that is not a chunk, and stops reading the response.
 
-        Yields ``problem`` if the client did not fail before.
+        Yield ``problem`` if the client has not failed before.
         """
         yield from self._current().stop_reading(problem)
 
     def end_response(self) -> Iterator[Problem]:
-        """End the response. Yields the problems of the whole response."""
+        """End the response. Yield its problems."""
         response = self._current()
         yield from response.end()
         self._response = None

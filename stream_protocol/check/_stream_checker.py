@@ -1,4 +1,4 @@
-"""Checks one stream for clients of several versions. A problem that occurs in several versions is one finding."""
+"""Checks one stream for clients of several versions. A problem of several versions is reported as one finding."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -10,10 +10,10 @@ from stream_protocol.wire import AiSdkVersion, parse_client_json
 
 
 class StreamChecker:
-    """Checker of a stream, event by event. Reports the same problem once in each response.
+    """Checks a stream, event by event. A problem is reported once in each response.
 
     ``start_begins_response``: True if a ``start`` after ``finish``, ``error`` or ``abort`` begins the next response.
-    Set it for a stream that has nothing else between its responses.
+    Use it if nothing else separates the responses of the stream.
     """
 
     def __init__(self, versions: Sequence[AiSdkVersion], *, start_begins_response: bool = False) -> None:
@@ -22,13 +22,14 @@ class StreamChecker:
         self._line = 1
         self._chunk = 0
         self._reported: set[tuple[AiSdkVersion, Problem]] = set()
-        """Problems of this response that were reported."""
+        """The problems of the current response that were reported."""
         self.in_response = False
-        """True if data has come since the last response ended."""
+        """True if data has come since the last response has ended."""
         self._has_terminal = False
 
     def check_data(self, data: str, line: int) -> Iterator[Finding]:
-        """Check the data of an SSE event, which should be a chunk as JSON. ``line``: number of its first line."""
+        """Check the data of an SSE event, which should be the JSON of a chunk. ``line``: the number of the data's first
+        line."""
         try:
             chunk = parse_client_json(data)
         except ValueError:
@@ -43,7 +44,7 @@ class StreamChecker:
         yield from self._findings(lambda chat: chat.check_chunk(chunk))
 
     def check_unterminated(self, data: str, line: int) -> Iterator[Finding]:
-        """Check a last SSE event without a blank line after it. The client drops such an event."""
+        """Check a last SSE event that no blank line follows. The client ignores such an event."""
         self._advance(line)
         problem = Problem(Rule.UNTERMINATED_EVENT, "No blank line follows the last event.")
         if not is_json(data) and json_problem(data).rule is Rule.MISSING_BLANK_LINE:
@@ -51,12 +52,13 @@ class StreamChecker:
         yield from self._findings(lambda chat: [problem])
 
     def report(self, problem: Problem, *, line: int | None = None) -> Iterator[Finding]:
-        """Report a problem of the whole stream. ``line``: by default the line of the newest data."""
+        """Yield the findings for a problem of the whole stream. ``line``: the line of the problem. Default: the newest
+        line."""
         self._line = line or self._line
         yield from self._findings(lambda chat: [problem])
 
     def end_response(self) -> Iterator[Finding]:
-        """End a response. The next chunk begins the next response."""
+        """End a response. Yield its findings. The next chunk begins a new response."""
         yield from self._findings(lambda chat: chat.end_response())
         self._reported.clear()
         self.in_response = self._has_terminal = False
@@ -67,7 +69,7 @@ class StreamChecker:
         self.in_response = True
 
     def _findings(self, check: Callable[[SimulatedChat], Iterable[Problem]]) -> Iterator[Finding]:
-        """Run ``check`` for each version's client. Yields a finding for each new problem."""
+        """Call ``check`` for the client of each version. Yield a finding for each new problem."""
         versions_by_problem: dict[Problem, list[AiSdkVersion]] = {}
         for version, chat in self._chats.items():
             for problem in check(chat):

@@ -1,21 +1,24 @@
-"""Command line program ``adk-ui-stream``: serves an agent to ``useChat``, records and replays chats, checks streams,
-and prints TypeScript types.
+"""The command line program ``adk-ui-stream``: serves agents, records and replays chats, checks streams, and prints
+types.
 
-Exit code 0: no error. 1: ``check`` found an error, the file of ``types --check`` is outdated, or all turns of
-``record`` failed. 2: wrong usage, or a target or file that cannot be used. With exit code 2, stderr has one line with
-the reason, and stdout is empty. 130: Ctrl-C.
+Exit codes:
+
+- 0: no error.
+- 1: ``check`` found an error, the file of ``types --check`` is outdated, or all turns of ``record`` failed.
+- 2: wrong usage, or a target or file that cannot be used. stderr has one line with the reason, and stdout is empty.
+- 130: Ctrl-C.
 
 ``--help`` must be fast: each command imports ADK and Starlette only when it runs.
 
 Where to change what:
 
-- ``_serve_options``: options of ``serve``, one declaration each.
+- ``_serve_options``: the options of ``serve``.
 - ``_program``: exit codes, colours, examples. After a change, run ``python -m tests.cli.reference > docs/cli.md``.
 - ``_serve_agent``: the server of ``serve TARGET``.
 - ``_serve_screen``: output of ``serve`` at its start.
-- ``_reload``: ``--reload``.
-- ``_broken_agent``: ``--reload`` while the agent cannot be loaded.
-- ``_workers``: ``--workers``.
+- ``_reload``: ``serve --reload``.
+- ``_broken_agent``: ``serve --reload`` while the agent cannot be loaded.
+- ``_workers``: ``serve --workers``.
 - ``project``: the project that ``init`` creates. Its page is a link to ``examples/nextjs``, so Windows needs
   ``core.symlinks``. After a change of its agent: ``cd stream_protocol/cli/project; adk-ui-stream types my_package``.
 """

@@ -24,11 +24,10 @@ if TYPE_CHECKING:
     from stream_protocol.cli._serve_agent import AgentServer
 
 WATCHED: Final = (".py", ".yaml", ".yml", ".env", ".md", ".txt")
-"""Suffixes of an agent's files: code, configuration, keys and prompts. Chats, recordings and logs have other suffixes.
-"""
+"""Suffixes of an agent's files: code, configuration, keys and prompts."""
 
 RETRY_SECONDS: Final = 1
-"""Seconds in the ``Retry-After`` header."""
+"""The number of seconds in the ``Retry-After`` header."""
 
 METHODS: Final = ("DELETE", "GET", "OPTIONS", "PATCH", "POST", "PUT")
 
@@ -37,10 +36,10 @@ Files = dict[Path, tuple[int, int]]
 
 
 class AgentFiles(DefaultFilter):
-    """Filter of ``watchfiles`` that selects the agent's files. Skips ``.venv``, ``node_modules`` and caches."""
+    """Filter for ``watchfiles`` that selects an agent's files. Skips ``.venv``, ``node_modules`` and caches."""
 
     def __call__(self, change: Change, path: str) -> bool:
-        """Return True if the agent must be reloaded after a change of this file."""
+        """Return True if a change of this file requires a reload of the agent."""
         return path.endswith(WATCHED) and super().__call__(change, path)
 
 
@@ -64,8 +63,8 @@ def answer_until_changed(
 ) -> None:
     """Refuse every request with 503 and ``text``, until the process is stopped or ``is_changed()`` returns True.
 
-    ``is_changed()`` is called before each connection is accepted. If ``is_changed()`` returns True, the connection
-    stays in the socket's queue, and the next process accepts the connection.
+    ``is_changed()`` is called before each connection is accepted. If it returns True, the connection stays in the
+    socket's queue for the next process.
     """
 
     async def refuse(request: Request) -> Response:
@@ -79,7 +78,7 @@ def answer_until_changed(
     waiting = _WaitingSocket(listener, is_changed)
     routes = [Route("/{path:path}", plain_text_errors(refuse), methods=METHODS)]
     app = app_around(routes, lifespan=_no_lifespan, allow_origins=server.options.origins, page=None)
-    # A connection that stays open would reach this process even after the agent was repaired.
+    # An open connection would reach this process even after the agent was repaired.
     closing = ResponseHeaders(app, {"connection": "close"})
     guarded = only_allowed_hosts(
         closing, waiting, server.options.allowed_hosts, behind_proxy=bool(server.options.user_header)
@@ -88,7 +87,7 @@ def answer_until_changed(
 
 
 class _WaitingSocket(socket.socket):
-    """Listening socket that ends the server at the first connection after a change."""
+    """Listening socket that ends the server at the first connection after a change of the agent."""
 
     def __init__(self, listener: socket.socket, is_changed: Callable[[], bool]) -> None:
         super().__init__(fileno=listener.detach())
@@ -96,7 +95,7 @@ class _WaitingSocket(socket.socket):
         self._has_changed = False
 
     def accept(self) -> tuple[socket.socket, Any]:
-        """Accept a connection. After a change, raises ``BlockingIOError``: asyncio then stops accepting."""
+        """Accept a connection. After a change, raise ``BlockingIOError``, so that asyncio stops accepting."""
         if not self._has_changed and self._is_changed():
             self._has_changed = True
             signal.raise_signal(signal.SIGINT)
@@ -106,7 +105,7 @@ class _WaitingSocket(socket.socket):
 
 
 class _NoStreams:
-    """Service without runs, for ``run_server``."""
+    """Service that has no runs, for ``run_server``."""
 
     async def drain(self) -> None:
         pass

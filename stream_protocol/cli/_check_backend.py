@@ -1,4 +1,4 @@
-"""Command ``adk-ui-stream check --url``: checks a running server and prints a row for each check."""
+"""Command ``adk-ui-stream check --url``: checks a running server, and prints a row for each check."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
 
 _COLORS: Final = {Outcome.HOLDS: "green", Outcome.BROKEN: "red", Outcome.NOT_OFFERED: "yellow"}
 _INDENT: Final = 15
-"""Columns before the name of a check."""
+"""The number of columns before the name of a check."""
 
 
 def check_backend(
     url: str, *, prompts: str | None, claimed: Sequence[str], versions: Sequence[AiSdkVersion], as_json: bool
 ) -> bool:
-    """Check the server and print the report.
+    """Check the server, and print the report.
 
-    Returns True if the server breaks no rule, and offers all features of the profiles in ``claimed``.
+    Returns True if the server breaks no rule and has all features of the profiles in ``claimed``.
     """
     _check_url(url)
     checks = checks_of(claimed or PROFILES)
@@ -85,7 +85,7 @@ def _check_url(url: str) -> None:
 
 
 def _grid(url: str, results: Sequence[Result], versions: Sequence[AiSdkVersion], claimed: Sequence[str]) -> list[str]:
-    """Return the lines of the report: the checks of each profile, then the badge."""
+    """Return the lines of the report: the checks of each profile, and then the badge."""
     summary = badge(results, versions, claimed)
     lines = [f"{url}, as clients of {summary['label']} use it"]
     for profile in PROFILES:
@@ -102,7 +102,7 @@ def _grid(url: str, results: Sequence[Result], versions: Sequence[AiSdkVersion],
 
 
 def _rows(result: Result) -> list[str]:
-    """Return the row of a check, and below it the reason, the chunk and the source of the rule."""
+    """Return the row of a check. The rows below it have the reason, the chunk and the source of the rule."""
     check = result.check
     outcome = click.style(f"{result.outcome:{_INDENT - 2}}", fg=_COLORS[result.outcome])
     rows = [f"  {outcome}{check.name:24}{check.rule}"]

@@ -1,4 +1,4 @@
-"""Parameter types and checks that several commands of ``adk-ui-stream`` share."""
+"""Types and checks of parameters that several commands of ``adk-ui-stream`` have."""
 
 import math
 import socket
@@ -25,7 +25,8 @@ AI_SDK_MAJORS: Final = click.Choice(["6", "7"])
 
 
 class AiSdk(AiSdkParam):
-    """Version of the client's ``ai`` package: a major version as an ``int``, or a full version as a ``str``."""
+    """Parameter type: the version of the client's ``ai`` package. A major version is an ``int``, a full version a
+    ``str``."""
 
     name = "version"
 
@@ -40,7 +41,7 @@ class AiSdk(AiSdkParam):
 
 
 class PathText(TextParam):
-    """Path that the shell completes. The path need not exist: the command checks it when it opens the file."""
+    """Parameter type: a path that the shell completes. It need not exist, because the command checks it later."""
 
     name = "path"
 
@@ -59,27 +60,27 @@ class PathText(TextParam):
 
 
 PROBE_SECONDS: Final = 0.2
-"""Seconds in which a server on this machine accepts a connection."""
+"""The number of seconds within which a server on this machine accepts a connection."""
 
 _ANY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - an address to connect to
-"""Address that accepts all machines -> an address that reaches this machine."""
+"""Address on which a server accepts all machines -> address that reaches this machine."""
 
 FILE: Final = PathText("file")
 FOLDER: Final = PathText("dir")
 
 
 def major_version(choice: str) -> AiSdkVersion:
-    """Return the number of a choice of ``AI_SDK_MAJORS``."""
+    """Return the major version for a choice of ``AI_SDK_MAJORS``."""
     return 7 if choice == "7" else 6
 
 
 class AttributeName(TextParam):
-    """Name of a module's attribute: ``module:attr``."""
+    """Parameter type: the name of an attribute of a module, as ``module:attr``."""
 
     name = "attribute"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the name. Raises ``click.BadParameter`` for a text that does not have this form."""
+        """Return the name. Raises ``click.BadParameter`` for a text that is not ``module:attr``."""
         module, _, attribute = str(value).partition(":")
         if not all(word.isidentifier() for word in (*module.split("."), attribute)):
             self.fail(f"{value!r} is not module:attr, such as my_package.agent:screen", param, ctx)
@@ -87,7 +88,7 @@ class AttributeName(TextParam):
 
 
 class Origin(TextParam):
-    """Origin of a page, as a browser sends it in the ``Origin`` header."""
+    """Parameter type: the origin of a page, as in the ``Origin`` header of a browser."""
 
     name = "origin"
 
@@ -101,12 +102,12 @@ class Origin(TextParam):
 
 
 class HeaderName(TextParam):
-    """Name of an HTTP header."""
+    """Parameter type: the name of an HTTP header."""
 
     name = "header"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the name; an empty text means no header. Raises ``click.BadParameter`` for an invalid name."""
+        """Return the name, which may be empty for no header. Raises ``click.BadParameter`` for an invalid name."""
         try:
             if value:
                 check_header_name("--user-header", value)
@@ -116,19 +117,19 @@ class HeaderName(TextParam):
 
 
 class Pace(FloatParam):
-    """Pace of a replay, as a factor of the recorded speed: ``instant``, ``recorded`` or a number (4, 4x, 0.5).
+    """Parameter type: the speed of a replay, as a factor of the recorded speed: ``instant``, ``recorded`` or a number.
 
-    The values of ``INSTANT`` and ``HELD`` are repeated here, because an import of these constants would load ADK.
+    The values of ``INSTANT`` and ``HELD`` are repeated here, because importing these constants would load ADK.
     """
 
     name = "pace"
 
     def __init__(self, **others: float) -> None:
-        """``others``: maps additional names of paces to their factors."""
+        """``others``: additional named speeds: name -> factor."""
         self._named = {"instant": math.inf, "recorded": 1.0, **others}
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the factor. Raises ``click.BadParameter`` for a value that is not a pace."""
+        """Return the factor. Raises ``click.BadParameter`` for an invalid value."""
         if isinstance(value, float):
             return value
         try:
@@ -142,16 +143,16 @@ class Pace(FloatParam):
 
 
 class Seconds(click.FloatRange):
-    """Number of seconds, 0 or more. ``FloatRange`` alone would accept NaN."""
+    """Parameter type: a number of seconds, 0 or more. ``click.FloatRange`` alone would accept NaN."""
 
     name = "seconds"
 
     def __init__(self, *, min_open: bool = False) -> None:
-        """``min_open``: True if the minimum, 0, is also refused."""
+        """``min_open``: True to refuse 0."""
         super().__init__(min=0, min_open=min_open)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the seconds. Raises ``click.BadParameter`` for a negative number and for NaN."""
+        """Return the number. Raises ``click.BadParameter`` for a negative number and for NaN."""
         seconds = float(super().convert(value, param, ctx))
         if math.isnan(seconds):
             self.fail(f"{value!r} is not a number of seconds", param, ctx)
@@ -159,7 +160,7 @@ class Seconds(click.FloatRange):
 
 
 class Port(click.IntRange):
-    """Port to listen on. 0 means a free port."""
+    """Parameter type: a port to listen on. 0 means a free port."""
 
     name = "port"
 
@@ -175,9 +176,9 @@ class Port(click.IntRange):
 
 
 def require_free_port(host: str, port: int) -> None:
-    """End the command with exit code 2 if another server listens on the port.
+    """End the command with exit code 2 if a server already listens on the port.
 
-    Commands call this before they load ADK.
+    Commands call this function before they load ADK, which is slow.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as probe:
@@ -195,8 +196,9 @@ def require_free_port(host: str, port: int) -> None:
 
 
 def refuse_combination(option: str, allowed: Container[str]) -> None:
-    """End the command with exit code 2 if its command line has an option that is neither ``option`` nor in
-    ``allowed``.
+    """End the command with exit code 2 if an option on the command line is not in ``allowed``.
+
+    ``option``: the option with which other options cannot be combined, for the error message.
     """
     for parameter in _parameters_on_command_line():
         if parameter.name not in allowed:
@@ -204,9 +206,9 @@ def refuse_combination(option: str, allowed: Container[str]) -> None:
 
 
 def require_option(option: str, needing: Container[str]) -> None:
-    """End the command with exit code 2 if its command line has an option of ``needing``.
+    """End the command with exit code 2 if the command line has an option that needs ``option``.
 
-    These options need ``option``, so call this function only if ``option`` is missing.
+    ``needing``: the options that need ``option``. Call this function only if ``option`` is missing.
     """
     for parameter in _parameters_on_command_line():
         if parameter.name in needing:

@@ -1,4 +1,4 @@
-"""Output of commands: stdout reserved for data, complete output only, and a progress line."""
+"""Output of commands: data on stdout, and a progress line on stderr."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ STDOUT: Final = 1
 STDERR: Final = 2
 
 SPOOL_BYTES: Final = 2**20
-"""Bytes of output that stay in memory until the whole file is read. More output goes to a temporary file."""
+"""The maximum number of bytes of output that are held back in memory. More output goes to a temporary file."""
 
 SECONDS_BETWEEN: Final = 1.0
-"""Seconds between two updates of the progress line."""
+"""The number of seconds between two updates of the progress line."""
 
 
 def print_at_once(output: Iterable[bytes | str]) -> None:
-    """Print each piece immediately. Text keeps its colours only if stdout supports them.
+    """Print each piece of output immediately. Colors are removed if stdout does not support them.
 
-    Stops without an error when the reader closes the pipe, as ``head`` does.
+    Stops without an error when the reader of a pipe closes it, as ``head`` does.
     """
     try:
         for piece in output:
@@ -39,9 +39,9 @@ def print_at_once(output: Iterable[bytes | str]) -> None:
 
 
 def shown_on_terminal(output: Iterable[bytes]) -> Iterable[bytes]:
-    """Return the output. If stdout is a terminal, control characters are replaced with JSON escapes.
+    """Return the output for stdout. On a terminal, control characters are replaced with JSON escapes.
 
-    A pipe and a file get each byte unchanged.
+    A pipe or a file gets the output unchanged.
     """
     return map(_printable_lines, output) if sys.stdout.isatty() else output
 
@@ -52,11 +52,10 @@ def _printable_lines(lines: bytes) -> bytes:
 
 @contextmanager
 def data_on_stdout() -> Iterator[Callable[[str], None]]:
-    """Reserve stdout for the command's data. Yields the function that prints data there.
+    """Context manager that reserves stdout for the command's data. Returns the function that prints data.
 
-    All other output of the process goes to stderr, because a loaded agent may print. The agent may also print from C
-    code, threads and subprocesses, at any time until the process ends. So stdout is not restored, except in tests that
-    replace ``sys.stdout``.
+    All other output of the process goes to stderr, because a loaded agent may print until the process ends. So stdout
+    is not restored at the end of the context, except in tests that replace ``sys.stdout``.
     """
     stdout = sys.stdout
     if not _is_stdout_of_process(stdout):  # a test has replaced it
@@ -85,17 +84,17 @@ def _write(number: int, data: bytes) -> None:
 
 
 def leave_interrupted_line() -> None:
-    """Begin a new line if stderr is a terminal. After Ctrl+C the cursor is behind the terminal's ``^C``."""
+    """Begin a new line on a terminal. After Ctrl-C, the cursor is behind the terminal's ``^C``."""
     if sys.stderr.isatty():
         click.echo(err=True)
 
 
 @contextmanager
 def progress(doing: str | Callable[[], str]) -> Iterator[None]:
-    """Show the current work and its seconds on stderr.
+    """Context manager that shows a progress line with the elapsed seconds on stderr. The line is cleared at the end.
 
-    Shows nothing unless stderr is a terminal and the work takes more than a second. ``doing``: a text such as
-    ``Checking big.sse``, or a function that returns the current text. At the end the line is cleared.
+    The line is shown only on a terminal, and only if the work takes more than a second. ``doing``: a text such as
+    ``Checking big.sse``, or a function that returns the current text.
     """
     if not sys.stderr.isatty():
         yield

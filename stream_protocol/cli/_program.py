@@ -16,20 +16,20 @@ from cloup import HelpFormatter, HelpSection, HelpTheme, Style
 from stream_protocol.wire import printable
 
 INTERRUPTED: Final = 130
-"""Exit code after Ctrl-C: 128 plus the number of SIGINT, as in shells."""
+"""The exit code after Ctrl-C, as in shells: 128 plus the number of SIGINT."""
 
 
 _EMPTY_LINE: Final = "\r\x1b[K"
-"""Terminal sequence that clears the current line."""
+"""The terminal sequence that clears the current line."""
 
 _MAX_WIDTH: Final = 100
 """The maximum width of the help, in columns."""
 
 _FIRST_COLUMN: Final = 26
-"""Maximum width of the column with the options. The help of a longer option begins on the next line."""
+"""The maximum width of the column with the options. For a longer option, the help text begins on the next line."""
 
 _DEFAULT: Final = re.compile(r"\[(?:default|required|x?[<>0-9])[^\]]*\]")
-"""Click's note about a value, such as ``[default: 8000]``."""
+"""Pattern for Click's note about a value, such as ``[default: 8000]``."""
 
 
 def _dim_defaults(line: str) -> str:
@@ -39,7 +39,7 @@ def _dim_defaults(line: str) -> str:
 _THEME: Final = HelpTheme(
     heading=Style(fg="green", bold=True), invoked_command=Style(bold=True), col1=Style(fg="cyan"), col2=_dim_defaults
 )
-"""Colours that are readable on a dark terminal and on a light one."""
+"""Colors that are readable on dark and light terminals."""
 
 
 class _Formatter(HelpFormatter):
@@ -48,24 +48,24 @@ class _Formatter(HelpFormatter):
 
 
 class HelpContext(click.Context):
-    """Click context whose help uses our layout and colours."""
+    """Click context whose help has the layout and colors of this program."""
 
     formatter_class = _Formatter
 
 
 def write_sections(formatter: click.HelpFormatter, sections: Mapping[str, Sequence[tuple[str, str]]]) -> None:
-    """Write sections in aligned columns. ``sections``: heading -> pairs of a name and its help."""
+    """Write sections in aligned columns. ``sections``: heading -> rows with a name and its help."""
     assert isinstance(formatter, _Formatter)
     formatter.write_aligned_sections([HelpSection(heading, rows) for heading, rows in sections.items()])
 
 
 class Program(click.Group):
-    """Command group that reports wrong usage as one line on stderr with exit code 2.
+    """Command group that reports wrong usage as one line on stderr, with exit code 2.
 
-    Ctrl-C ends a command with exit code 130. If the reader of stdout closes its pipe, as ``head`` does, the exit code
-    is 0. In both cases nothing is printed.
+    After Ctrl-C, the exit code is 130. If the reader of a pipe closes it, as ``head`` does, the exit code is 0. Nothing
+    is printed in these two cases.
 
-    ``headings``: maps each heading in the help to the names of the commands below it.
+    ``headings``: heading in the help -> names of the commands below it.
     """
 
     context_class = HelpContext
@@ -75,7 +75,7 @@ class Program(click.Group):
         self._headings = headings
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands below their headings."""
+        """Write the commands of the group below their headings."""
         write_sections(
             formatter,
             {
@@ -92,7 +92,8 @@ class Program(click.Group):
         standalone_mode: bool = True,  # noqa: FBT001, FBT002  # click's signature
         **extra: Any,
     ) -> Any:
-        """Run a command and exit. If ``standalone_mode`` is false, return its value and raise click's exceptions."""
+        """Run a command and exit. If ``standalone_mode`` is False, return the command's value, and raise Click's
+        exceptions."""
         try:
             value = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
         except click.ClickException as error:
@@ -110,7 +111,7 @@ class Program(click.Group):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        """Parse the arguments. ``NO_COLOR`` and ``FORCE_COLOR`` apply to all commands."""
+        """Parse the arguments. The environment variables ``NO_COLOR`` and ``FORCE_COLOR`` apply to all commands."""
         extra.setdefault("color", color_choice())
         with exit_on_closed_pipe():
             return super().make_context(info_name, args, parent, **extra)
@@ -122,11 +123,10 @@ class Program(click.Group):
 
 
 class DocumentedCommand(click.Command):
-    """Command whose help ends with examples. Its options may be in sections.
+    """Command whose help ends with examples. The options may be in sections.
 
-    ``examples``: maps a task to its command line. ``sections``: maps the first option of a section to its heading.
-    ``in_file``: maps a key to the option that is read from a file. ``common``: names of the options that ``-h`` shows;
-    if empty, ``-h`` shows all, as ``--help``.
+    ``examples``: task -> command line. ``sections``: first option of a section -> heading. ``in_file``: key -> option
+    that is read from a file. ``common``: names of the options that ``-h`` shows. If empty, ``-h`` shows all options.
     """
 
     context_class = HelpContext
@@ -156,7 +156,7 @@ class DocumentedCommand(click.Command):
         self.in_file = in_file or {}
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return the parameters, including the help options."""
+        """Return the parameters of the command, including its help options."""
         *own, help_option = super().get_params(ctx)
         return [*own, *([self._short_help] if self._common else ()), help_option]
 
@@ -177,7 +177,7 @@ class DocumentedCommand(click.Command):
         ctx.exit()
 
     def options_by_section(self, ctx: click.Context) -> dict[str, list[tuple[str, str]]]:
-        """Return the options of each section, in the order of the declarations: heading -> options with their help."""
+        """Return the options of each section, in the order of declaration: heading -> options with their help."""
         headings = self.sections or {}
         sections: dict[str, list[tuple[str, str]]] = {}
         heading = "Options"
@@ -189,11 +189,11 @@ class DocumentedCommand(click.Command):
         return sections
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options, section by section."""
+        """Write the options in their sections."""
         write_sections(formatter, self.options_by_section(ctx))
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples. They are never wrapped, so each line can be copied."""
+        """Write the examples. They are never wrapped, so that each line can be copied."""
         with formatter.section("Examples"):
             for meaning, line in self.examples.items():
                 formatter.write(f"{'':{formatter.current_indent}}{click.style(f'# {meaning}', dim=True)}\n")
@@ -201,17 +201,15 @@ class DocumentedCommand(click.Command):
 
 
 def color_choice() -> bool | None:
-    """Return the environment's choice of colours: False for ``NO_COLOR``, True for ``FORCE_COLOR``, else ``None``.
-
-    ``None`` means: colours on a terminal only.
-    """
+    """Return False if ``NO_COLOR`` is set, True if ``FORCE_COLOR`` is set, otherwise ``None``: colors only on a
+    terminal."""
     if os.environ.get("NO_COLOR"):
         return False
     return True if os.environ.get("FORCE_COLOR") else None
 
 
 def glyph(character: str, plain: str) -> str:
-    """Return the character. If stdout cannot print it, return the plain text."""
+    """Return ``character``, or ``plain`` if stdout cannot print the character."""
     try:
         character.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:
@@ -220,9 +218,9 @@ def glyph(character: str, plain: str) -> str:
 
 
 class Refusal(SystemExit):
-    """Exit with code 2, after the reason, ``text``, was printed on stderr.
+    """Exit with code 2. ``text``: the reason, which was printed on stderr.
 
-    ``is_fixable``: True if the same command may work after a change of the agent's files.
+    ``is_fixable``: True if the command may work after a change of the agent's files.
     """
 
     def __init__(self, text: str, *, is_fixable: bool) -> None:
@@ -232,7 +230,7 @@ class Refusal(SystemExit):
 
 
 def refuse(text: str, *, is_fixable: bool = False) -> NoReturn:
-    """End the command with one line on stderr and exit code 2: wrong usage or unreadable input."""
+    """End the command with exit code 2 and one line on stderr. Use it for wrong usage and unreadable input."""
     _print_line(text, "red")
     raise Refusal(text, is_fixable=is_fixable)
 
@@ -244,7 +242,7 @@ def warn(text: str) -> None:
 
 @contextmanager
 def exit_on_closed_pipe() -> Iterator[None]:
-    """Exit with code 0 if the reader of stdout has closed the pipe."""
+    """Context manager that exits with code 0 if the reader of stdout has closed the pipe."""
     try:
         yield
     except BrokenPipeError:
@@ -253,7 +251,7 @@ def exit_on_closed_pipe() -> Iterator[None]:
 
 
 def drop_output() -> None:
-    """Discard all further output on stdout, including output that is flushed when the process ends."""
+    """Discard all further output on stdout, including buffered output."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -1,8 +1,8 @@
 """Command ``adk-ui-stream serve --reload``: a child process serves, and is replaced when a file of the agent changes.
 
-This process keeps the socket open: new connections wait for the next child. A child starts quickly, because it is
-forked from a process that has loaded ADK. On Windows it loads ADK again. While the agent cannot be loaded, the child
-refuses requests with the reason.
+The parent process keeps the socket open, so new connections wait for the next child. A child starts quickly, because it
+is forked from a process that has loaded ADK (except on Windows). If the agent cannot be loaded, the child refuses
+requests with the reason.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
     from stream_protocol.cli._serve_agent import AgentServer, Shown
 
 STOP_SECONDS: Final = 15
-"""Seconds that a child may take to end its streams and runs. After that it is killed."""
+"""The number of seconds that a child may take to end its streams and runs. After that, it is killed."""
 
 REFUSED: Final = 2
-"""Exit code of a child that has refused the command line."""
+"""The exit code of a child that has refused the command line."""
 
 POLL_MS: Final = 200
-"""Milliseconds between two checks of the child."""
+"""The number of milliseconds between two checks of the child."""
 
 
 def serve_with_reload(server: AgentServer, listener: socket.socket, *, opens_page: bool) -> None:
     """Serve until this process is stopped.
 
-    If the target does not exist at the start, the command ends with exit code 2. If it exists but cannot be loaded, the
-    command waits for a change.
+    If the target does not exist at the start, the command ends with exit code 2. If the target exists but cannot be
+    loaded, the command waits for a change.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     supervisor = _Supervisor(server, listener, opens_page=opens_page)
@@ -61,26 +61,24 @@ def serve_with_reload(server: AgentServer, listener: socket.socket, *, opens_pag
 
 
 def watched_folder(target: str) -> Path:
-    """Return the folder to watch: the agent folder, or the package of ``module:attr``.
-
-    Without such a folder it is the working directory.
-    """
+    """Return the folder to watch: the agent folder, the package of ``module:attr``, or otherwise the working
+    directory."""
     name, is_module, _ = target.partition(":")
     folder = Path(name.split(".")[0] if is_module else name)
     return folder if folder.is_dir() else Path()
 
 
 class _Signals(NamedTuple):
-    """Events that a child sets for its parent."""
+    """Events by which a child process notifies its parent."""
 
     served: Event
-    """Set once this child, or an earlier child, has served the agent."""
+    """Set once a child has served the agent."""
     changed: Event
-    """Set if this child could not load the agent, and has found a change of its files."""
+    """Set if the child could not load the agent, and has then found a change of the agent's files."""
 
 
 class _Supervisor:
-    """Parent of the child that serves. Replaces the child after a change of the agent's files."""
+    """Starts the child process that serves, and replaces it after a change of the agent's files."""
 
     def __init__(self, server: AgentServer, listener: socket.socket, *, opens_page: bool) -> None:
         self._server = server
@@ -90,22 +88,20 @@ class _Supervisor:
         self._served = PROCESSES.Event()
         self._is_first = True
         self._died: str | None = None
-        """Error that the newest child sends in its responses, if the child before it has died."""
+        """The error text that the newest child sends if the previous child has died; ``None`` otherwise."""
         self._watcher_may_repeat = False
-        """True if the watcher may still report the change for which the newest child was started."""
+        """True if the watcher may report the change again for which the newest child was started."""
         self._start()
 
     def files_changed(self, names: Collection[str]) -> None:
-        """Replace the child. ``names``: the changed files, as the watcher reports them."""
+        """Replace the child. ``names``: the changed files that the watcher has reported."""
         if self._watcher_may_repeat and read_files(self._folder) == self._files:
             return
         self._replace(names)
 
     def check_process(self) -> None:
-        """Replace the child if it has ended.
-
-        If the first child has refused the command line, exit with the exit code of that child.
-        """
+        """Replace the child if it has ended. If the first child has refused the command line, exit with its exit
+        code."""
         if self._process.exitcode is None:
             return
         if self._changed.is_set():
@@ -118,7 +114,7 @@ class _Supervisor:
             self._start(died=f"the agent's process ended with exit code {self._process.exitcode}")
 
     def stop(self) -> None:
-        """Stop the child. Kills it after ``STOP_SECONDS``."""
+        """Stop the child. Kill it if it does not end within ``STOP_SECONDS``."""
         self._process.terminate()
         self._process.join(STOP_SECONDS)
         self._process.kill()
@@ -152,7 +148,8 @@ def _serve_or_answer(
     is_first: bool,
     died: str | None,
 ) -> None:
-    """Run as a child: serve the agent. If it cannot be loaded, refuse requests with the reason until a file changes."""
+    """Main function of a child: serve the agent. If it cannot be loaded, refuse requests with the reason until a file
+    changes."""
     folder = watched_folder(server.target)
     files = read_files(folder)
     has_screen = signals.served.is_set()
@@ -163,7 +160,7 @@ def _serve_or_answer(
         signals.changed.set()
         return True
 
-    with suppress(KeyboardInterrupt):  # while the agent loads; later the server handles Ctrl-C
+    with suppress(KeyboardInterrupt):  # during the loading of the agent; later the server handles Ctrl-C
         try:
             if died is not None:
                 refuse(died)

@@ -1,4 +1,4 @@
-"""Line on the terminal for each run of ``adk-ui-stream serve``."""
+"""Prints a line on the terminal for each run of ``adk-ui-stream serve``."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from stream_protocol.wire import ChatRequest
 
 _CHAT_LENGTH: Final = 8
-"""Maximum number of characters of a chat's id."""
+"""The maximum number of characters of a chat's id in a line."""
 
 _AGENT_LENGTH: Final = 20
-"""Maximum number of characters of an agent's name."""
+"""The maximum number of characters of an agent's name in a line."""
 
 _TOOL_CALLS: Final = (b'data: {"type":"tool-input-available"', b'data: {"type":"tool-input-error"')
-"""Beginnings of the SSE events that complete a tool call's input. Each call has exactly one such event."""
+"""Beginnings of the SSE events that complete the input of a tool call. Each call has exactly one such event."""
 
 _APPROVAL: Final = b'data: {"type":"tool-approval-request"'
 
@@ -39,7 +39,7 @@ class RunLines:
 
 
 class RunLine:
-    """Recorder of one run: counts its tools, tokens and seconds."""
+    """Recorder of one run. Counts tool calls, tokens and seconds."""
 
     def __init__(self, chat_id: str, agent: str) -> None:
         self._chat_id = chat_id
@@ -53,7 +53,7 @@ class RunLine:
         """Do nothing."""
 
     def event(self, event: Event) -> None:
-        """Record the event's agent and tokens."""
+        """Store the agent and the tokens of an event."""
         facts = read(event)
         if not facts.in_users_name:
             self._agent = facts.speaker[0]
@@ -62,13 +62,13 @@ class RunLine:
             self._tokens += usage.total
 
     def written(self, sse: Sequence[bytes]) -> None:
-        """Count the tool calls in the sent chunks."""
+        """Count the tool calls in the chunks that were sent."""
         for item in sse:
             self._tools += item.startswith(_TOOL_CALLS)
             self._needs_approval = self._needs_approval or item.startswith(_APPROVAL)
 
     def end(self, outcome: Ending | None) -> None:
-        """Print the line."""
+        """Print the line for the run."""
         facts = [
             time.strftime("%H:%M:%S"),
             f"chat {_shortened(self._chat_id, _CHAT_LENGTH)}",

@@ -1,4 +1,4 @@
-"""Server of ``adk-ui-stream serve TARGET``. Importing this module loads ADK."""
+"""The server of ``adk-ui-stream serve TARGET``. Importing this module loads ADK."""
 
 from __future__ import annotations
 
@@ -68,11 +68,11 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 Shown = Literal["screen", "address", "nothing"]
-"""Message of a serving process at its start: the whole screen, only the address, or nothing."""
+"""The message that a serving process prints at its start: the start screen, only the address, or nothing."""
 
 
 class Loaded(NamedTuple):
-    """Chat service of a loaded agent, and its Inspector, if there is one."""
+    """The chat service of a loaded agent, and its Inspector. ``inspector`` is ``None`` without an Inspector."""
 
     service: ChatService
     inspector: Inspector | None
@@ -80,9 +80,7 @@ class Loaded(NamedTuple):
 
 @dataclass(frozen=True)
 class _FlushingService:
-    """Service that sends its last spans and metrics when it closes, because a signal may end the process directly
-    afterwards.
-    """
+    """Service that exports the last spans and metrics when it is closed. The process may end directly afterwards."""
 
     service: ChatService
 
@@ -96,19 +94,20 @@ class _FlushingService:
 
 @dataclass(frozen=True)
 class AgentServer:
-    """Server of one agent with the options of ``serve``. Can be pickled for a child process."""
+    """The server of one agent, with the options of ``serve``. It can be pickled for a child process."""
 
     target: str
     options: ServeOptions
     began: float
-    """Start time of the command, from ``time.monotonic()``."""
+    """The start time of the command, from ``time.monotonic()``."""
     is_demo: bool = False
-    """True for ``adk-ui-stream demo``, which has fewer options than ``serve``."""
+    """True for ``adk-ui-stream demo``, False for ``serve``."""
     suggestions: Sequence[Suggestion] = ()
-    """Prompts that the page suggests in an empty chat."""
+    """Prompts that the chat page suggests in an empty chat."""
 
     def load(self) -> Loaded:
-        """Load the agent and open the stores. Ends the process with exit code 2 if one of them cannot be used."""
+        """Load the agent, and open the stores. Ends the process with exit code 2 if the agent or a store cannot be
+        used."""
         converting: ConverterOptions = {"ai_sdk": self.options.ai_sdk}
         if self.options.show_errors:
             converting["on_error"] = explain_error
@@ -159,7 +158,7 @@ class AgentServer:
         return Loaded(service, inspector)
 
     def set_up_log(self) -> None:
-        """Configure this process's log with the options."""
+        """Configure the log of this process with the options."""
         log_to_terminal(
             verbose=self.options.verbosity == "verbose",
             log_format=self.options.log_format,
@@ -167,24 +166,23 @@ class AgentServer:
         )
 
     def warn(self, text: str) -> None:
-        """Warn the operator: on stderr, or as a log record if the log is JSON."""
+        """Print a warning on stderr. If the log is JSON, log it instead."""
         if self.options.log_format == "json":
             logger.warning(text)
         else:
             warn(text)
 
     def inform(self, text: str) -> None:
-        """Print a message for the operator, or log it if the log is JSON."""
+        """Print a message. If the log is JSON, log it instead."""
         if self.options.log_format == "json":
             logger.info(text)
         else:
             click.echo(text)
 
     def _prints_runs(self) -> bool:
-        """Return True for an interactive terminal.
+        """Return True if a line is printed for each run. This is the case on an interactive terminal.
 
-        On other outputs no lines are printed. A log file has log records instead, and a full pipe would block the
-        server.
+        A log file has log records instead. A pipe that nobody reads would block the server.
         """
         return self.options.verbosity != "quiet" and self.options.log_format == "text" and sys.stdout.isatty()
 
@@ -221,8 +219,8 @@ class AgentServer:
     ) -> None:
         """Serve until the process is stopped.
 
-        ``shows``: the message to print at the start. ``opens_page``: True to open the page in the browser.
-        ``announced``: set once the server can no longer fail to start.
+        ``shows``: the message to print at the start. ``opens_page``: True to open the chat page in the browser.
+        ``announced``: an event that is set once the server has started.
         """
         service, inspector = loaded
         identify = header_user(self.options.user_header) if self.options.user_header else local_user
@@ -267,11 +265,12 @@ class AgentServer:
             announce=announce,
             limits=limits,
             before_accepting=tune_gc,
-            drain=0 if self.options.reload else self.options.drain,  # a developer waits for the reload
+            drain=0 if self.options.reload else self.options.drain,  # the developer waits for the reload
         )
 
     def _export(self, app: ASGIApp) -> ASGIApp:
-        """Start OpenTelemetry's exports. Returns the app, with the metrics endpoint if ``--metrics`` is set."""
+        """Start the export of OpenTelemetry data. Return the app. With ``--metrics``, the app has the metrics
+        endpoint."""
         if self.options.metrics:
             return MetricsPage(app, export_for_prometheus())
         export_to_otlp()

@@ -1,4 +1,5 @@
-"""Options of ``serve``. Each option is declared once, for the command line or for the project's ``pyproject.toml``."""
+"""The options of ``serve``. Some are options of the command line, others are read from the project's
+``pyproject.toml``."""
 
 from __future__ import annotations
 
@@ -24,10 +25,10 @@ from stream_protocol.cli._command_options import (
 from stream_protocol.cli._program import refuse
 
 SETTINGS: Final = Path("pyproject.toml")
-"""File with the options that are not on the command line, in the current folder."""
+"""The file in the current folder with options that the command line does not have."""
 
 TABLE: Final = ("tool", "adk-ui-stream", "serve")
-"""Path of the table with the options in that file."""
+"""The path of the table with the options in the file ``SETTINGS``."""
 
 _DECLARED: Final = "option"
 
@@ -42,9 +43,9 @@ def _option(
 ) -> Any:
     """Declare an option. ``declared``: arguments for ``click.Option``.
 
-    ``names``: names, if they differ from the field's name. ``section``: heading above the option in the help.
-    ``beside_replay``: True to allow the option together with ``--replay``. ``common``: True to show the option in the
-    short help. ``in_file``: True to read the option from the file instead of the command line.
+    ``names``: the names of the option, if they differ from the field's name. ``section``: the heading above the option
+    in the help. ``beside_replay``: True to allow the option together with ``--replay``. ``common``: True to show the
+    option in the short help. ``in_file``: True to read the option from the file, and not from the command line.
     """
     about = {"names": names, "section": section, "beside_replay": beside_replay, "common": common, "in_file": in_file}
     return field(metadata={_DECLARED: about, "click": declared})
@@ -59,7 +60,7 @@ _COUNT: Final[Mapping[str, Any]] = {"type": click.IntRange(min=1), "show_default
 
 @dataclass(frozen=True, kw_only=True)
 class ServeOptions:
-    """Values of all options of ``serve``. Can be pickled for a child process."""
+    """The values of all options of ``serve``. They can be pickled for a child process."""
 
     host: str = _option(
         common=True,
@@ -89,8 +90,8 @@ class ServeOptions:
         beside_replay=True,
         metavar="NAME",
         multiple=True,
-        help="Accepted Host header besides localhost, such as chat.example; repeatable.  "
-        "[default: none on loopback without --user-header, else any]",
+        help="Host header to accept besides localhost, such as chat.example; repeatable.  "
+        "[default: none; any with --user-header or another --host]",
     )
     origins: tuple[str, ...] = _option(
         "--cors-origin",
@@ -118,7 +119,7 @@ class ServeOptions:
         default="6",
         show_default=True,
         metavar="VERSION",
-        help="Version of the client's `ai`: 6, 7 or a full one.",
+        help="Version of the client's `ai`: 6, 7 or a full version.",
     )
     inspect: bool = _option(
         common=True,
@@ -146,7 +147,7 @@ class ServeOptions:
     workers: int = _option(
         metavar="N",
         default=1,
-        help="Number of processes. More than one needs --run-log and --session-service-uri.",
+        help="Number of processes. Several processes need --run-log and --session-service-uri.",
         **_COUNT,
     )
     run_log_url: str | None = _option(
@@ -215,7 +216,8 @@ class ServeOptions:
         type=click.Choice(["append", "rewind"]),
         default="append",
         show_default=True,
-        help="Effect of a new message after a shorter history: append or rewind. See 'Durable runs' in the docs.",
+        help="Effect of a new message if the client sends fewer messages than are stored: append or rewind. See "
+        "'Durable runs' in the docs.",
     )
     on_busy: Literal["interrupt", "steer", "reject"] = _in_file(
         type=click.Choice(["interrupt", "steer", "reject"]),
@@ -232,11 +234,11 @@ class ServeOptions:
     )
     context: str | None = _in_file(
         type=AttributeName(),
-        help="PageContext, as module:attr: see 'Context and shared state' in the docs.",
+        help="Your PageContext, as module:attr: see 'Context and shared state' in the docs.",
     )
     shared_state: str | None = _in_file(
         type=AttributeName(),
-        help="SharedState, as module:attr: see 'Context and shared state' in the docs.",
+        help="Your SharedState, as module:attr: see 'Context and shared state' in the docs.",
     )
     idempotent_tools: tuple[str, ...] = _in_file(
         multiple=True, help="With --durable: tools that may run again after a crash."
@@ -280,12 +282,12 @@ def _options(*, in_file: bool) -> Iterator[tuple[Field[Any], click.Option]]:
 
 
 def command_line_options(names: Container[str] | None = None) -> list[click.Parameter]:
-    """Return the options of the command line, in the order of the help. ``names``: only these fields."""
+    """Return the options of the command line, in the order of the help. ``names``: return only these fields."""
     return [option for declared, option in _options(in_file=False) if names is None or declared.name in names]
 
 
 def file_options() -> dict[str, click.Option]:
-    """Return the options of the file: key -> option."""
+    """Return the options that are read from the file: key -> option."""
     return {option.opts[0].removeprefix("--"): option for _, option in _options(in_file=True)}
 
 
@@ -296,17 +298,17 @@ def sections() -> dict[str, str]:
 
 
 COMMON: Final = frozenset(each.name for each in fields(ServeOptions) if each.metadata[_DECLARED]["common"])
-"""Names of the options in the short help."""
+"""The names of the options in the short help (``-h``)."""
 
 
 BESIDE_REPLAY: Final = frozenset(
     each.name for each in fields(ServeOptions) if each.metadata[_DECLARED]["beside_replay"]
 )
-"""Names of the options that can be combined with ``--replay``."""
+"""The names of the options that can be combined with ``--replay``."""
 
 
 def read_options(context: click.Context, command_line: Mapping[str, Any]) -> ServeOptions:
-    """Return the options of the command line and of the file. Ends the process if an option in the file is wrong."""
+    """Return the options of the command line and of the file. Ends the process if the file has an invalid option."""
     table = _table()
     known = file_options()
     for key in table:
@@ -317,7 +319,7 @@ def read_options(context: click.Context, command_line: Mapping[str, Any]) -> Ser
 
 
 def default_options(**given: Any) -> ServeOptions:
-    """Return the given options, and the defaults of all others. Does not read the file."""
+    """Return the given options, with defaults for all others. Does not read the file."""
     every: list[click.Parameter] = [option for in_file in (False, True) for _, option in _options(in_file=in_file)]
     defaults = click.Command("serve", params=every).make_context("serve", []).params
     return ServeOptions(**{**defaults, **given})
@@ -351,7 +353,7 @@ def _unknown(key: str, known: Mapping[str, click.Option]) -> str:
 
 
 def _table() -> Mapping[str, Any]:
-    """Return the table of the file. It is empty if the file or the table does not exist."""
+    """Return the table with the options in the file. It is empty if the file or the table does not exist."""
     try:
         found: dict[str, Any] = tomllib.loads(SETTINGS.read_text(encoding="utf-8"))
     except FileNotFoundError:

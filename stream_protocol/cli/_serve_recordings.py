@@ -1,4 +1,4 @@
-"""Server of ``adk-ui-stream serve --replay``. Importing this module loads ADK."""
+"""The server of ``adk-ui-stream serve --replay``. Importing this module loads ADK."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ from stream_protocol.wire import StreamProtocolError
 
 
 def serve_recordings(path: str, options: ServeOptions, *, began: float) -> None:
-    """Serve the recordings in a file or folder until the process is stopped. ``began``: start time of the command."""
+    """Serve the recordings in a file or folder until the process is stopped. ``began``: the start time of the
+    command."""
     try:
         library = load_library(path, session=options.session)
         chats = InspectedChats(library, options.pace, options.ai_sdk, session=options.session)

@@ -1,4 +1,4 @@
-"""Start screen of ``adk-ui-stream serve``: its address, its settings, and missing keys."""
+"""The start screen of ``adk-ui-stream serve``: address, settings and missing keys."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def show_screen(
     seconds: float,
     missing: Iterable[str],
 ) -> None:
-    """Print the headline, then the links and the rows, each a label and its text.
+    """Print the headline, the links and the rows. ``links`` and ``rows``: label -> text.
 
-    ``seconds``: duration of the start. ``missing``: settings that the model still needs, such as a key. On a terminal
-    long lines are wrapped beside their label. Elsewhere each row is one line, and the headline ends with ``url``, for
+    ``seconds``: the duration of the start. ``missing``: settings that the model needs, such as a key. On a terminal,
+    long lines are wrapped beside their label. Elsewhere, each row is one line, and the headline ends with ``url``, for
     scripts.
     """
     color = color_choice()  # child processes of `--reload` have no click context with this choice

@@ -1,4 +1,4 @@
-"""Loads the TARGET of a command. Importing this module loads ADK."""
+"""Loads the TARGET argument of a command. Importing this module loads ADK."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from stream_protocol.serving.adk_runner import Target, TargetError, load_problem
 _T = TypeVar("_T")
 
 MAX_FILES: Final = 10
-"""Maximum number of files of a folder that are searched for a recording."""
+"""The maximum number of files in a folder that are checked for a recording."""
 
 
 def load_or_refuse(target: str, command: str) -> Target:
     """Load the agent, App or Runner. Ends the process with exit code 2 if it cannot be loaded.
 
-    ``command``: command line for the suggestion of a better target, with ``{}`` in the place of the target.
+    ``command``: the command line in the error message, with ``{}`` in place of the target.
     """
     try:
         return load_target(target)
@@ -36,10 +36,10 @@ def load_or_refuse(target: str, command: str) -> Target:
 
 
 def load_declared(option: str, name: str | None, kind: type[_T]) -> _T | None:
-    """Load the object ``module:attr`` that an option names; ``None`` if the option is not set.
+    """Load the object ``module:attr`` that an option names. Return ``None`` if the option is not set.
 
-    Call this after the target is loaded. Ends the process with exit code 2 if the object cannot be loaded, or is not an
-    instance of ``kind``.
+    Call this function after the target is loaded. Ends the process with exit code 2 if the object cannot be loaded, or
+    is not an instance of ``kind``.
     """
     if name is None:
         return None

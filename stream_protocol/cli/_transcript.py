@@ -1,4 +1,4 @@
-"""Formats a conversation as text for a terminal, while it is streamed."""
+"""Formats a streamed conversation as text for a terminal."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from stream_protocol.cli._program import glyph
 from stream_protocol.wire import AnyChunk, UIMessage, is_tool_part, json_value, printable
 
 _VALUE_LENGTH: Final = 160
-"""Maximum number of characters of a tool's input or output.
+"""The maximum number of characters of a tool's input or output, if stdout is not a terminal.
 
-On a terminal, the value is cut at the end of its line instead.
+On a terminal, the value is cut at the end of the line.
 """
 
 _SHORTEST: Final = 20
-"""Characters of a value that a narrow terminal shows."""
+"""The number of characters of a value that even a narrow terminal shows."""
 
 _RESET: Final = "\x1b[0m"
 
@@ -28,22 +28,22 @@ _USER: Final = "You"
 
 
 class Transcript:
-    """Formatter of one conversation. Each method returns the text to print next."""
+    """Formats a conversation. Each method returns the text to print next."""
 
     def __init__(self, agent: str = "Agent") -> None:
         self.agent = agent
-        """Heading above the agent's text."""
+        """The heading above the agent's text."""
         self._is_empty = True
         self._speaker: str | None = None
         self._open: tuple[str, str] | None = None
-        """Kind and id of the text that is being streamed."""
+        """Kind and id of the text that is being streamed; ``None`` if there is none."""
         self._calls: dict[str, str] = {}
         """Tool call id -> tool name."""
         self._last_call = ""
-        """Id of the tool call on the last printed line, or an empty text."""
+        """The id of the tool call on the last printed line; empty if the line has no tool call."""
 
     def user_message(self, message: UIMessage) -> str:
-        """Return the text of the user's message. For an assistant message, return the user's approvals in it."""
+        """Return the text of a user message. For an assistant message, return the user's approvals in the message."""
         if message["role"] != "user":
             return self._approvals(message)
         self._speaker = None
@@ -53,7 +53,7 @@ class Transcript:
         return self.user_texts([*texts, *files])
 
     def user_texts(self, texts: Iterable[str]) -> str:
-        """Return texts of the user, below the user's heading."""
+        """Return texts of the user below the heading of the user."""
         return self._heading(_USER) + "".join(f"{_indented(text)}\n" for text in texts)
 
     def chunk(self, chunk: AnyChunk) -> str:
@@ -88,7 +88,7 @@ class Transcript:
         return ""
 
     def end(self) -> str:
-        """Return the line end after an unfinished line, at the end of a response."""
+        """Return the line end for an unfinished line. Call this method at the end of a response."""
         if self._open is None:
             return ""
         kind, _ = self._open
@@ -133,7 +133,7 @@ class Transcript:
         return f"{self.end()}{self._heading(self.agent)}  {text}\n"
 
     def _heading(self, speaker: str) -> str:
-        """Return the speaker's name on a line; an empty text if the speaker has not changed."""
+        """Return a line with the speaker's name; empty if the speaker has not changed."""
         if self._speaker == speaker:
             return ""
         gap = "" if self._is_empty else "\n"
@@ -155,9 +155,9 @@ def _arrow() -> str:
 
 
 def _short(value: Any, *, before: str) -> str:
-    """Return a value as JSON on one line, or a text unchanged. Long values are truncated.
+    """Return a value on one line: a text unchanged, or JSON. Long values are truncated.
 
-    ``before``: the text before the value on its line.
+    ``before``: the text before the value on the line.
     """
     columns = shutil.get_terminal_size().columns - len(before) - 1
     length = max(columns, _SHORTEST) if sys.stdout.isatty() else _VALUE_LENGTH

@@ -1,8 +1,8 @@
 """Command ``adk-ui-stream serve --workers N``: several processes serve one address, and a dead process is replaced.
 
-On Linux each worker has its own socket at the address, and the kernel distributes the connections. Elsewhere all
-workers accept from one socket. On these systems, one worker may get all waiting connections, because asyncio accepts as
-many as it can. Workers are forked from a process that has loaded ADK (on Windows each worker loads ADK).
+On Linux, each worker has a socket of its own at the address, and the kernel distributes the connections. On other
+systems, all workers accept from one socket, and one worker may get many waiting connections at once. Workers are forked
+from a process that has loaded ADK (except on Windows).
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from stream_protocol.cli._serve_agent import AgentServer, Shown
 
 POLL_SECONDS: Final = 0.2
-"""Seconds between two checks of the workers. A signal does not interrupt the wait."""
+"""The number of seconds between two checks of the workers."""
 
 PAUSE_SECONDS: Final = 1.0
-"""Seconds before the replacement of a worker that died during its start, because the cause may still exist."""
+"""The number of seconds before a worker that died during its start is replaced. The cause may still exist."""
 
 FORCED_SECONDS: Final = 5.0
-"""Seconds that a worker may take to end after a second signal. After that it is killed."""
+"""The number of seconds that a worker may take to end after a second signal. After that, it is killed."""
 
 if sys.platform == "win32":
     PROCESSES: Final = multiprocessing.get_context("spawn")
@@ -43,7 +43,7 @@ else:
 
 
 def prepare_processes() -> None:
-    """Start the process that workers are forked from. It loads ADK while this process continues."""
+    """Start the process from which workers are forked. It loads ADK while this process continues."""
     if sys.platform != "win32":
         PROCESSES.set_forkserver_preload([f"{__package__}._serve_agent"])
         forkserver.ensure_running()
@@ -57,9 +57,10 @@ def start_process(
     opens_page: bool = False,
     announced: Event,
 ) -> BaseProcess:
-    """Start a process that serves.
+    """Start a process that serves the agent.
 
-    ``shows``: the message that the process prints at its start. ``announced``: set once the process serves.
+    ``shows``: the message that the process prints at its start. ``announced``: an event that is set once the process
+    serves.
     """
     arguments = {"shows": shows, "opens_page": opens_page, "announced": announced}
     process = PROCESSES.Process(target=_serve, args=(server, listener), kwargs=arguments)
@@ -69,13 +70,14 @@ def start_process(
 
 def _serve(server: AgentServer, listener: socket.socket, *, shows: Shown, opens_page: bool, announced: Event) -> None:
     _leave_signals_to_parent()
-    with suppress(KeyboardInterrupt):  # while the agent loads; later the server handles Ctrl-C
+    with suppress(KeyboardInterrupt):  # during the loading of the agent; later the server handles Ctrl-C
         loaded = server.load()
         server.serve(loaded, workers_socket(listener), shows=shows, opens_page=opens_page, announced=announced)
 
 
 def _leave_signals_to_parent() -> None:
-    """Ignore Ctrl+C in a worker: the parent forwards it. Ends the worker if the parent dies."""
+    """Detach the worker from the terminal's Ctrl-C, because the parent forwards the signal. End the worker if the
+    parent dies."""
     if sys.platform != "win32":
         os.setsid()
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -94,11 +96,10 @@ def serve_with_workers(server: AgentServer, listener: socket.socket, *, opens_pa
 
 
 def reserved_address(listener: socket.socket) -> socket.socket:
-    """Return a socket that keeps the address for the workers.
+    """Return a socket that reserves the address for the workers.
 
-    On Linux this is a new socket that does not listen. The listener has checked that the address is free. The listener
-    is then closed, because the workers' sockets cannot be bound while it is open. On other systems the listener itself
-    is returned.
+    On Linux, this is a new socket that does not listen. The listener is closed, because the sockets of workers cannot
+    be bound while it is open. On other systems, the listener itself is returned.
     """
     if sys.platform != "linux":
         return listener
@@ -108,7 +109,7 @@ def reserved_address(listener: socket.socket) -> socket.socket:
 
 
 def workers_socket(reserved: socket.socket) -> socket.socket:
-    """Return the socket from which a worker accepts connections. On Linux each worker gets its own socket."""
+    """Return the socket from which a worker accepts connections. On Linux, this is a new socket for each worker."""
     if sys.platform != "linux":
         return reserved
     own = _bound_beside(reserved.family, reserved.getsockname())
@@ -117,7 +118,7 @@ def workers_socket(reserved: socket.socket) -> socket.socket:
 
 
 def _bound_beside(family: int, address: tuple[str, int]) -> socket.socket:
-    """Return a socket at an address that it shares with other sockets."""
+    """Return a socket at an address that several sockets can have at the same time."""
     own = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
@@ -133,7 +134,8 @@ class _Worker(NamedTuple):
 
 
 class _Workers:
-    """Parent of the workers. Forwards SIGTERM and SIGINT to them. After the first signal no worker is replaced."""
+    """Starts the workers, replaces dead workers, and forwards SIGTERM and SIGINT. After the first signal, no worker is
+    replaced."""
 
     def __init__(self, server: AgentServer, listener: socket.socket) -> None:
         self._server = server
@@ -143,9 +145,9 @@ class _Workers:
         self._kill_at = math.inf
 
     def run(self, *, opens_page: bool) -> None:
-        """Serve. Returns when SIGINT has ended all workers.
+        """Serve until a signal has ended all workers.
 
-        After a SIGTERM, this process waits for its workers, and then ends itself with SIGTERM.
+        After SIGINT, the method returns. After SIGTERM, it does not return: the process ends itself with SIGTERM.
         """
         from stream_protocol.server import ending_with_terminal  # noqa: PLC0415 - slow; workers start meanwhile
 
@@ -158,14 +160,13 @@ class _Workers:
                 self._start()
             self._watch()
         if signal.SIGTERM in self._signals:
-            # A process that a signal ends skips Python's cleanup. No cleanup is needed, because all workers have ended.
+            # Ending by a signal skips Python's cleanup. No cleanup is needed, because all workers have ended.
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             signal.raise_signal(signal.SIGTERM)
 
     def _start_first(self, *, opens_page: bool) -> None:
-        """Start the first worker alone. It reports a target that cannot be loaded, and creates the tables in the
-        stores.
-        """
+        """Start the first worker before the others. It creates the tables of the stores, and reports a target that
+        cannot be loaded."""
         first = self._start(shows="screen", opens_page=opens_page)
         while not first.announced.wait(POLL_SECONDS) and first.process.exitcode is None:
             pass

@@ -1,7 +1,10 @@
 """Command ``adk-ui-stream check``.
 
-Exit code 0: all streams are valid, or the server is valid. 1: a stream or the server is invalid. 2: a file is not a
-stream, or the server cannot be reached.
+Exit codes:
+
+- 0: all streams, or the server, are valid.
+- 1: a stream, or the server, is invalid.
+- 2: a file is not a stream, or the server cannot be reached.
 """
 
 from __future__ import annotations
@@ -40,7 +43,7 @@ _EXAMPLES: Final = {
     cls=DocumentedCommand,
     short_help="Check a stream or a running server against the AI SDK's protocol.",
     examples=_EXAMPLES,
-    sections={"--session": "A file", "--url": "A server", "--ai-sdk": "Both"},
+    sections={"--session": "A file", "--url": "A running server", "--ai-sdk": "A file or a server"},
 )
 @click.argument("files", metavar="[FILE]...", type=FILE, nargs=-1)
 @click.option("--session", metavar="ID", help="Session to use, if the file has several.")
@@ -65,8 +68,8 @@ def check(
     as_json: bool,
     ai_sdk: str | None,
 ) -> None:
-    """Check whether each FILE is a valid stream for v6 and v7 clients. FILE is an SSE capture, has one JSON chunk per
-    line, or has ADK events in any form that `replay` reads.
+    """Check whether each FILE is a valid stream for v6 and v7 clients. FILE contains an SSE capture, one JSON chunk per
+    line, or ADK events in any form that `replay` reads.
 
     Or check a running server with --url. The command sends about a hundred requests, and model calls cost money.
     """
@@ -97,7 +100,7 @@ def check(
 
 
 def _check_files(files: Sequence[str], *, session: str | None, ai_sdk: str | None) -> None:
-    """Print the reports of all files, and exit. A file that cannot be read ends the command without output."""
+    """Print the reports of all files, and exit. If a file cannot be read, nothing is printed on stdout."""
     from stream_protocol.check import ALL_VERSIONS, UnreadableError, check_file
 
     versions = ALL_VERSIONS if ai_sdk is None else (major_version(ai_sdk),)
@@ -118,7 +121,7 @@ def _check_files(files: Sequence[str], *, session: str | None, ai_sdk: str | Non
 
 
 def _write_report(out: IO[str], name: str, findings: Iterable[Finding], versions: Iterable[AiSdkVersion]) -> bool:
-    """Write a line for each finding in the file ``name``, then the verdict. Returns True if the stream is valid."""
+    """Write a line for each finding, and then the result for the file ``name``. Returns True if the stream is valid."""
     counts: Counter[Severity] = Counter()
     for finding in findings:
         severity = finding.rule.severity

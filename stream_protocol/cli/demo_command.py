@@ -25,7 +25,7 @@ _EXAMPLES: Final = {
     params=command_line_options({"host", "port", "allowed_hosts", "opens_page", "verbosity"}),
 )
 def demo(**command_line: Any) -> None:
-    """Serve a demo agent with a page that suggests one prompt per feature, and the Inspector.
+    """Serve a demo agent, with the Inspector and a page that suggests one prompt per feature.
 
     With GOOGLE_API_KEY, Gemini replies. Without this key, a script replies. Chats are stored in memory.
     """

@@ -19,18 +19,18 @@ from stream_protocol.cli._command_options import FOLDER
 from stream_protocol.cli._program import DocumentedCommand, refuse
 
 TEMPLATE: Final = Path(__file__).parent / "project"
-"""Template of the project, with the names ``my-project`` and ``my_package``. Its page is ``examples/nextjs``."""
+"""The template of the project, with the names ``my-project`` and ``my_package``. Its page is ``examples/nextjs``."""
 
 _NOT_COPIED: Final = ("__pycache__", "node_modules", ".next", "next-env.d.ts", "*.tsbuildinfo")
-"""Files that are not copied. They may exist in the template of a clone after somebody has run the template."""
+"""Files of the template that are not copied. Running the template creates such files."""
 
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _TAKEN: Final = frozenset({"main", "page", "tests", "user"})
-"""Names that the project uses for other things, and ``user``, which ADK reserves as the author of the user's events."""
+"""Names that the package cannot have. The project uses them for other things, and ADK reserves ``user``."""
 
 _DISTRIBUTION: Final = "adk-ui-stream"
 _REQUIREMENT: Final = re.compile(rb"^adk-ui-stream\b.*$", re.MULTILINE)
-"""Line for this package in the template's ``requirements.txt``."""
+"""Pattern for the line of this package in the template's ``requirements.txt``."""
 
 _PAGE_SECTION: Final = b"\n## The page\n"
 
@@ -54,7 +54,7 @@ _EXAMPLES: Final = {
 def init(name: str, *, page: Literal["next", "none"]) -> None:
     """Create a project in the new folder NAME: an agent, its server, a test with a recording, and a page.
 
-    The project runs at once. Without a key, a script replies.
+    Without GOOGLE_API_KEY, a script replies.
     """
     folder = Path(name)
     package = _package(folder)
@@ -93,7 +93,7 @@ def init(name: str, *, page: Literal["next", "none"]) -> None:
 def _package(folder: Path) -> str:
     """Return the name of the project's Python package.
 
-    Ends the process if the folder's name cannot be used for a package.
+    Ends the process if the name of the folder cannot be used for a package.
     """
     name = folder.name
     package = name.lower().replace("-", "_")
@@ -132,9 +132,9 @@ def _write_project(folder: Path, package: str, *, with_page: bool) -> None:
 
 
 def _installed_from() -> str | None:
-    """Return the URL that pip installed this package from, such as the URL of a clone; ``None`` for a package index.
+    """Return the URL from which pip has installed this package, such as a Git URL; ``None`` for a package index.
 
-    The new project requires the same URL. So its ``pip install`` works before the package is on an index.
+    The new project requires this URL, so that its ``pip install`` installs the same version.
     """
     try:
         text = distribution(_DISTRIBUTION).read_text("direct_url.json")

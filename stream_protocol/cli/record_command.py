@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from stream_protocol.wire import AiSdkOption, AiSdkVersion, UIMessage
 
 CHAT_ID = "recorded"
-"""Id of the chat in the requests."""
+"""The id of the chat in the requests."""
 
 
 _EXAMPLES: Final = {
@@ -64,7 +64,7 @@ _EXAMPLES: Final = {
     default="6",
     show_default=True,
     metavar="VERSION",
-    help="Version of the client's `ai`: 6, 7 or a full one.",
+    help="Version of the client's `ai`: 6, 7 or a full version.",
 )
 @click.option("--verbose", is_flag=True, help="Print the tracebacks of errors.")
 def record(
@@ -82,7 +82,7 @@ def record(
 
         turns, failed = _record(target, texts, file, approve=approve, ai_sdk=ai_sdk, verbose=verbose, show=show)
         if failed == turns:
-            file.unlink()  # so the same command can run again
+            file.unlink()  # so that the command can be repeated
             print_data(f"\nRecorded nothing: {'each turn' if turns > 1 else 'the turn'} failed\n")
             sys.exit(1)
         summary = f"\nRecorded {turns} turn{'s' * (turns > 1)} in {file}"
@@ -124,7 +124,7 @@ def _record(
 
 
 class _Conversation:
-    """Client of one conversation: sends the next message when the response to the last message has ended."""
+    """Client of one conversation. Sends a message when the response to the previous message has ended."""
 
     def __init__(self, service: ChatService, ai_sdk: AiSdkVersion, show: Callable[[str], None]) -> None:
         self._service = service
@@ -136,9 +136,7 @@ class _Conversation:
         self.failed = 0
 
     async def run(self, texts: Iterable[str], *, approve: bool | None) -> None:
-        """Send each text. After a reply with calls that need approval, send the approvals, unless ``approve`` is
-        ``None``.
-        """
+        """Send each text. If calls in a reply need approval, approve or deny them, unless ``approve`` is ``None``."""
         for number, text in enumerate(texts, 1):
             message: UIMessage = {"id": f"user-{number}", "role": "user", "parts": [{"type": "text", "text": text}]}
             reply = await self._send([*self._messages, message])
@@ -147,7 +145,7 @@ class _Conversation:
         await self._service.aclose()
 
     async def _send(self, messages: list[UIMessage]) -> UIMessage:
-        """Send the messages. Returns the assistant message after the response."""
+        """Send the messages. Return the assistant message that the client has after the response."""
         self.turns += 1
         last = messages[-1]
         body = {"id": CHAT_ID, "messages": messages, "trigger": "submit-message"}
@@ -166,7 +164,7 @@ class _Conversation:
 
 
 def _with_approvals(message: UIMessage, *, approve: bool) -> UIMessage | None:
-    """Return the message with an answer to each requested approval; ``None`` if no call needs approval."""
+    """Return the message with all requested approvals answered; ``None`` if no call needs approval."""
     if not any(is_tool_part(part) and part["state"] == "approval-requested" for part in message["parts"]):
         return None
     parts = [

@@ -51,7 +51,7 @@ _EXAMPLES: Final = {
     "--ai-sdk",
     type=AiSdk(),
     metavar="VERSION",
-    help="Version of the client's `ai`: 6, 7 or a full one.  [default: as recorded, or 6]",
+    help="Version of the client's `ai`: 6, 7 or a full version.  [default: as recorded, or 6]",
 )
 @click.option(
     "--to",
@@ -104,10 +104,7 @@ def replay(
 def _output(
     path: Path, session: str | None, turn: int | None, to: OutputFormat, pace: float, options: ConverterOptions
 ) -> Iterator[bytes]:
-    """Yield the pieces to print.
-
-    Reads the whole file before the first piece, because nothing may be printed for an invalid file.
-    """
+    """Yield the pieces of output. The whole file is read first, because nothing may be printed for an invalid file."""
     from stream_protocol.recording import replay_messages, replay_sse, select_turn
 
     recording, turns = _load(path, session, turn, pace)
@@ -119,7 +116,7 @@ def _output(
 
 
 def _text(path: Path, session: str | None, turn: int | None, pace: float, options: ConverterOptions) -> Iterator[str]:
-    """Yield the conversation as text, piece by piece."""
+    """Yield the conversation as text, in pieces."""
     from stream_protocol.cli._transcript import Transcript
     from stream_protocol.recording import replay_sse, select_turn
 
@@ -134,7 +131,7 @@ def _text(path: Path, session: str | None, turn: int | None, pace: float, option
 
 
 class _TurnItems:
-    """Items of a turn. Iterating passes the user's texts, and the name of the agent, to the transcript."""
+    """The items of a turn. The iteration passes the user's texts and the agent's name to the transcript."""
 
     def __init__(self, items: Iterable[TurnItem], transcript: Transcript) -> None:
         self._items = items
@@ -159,7 +156,7 @@ class _TurnItems:
             yield item
 
     def take(self) -> str:
-        """Return the user's texts since the last call."""
+        """Return the user's texts since the last call of this method."""
         text, self._user_texts = "".join(self._user_texts), []
         return text
 
@@ -186,7 +183,7 @@ def _message_array(messages: Iterable[UIMessage]) -> bytes:
 
 
 def _json(message: UIMessage) -> bytes:
-    """Return the message as JSON. Lone surrogates are replaced, as in the stream: UTF-8 cannot encode them."""
+    """Return the message as JSON. Lone surrogates are replaced, because UTF-8 cannot encode them."""
     try:
         return orjson.dumps(message)
     except orjson.JSONEncodeError:

@@ -42,9 +42,9 @@ _EXAMPLES: Final = {
 @click.argument("target", required=False, type=FOLDER)
 @click.pass_context
 def serve(context: click.Context, /, target: str | None, **command_line: Any) -> None:
-    """Serve TARGET: an agent folder of ADK, or module:attr (an agent, App or Runner, or a function that returns one).
+    """Serve TARGET: an agent folder of ADK, or module:attr (an agent, an App, a Runner, or a function that returns it).
 
-    Or serve recordings with --replay: each request gets the recorded response. Other requests are refused.
+    With --replay, serve recordings: a recorded request gets its recorded response, and any other request is refused.
 
     Further options are read from pyproject.toml in the current folder: see 'The command line' in the docs.
     """
@@ -91,7 +91,7 @@ def serve(context: click.Context, /, target: str | None, **command_line: Any) ->
 
 
 def _check(options: ServeOptions) -> None:
-    """End the process if options of the command line cannot be combined."""
+    """End the process if options on the command line cannot be combined."""
     require_option("--replay", {"session", "pace"})
     on_postgres = options.durable_url is not None and options.durable_url.startswith("postgres")
     if options.run_log_url is None and on_postgres and options.workers == 1:
@@ -101,10 +101,11 @@ def _check(options: ServeOptions) -> None:
 
 
 def _check_workers(options: ServeOptions, *, has_durable_file: bool) -> None:
-    """End the process if several workers lack options, or cannot have some. The message names all of them."""
+    """End the process if ``--workers`` needs more options, or excludes some options. The message names all of these
+    options."""
     found: list[str] = []
     if options.run_log_url is None:
-        # A Runner may bring its own store of chats. `AgentServer.load` refuses it if this store is in memory.
+        # A Runner has its own session service. `AgentServer.load` refuses a Runner that stores chats in memory.
         sessions = " and --session-service-uri (or a Runner that stores its chats)"
         found.append(f"--workers needs --run-log{sessions if options.session_service_uri is None else ''}")
     if has_durable_file:

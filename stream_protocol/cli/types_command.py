@@ -38,7 +38,7 @@ _EXAMPLES: Final = {
     help="Compare FILE with the types, and exit with 1 if it is outdated.",
 )
 def types(target: str, *, schemas: bool, file: Path | None) -> None:
-    """Print TypeScript types of the chats of TARGET (as in `serve`): its tools, data parts and metadata."""
+    """Print TypeScript types for TARGET (as in `serve`): its tools, data parts and metadata."""
     with data_on_stdout() as print_data:
         text = _types(target, schemas=schemas)
         if file is None:
@@ -65,7 +65,7 @@ def _types(target: str, *, schemas: bool) -> str:
 
 @contextmanager
 def _without_warnings() -> Iterator[None]:
-    """Hide ADK's warnings about types that it cannot declare to the model."""
+    """Context manager that hides ADK's warnings about types that it cannot declare to the model."""
     logger = logging.getLogger("google_adk")
     level = logger.level
     logger.setLevel(logging.ERROR)
@@ -76,7 +76,7 @@ def _without_warnings() -> Iterator[None]:
 
 
 def _difference(file: Path, expected: str) -> str | None:
-    """Return one line about the file's difference from the expected text; ``None`` if they are equal."""
+    """Return one line about how the file differs from the expected text; ``None`` if they are equal."""
     try:
         found = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

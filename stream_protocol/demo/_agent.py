@@ -1,4 +1,4 @@
-"""The demo agent: a travel guide, with a sub-agent for restaurants."""
+"""The demo agent: a travel guide with a sub-agent for restaurants."""
 
 import os
 from typing import Final

@@ -7,10 +7,10 @@ from itertools import accumulate
 from typing import Final
 
 BAR, GAP, UNIT, MARGIN = 22, 10, 4, 16
-"""Pixels: width of a bar, space between bars, height of one degree, margin of the chart."""
+"""Sizes in pixels: the width of a bar, the gap between bars, the height of one degree, and the margin of the chart."""
 
 PAPER: Final = (0, 0, 0, 0)
-"""Transparent, so that the chart suits a light and a dark page."""
+"""The background color. It is transparent, so that the chart fits a light or a dark page."""
 
 AXIS: Final = (128, 132, 140, 255)
 COLD: Final = (74, 126, 196, 255)
@@ -28,16 +28,16 @@ LETTERS: Final = {
     "O": "01110 10001 10001 10001 10001 10001 01110",
     "S": "01111 10000 10000 01110 00001 00001 11110",
 }
-"""Letter -> its rows of dots, from the top to the bottom."""
+"""Letter -> rows of dots, from top to bottom."""
 
 DOT, LETTER_SPACE = 2, 22
-"""Pixels: the side of a letter's dot, and the height of the row of letters."""
+"""Sizes in pixels: the side of a dot in a letter, and the height of the row of letters."""
 
 Colour = tuple[int, int, int, int]
 
 
 def bar_chart(values: Sequence[int]) -> bytes:
-    """Return a PNG with a bar for each month, blue (lowest) to orange (highest), above or below a zero line."""
+    """Return a PNG with a bar for each value. The color goes from blue (lowest value) to orange (highest value)."""
     top, bottom = max(*values, 0), min(*values, 0)
     width = 2 * MARGIN + len(values) * (BAR + GAP) - GAP
     height = 2 * MARGIN + (top - bottom) * UNIT + 1 + LETTER_SPACE

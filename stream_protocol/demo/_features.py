@@ -1,4 +1,4 @@
-"""Scenes of the scripted demo that each show one feature of the page."""
+"""Scenes of the scripted demo. Each scene shows one feature of the page."""
 
 from typing import Final
 
@@ -60,7 +60,7 @@ TRIP: Final = {
         },
     },
 }
-"""JSON schema with a value for each control that a form can have."""
+"""JSON schema of a form that has all kinds of controls."""
 
 
 def markdown(_: Question) -> list[Step]:
@@ -123,7 +123,7 @@ def _size(size: int) -> str:
 
 
 def time_zone(question: Question) -> list[Step]:
-    """Show a client tool that the page answers at once."""
+    """Show a client tool that the page answers without asking the user."""
     match question.results:
         case {"get_time_zone": {"timeZone": zone}}:
             return [f"Your clock is set to **{zone}**."]
@@ -185,14 +185,15 @@ def forecast(question: Question) -> list[Step]:
 
 
 class Hiccup:
-    """Scene of a model that fails at a chat's first attempt, and replies at the second."""
+    """Scene of a model that fails at the first attempt in a chat, and replies at the second attempt."""
 
     def __init__(self) -> None:
         self._failed: set[str] = set()
         """The ids of the chats whose last attempt failed."""
 
     def fail(self, question: Question) -> list[Step]:
-        """Show an error and a retry: half a sentence and an error, then the whole sentence."""
+        """Show an error and a retry. The first reply is half a sentence and an error. The second reply is the whole
+        sentence."""
         if question.chat not in self._failed:
             self._failed.add(question.chat)
             return ["I begin, and then", ConnectionError("The model has hung up, as it was told to.")]

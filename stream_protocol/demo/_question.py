@@ -16,9 +16,9 @@ _CHAT_LABEL: Final = "chat"
 
 
 def label_chat(callback_context: CallbackContext, llm_request: LlmRequest) -> None:
-    """Put the chat's id into the request to a scripted model, as ``before_model_callback`` of its agent.
+    """``before_model_callback`` that adds the chat's id to a request to a scripted model.
 
-    Without the id, requests of two chats with the same messages are equal.
+    Without this id, the model could not distinguish two chats with the same messages.
     """
     llm_request.config.labels = {**(llm_request.config.labels or {}), _CHAT_LABEL: callback_context.session.id}
 
@@ -30,27 +30,24 @@ class Question:
     text: str
     files: Sequence[types.Blob]
     results: Mapping[str, Mapping[str, Any]]
-    """Tool -> its newest result."""
+    """Name of a tool -> its newest result."""
     forecasts: Sequence[Mapping[str, Any]] = ()
     """The results of ``get_weather``."""
     chat: str = ""
-    """The chat's id, if ``label_chat`` is a callback of the agent."""
+    """The id of the chat; empty if ``label_chat`` is not a callback of the agent."""
 
     @property
     def cities(self) -> list[str]:
-        """Known cities in the message, in alphabetical order."""
+        """The known cities in the message, in alphabetical order."""
         return [city for city in HOTELS if city.casefold() in self.text.casefold()]
 
 
 Scene = Callable[[Question], list[Step]]
-"""Function that handles one kind of message.
-
-It returns the model's next reply, which depends on the tool results so far.
-"""
+"""Function that handles one kind of user message. It returns the model's next reply."""
 
 
 def read_question(request: LlmRequest) -> Question:
-    """Return the newest question of a request."""
+    """Return the user's newest message in a request, with the results of tools after it."""
     since = [*takewhile(lambda parts: not _is_typed(parts), (c.parts or [] for c in reversed(request.contents)))]
     typed = request.contents[-1 - len(since)].parts or [] if len(since) < len(request.contents) else []
     responses = [part.function_response for parts in reversed(since) for part in parts if part.function_response]
@@ -68,5 +65,5 @@ def _is_typed(parts: Sequence[types.Part]) -> bool:
 
 
 def which_city(_: Question) -> list[Step]:
-    """Ask for the city. A scene is the handler for one kind of message, and some scenes need a city."""
+    """Ask the user for a city. Scenes that need a city use this reply."""
     return [f"Which city? I know {', '.join(HOTELS)}."]

@@ -1,8 +1,8 @@
-"""Script of the travel guide, for the demo without a key.
+"""The script of the travel guide, for the demo without an API key.
 
-Each reply depends only on the request: on the user's newest message, and on the results of tools after it. So one agent
-serves any number of chats, and a chat continues after a restart. The only state is a list of the chats whose last
-attempt failed, because the retry after a failure must succeed.
+Each reply depends only on the user's newest message and on the results of tools after this message. So one agent serves
+any number of chats, and a chat can continue after a restart. The only state is the set of chats whose last attempt has
+failed.
 """
 
 import re
@@ -18,18 +18,18 @@ from stream_protocol.demo._tools import HOTELS
 from stream_protocol.testing import Call, ScriptedLlm, Step, Thought, Wait, token_usage, web_sources
 
 PACE: Final = 0.04
-"""Seconds between fragments, as with a fast model."""
+"""The number of seconds between two fragments."""
 
 
 def scripted_model() -> ScriptedLlm:
-    """Return the travel guide's model for the demo without a key."""
+    """Return the scripted model of the travel guide, for the demo without an API key."""
     hiccup = features.Hiccup()
     scenes = ((r"\bfail\b", hiccup.fail), *SCENES)
     return ScriptedLlm(model="scripted", respond=lambda request: respond(request, scenes), delay=PACE)
 
 
 def respond(request: LlmRequest, scenes: Sequence[tuple[str, Scene]]) -> list[Step]:
-    """Return the next reply, with its usage counted in words. ``scenes``: pattern of the message -> scene."""
+    """Return the next reply and its usage. ``scenes``: pairs of a pattern for the user's message and its scene."""
     question = read_question(request)
     scene = next((scene for pattern, scene in scenes if re.search(pattern, question.text, re.IGNORECASE)), small_talk)
     steps = scene(question)
@@ -37,12 +37,12 @@ def respond(request: LlmRequest, scenes: Sequence[tuple[str, Scene]]) -> list[St
 
 
 def scripted_foodie() -> ScriptedLlm:
-    """Return the restaurant agent's scripted model, for the demo that needs no API key."""
+    """Return the scripted model of the restaurant agent, for the demo without an API key."""
     return ScriptedLlm(model="scripted", respond=where_to_eat, delay=PACE)
 
 
 def where_to_eat(request: LlmRequest) -> list[Step]:
-    """Recommend where to eat, in the city that was named last."""
+    """Recommend where to eat in the city that was mentioned last."""
     texts = [part.text for content in reversed(request.contents) for part in content.parts or [] if part.text]
     city = next((city for text in texts for city in HOTELS if city.casefold() in text.casefold()), "town")
     reply = f"In {city}, eat where the market eats, at noon. In the evening, follow the noise one street uphill."
@@ -155,7 +155,7 @@ def choose_city(question: Question) -> list[Step]:
 
 
 def long_story(_: Question) -> list[Step]:
-    """Show half a minute of text, which the user can stop."""
+    """Show half a minute of streamed text. The user can stop it."""
     stations = [f"{time} in {city}" for time in ("At dawn", "At noon", "At night") for city in HOTELS] * 3
     chapters = (
         f"### {number}. {station}\n\nThe train stood longer than it should. A woman with a cello case got in, asked "
@@ -196,11 +196,11 @@ SCENES: Final[tuple[tuple[str, Scene], ...]] = (
     (r"\bchoose\b", choose_city),
     (r"\bstory\b", long_story),
 )
-"""Pattern of the user's message -> scene. The first match counts."""
+"""Patterns for the user's message and their scenes. The first pattern that matches is used."""
 
 
 def _usage(request: LlmRequest, *steps: Step) -> Step:
-    """Return the usage of a reply, with a token for each word."""
+    """Return the token usage of a reply. Each word counts as one token."""
     prompt = sum(len((part.text or "").split()) for content in request.contents for part in content.parts or [])
     reply = sum(len(step.split()) for step in steps if isinstance(step, str))
     thoughts = sum(len(step.text.split()) for step in steps if isinstance(step, Thought))

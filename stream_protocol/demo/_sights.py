@@ -1,4 +1,4 @@
-"""Reply with citations and search suggestions, as Gemini returns them with Google Search."""
+"""A reply with citations and search suggestions, as Gemini sends it with Google Search."""
 
 from collections.abc import Mapping, Sequence
 from html import escape

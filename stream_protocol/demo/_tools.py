@@ -1,4 +1,4 @@
-"""Tools of the travel guide. Their data is invented, and the same for each call."""
+"""Tools of the travel guide. Their data is invented and constant."""
 
 import asyncio
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from stream_protocol.demo._chart import bar_chart
 Json: TypeAlias = dict[str, Any]
 
 RUN_SECONDS: Final = 0.7
-"""Seconds that a tool runs, so that the page shows it at work."""
+"""The number of seconds that a tool runs, so that the page can show a running tool."""
 
 TEMPERATURES: Final = {
     "Kyoto": (9, 10, 14, 20, 25, 28, 32, 33, 29, 23, 17, 11),
@@ -34,13 +34,13 @@ HOTELS: Final = {
 """City -> a hotel, and its price per night in euros."""
 
 AGENCIES: Final = ("Posada", "Nachtlager", "Sleepwell", "Tatami")
-"""Agencies that are asked for hotels, one after the other."""
+"""Names of agencies. The tool reports progress for each of them."""
 
 
 CALENDAR_KEY: Final = AuthConfig.model_validate(
     {"authScheme": {"type": "apiKey", "in": "header", "name": "X-Calendar-Key"}, "credentialKey": "calendar"}
 )
-"""Key that the calendar asks for. Any text works."""
+"""The auth config for the calendar's API key. Any text works as the key."""
 
 
 class Day(BaseModel):

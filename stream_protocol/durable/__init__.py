@@ -1,7 +1,5 @@
-"""Runs that another worker finishes if their worker dies: ``DbosEngine``, for ``ChatService(engine=…)``.
-
-Needs the extra ``durable``.
-"""
+"""Provides ``DbosEngine``, for ``ChatService(engine=…)``. If a worker dies, another worker finishes its runs. Needs the
+extra ``durable``."""
 
 from stream_protocol.durable._dbos_engine import DbosEngine
 

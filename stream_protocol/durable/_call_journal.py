@@ -1,9 +1,8 @@
-"""Stores the results of model and tool calls, so that each call is executed once even if its run is executed again.
+"""Stores the results of model and tool calls. So each call is executed once, even if its run is executed again.
 
-Each call is a separate workflow, whose id contains the run and the call's name. This workflow is neither a step nor a
-child of the run's workflow. DBOS numbers steps and children in the order in which they start, and this order may differ
-if branches run in parallel. A workflow is stored as pending before it starts, so a call that began and did not end can
-be found.
+Each call is a separate DBOS workflow. Its id contains the run and the call's name. A call is not a step or a child of
+the run's workflow. DBOS numbers steps and children in the order of their start, which parallel branches may change.
+DBOS stores a workflow as pending before the workflow starts. So a call that began and did not end can be found.
 """
 
 from __future__ import annotations
@@ -25,18 +24,17 @@ if TYPE_CHECKING:
 
 
 class UnfinishedCallError(Exception):
-    """The call began in an earlier execution and has no result. It may or may not have had an effect."""
+    """The call began in an earlier execution of the run, and has no stored result. Its effect is unknown."""
 
 
 class CallJournal:
-    """The calls of one execution of a run.
-
-    ``again``: True if the run was executed before. ``names_by_id``: as for ``UsedCalls``.
-    """
+    """The calls of one execution of a run. ``again``: True if the run was executed before. ``names_by_id``: see
+    ``UsedCalls``."""
 
     def __init__(self, workflows: Workflows, run_id: str, *, again: bool, names_by_id: bool = False) -> None:
         self.is_live = not again
-        """True after the first model call without a stored result."""
+        """True in a first execution. In a repeated execution, True as soon as a model call without a stored result
+        begins."""
         self._workflows = workflows
         self._run_id = run_id
         self._again = again
@@ -44,12 +42,12 @@ class CallJournal:
         self._used = UsedCalls(names_by_id=names_by_id)
 
     def go_live(self) -> None:
-        """Record that a model call without a stored result begins."""
+        """Set ``is_live``, because a model call without a stored result begins."""
         self.is_live = True
 
     @contextmanager
     def current(self) -> Iterator[None]:
-        """Use this journal for calls made in this context, and in tasks started in it."""
+        """Context manager: use this journal for calls made inside, and in tasks that are started inside."""
         token = _current.set(self)
         try:
             yield
@@ -57,7 +55,8 @@ class CallJournal:
             _current.reset(token)
 
     def model_call(self, agent: str, branch: str | None) -> str:
-        """Return the name of the agent's next model call in this branch. The name is the same in each execution."""
+        """Return the name of the agent's next model call in this branch. A repeated execution gives the call an equal
+        name."""
         name = _model_calls(agent, branch)
         self._model_calls[name] += 1
         return f"{name}/{self._model_calls[name]}"
@@ -72,7 +71,8 @@ class CallJournal:
         return self._used.name(call, args, confirmed=confirmed)
 
     async def kept(self, name: str) -> str | None:
-        """Return the result of a call that an earlier execution has stored; ``None`` if there is none."""
+        """Return the call's result that an earlier execution of the run has stored; ``None`` if there is no such
+        result."""
         for attempt in range(await self._attempts(name)):
             status = await DBOS.get_workflow_status_async(self._id(name, attempt))
             if status is not None and status.status == "SUCCESS":
@@ -82,15 +82,15 @@ class CallJournal:
     async def do(self, name: str, work: Callable[[], Awaitable[str]], *, repeatable: bool) -> str:
         """Execute a call that has no stored result. Store its result, then return the result.
 
-        ``repeatable``: True if the call may be executed again although an earlier execution began it. If ``repeatable``
-        is False, such a call raises ``UnfinishedCallError``.
+        ``repeatable``: True if the call may be executed again although an earlier execution has begun the call.
+        Otherwise such a call raises ``UnfinishedCallError``.
         """
         attempts = await self._attempts(name)
         if attempts and not repeatable:
             raise UnfinishedCallError
 
         async def outside() -> str:
-            token = _current.set(None)  # calls inside a tool are stored as part of the tool's result
+            token = _current.set(None)  # the tool's result includes the results of calls inside the tool
             try:
                 return await work()
             finally:

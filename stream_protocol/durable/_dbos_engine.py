@@ -1,4 +1,4 @@
-"""Provides ``DbosEngine``, which stores unfinished runs in DBOS, and the results of their model and tool calls."""
+"""Provides ``DbosEngine``. It stores unfinished runs in DBOS, with the results of their model and tool calls."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ NAME: Final = "adk-ui-stream"
 """The application name in DBOS, which owns the workflows."""
 
 OLD: Final = timedelta(days=1)
-"""The age at which calls without a run are deleted."""
+"""The age at which ``DbosEngine`` deletes stored calls whose run is already deleted."""
 
 
 @dataclass(frozen=True)
@@ -114,9 +114,8 @@ class DbosEngine:
         self._file = StoreFile(url) if url is not None else None
         self._deployment: Deployment | None = None
         self._kept: dict[str, KeptRun | None] = {}
-        """Workflow id -> run, for the runs that were unfinished at the last query. So each record is read once.
-        ``None`` stands for a record that this release cannot read.
-        """
+        """Unfinished runs by workflow id, as of the last query. So each run is read only once. ``None``: this release
+        cannot read the run."""
         self._durable_runners: dict[int, tuple[Runner, Runner]] = {}
         self._launching = asyncio.Lock()
         self._workflows: Workflows | None = None
@@ -125,18 +124,16 @@ class DbosEngine:
 
     @property
     def is_shared(self) -> bool:
-        """True for PostgreSQL: see ``Engine``. False for an app's own DBOS, whose database is not known."""
+        """True for PostgreSQL: see ``Engine``. False for the app's own DBOS, because its database is unknown."""
         return self._url is not None and is_postgres(self._url)
 
     def attach(self, deployment: Deployment) -> None:
-        """Store the deployment whose runs are found: see ``Engine``."""
+        """Set the deployment whose runs this engine finds: see ``Engine``."""
         self._deployment = deployment
 
     def prepare(self) -> None:
-        """Create missing tables in the store. Raises ``StreamProtocolError`` if the store cannot be used.
-
-        ``start`` also creates missing tables. An error of ``prepare`` has one line, an error of ``start`` has several.
-        """
+        """Create missing tables in the store. Raises ``StreamProtocolError`` if the store cannot be used. ``start``
+        also creates missing tables, but raises errors of several lines. An error of ``prepare`` has one line."""
         if self._url is not None:
             self._take_file()
             _log_as_others()
@@ -163,7 +160,7 @@ class DbosEngine:
                     config: DBOSConfig = {
                         "name": NAME,
                         "system_database_url": self._url,
-                        # A new id each time, so that DBOS recovers no workflow of an earlier process.
+                        # Each process has a new id, so that DBOS recovers no workflow of an earlier process.
                         "executor_id": f"adk-ui-stream-{os.getpid()}-{uuid4().hex[:8]}",
                         "application_version": f"adk-ui-stream-{OLDEST_FORMAT}",  # constant: DBOS recovers nothing
                         "console_log_level": "ERROR",
@@ -203,17 +200,16 @@ class DbosEngine:
             self._file.free()
 
     async def ping(self) -> None:
-        """Check that the store can be written to: see ``Engine``.
-
-        A read would not be enough, because a standby database accepts reads.
-        """
+        """Check that the store can be written to: see ``Engine``. A query that only reads is not enough, because a
+        standby database accepts reads."""
         if self._workflows is not None:
             await self._store.delete_workflows_async([NOTHING])
-        elif isinstance(self._store, DBOSClient):  # the tables may be missing
+        elif isinstance(self._store, DBOSClient):  # before `start`, when tables may be missing
             await self._store.check_connection_async()
 
     def unsupported(self, runner: Runner) -> Sequence[str]:
-        """Return the agents of unsupported classes or modes, and ADK's own resumability if it is on."""
+        """Return the agents whose class or mode is not supported. If ADK's own resumability is on, return that setting,
+        too."""
         resumability = runner.resumability_config
         resumable = resumability is not None and resumability.is_resumable
         return [*unsupported_agents(runner.agent), *(["`ResumabilityConfig(is_resumable=True)`"] if resumable else ())]
@@ -236,7 +232,7 @@ class DbosEngine:
         *,
         alone: bool = False,
     ) -> None:
-        """Execute a run whose worker died: see ``Engine``."""
+        """Execute a run again after its worker died: see ``Engine``."""
         run_id = workflow_id(record)
         status = await DBOS.get_workflow_status_async(run_id)
         kept = KeptRun.of(status) if status is not None else None
@@ -274,7 +270,7 @@ class DbosEngine:
     async def cancel(self, record: RunRecord, *, has_ended: bool = False) -> None:
         """Delete a run and its calls: see ``Engine``."""
         run_id = workflow_id(record)
-        # Includes the run's calls. DBOS fails if a call is deleted while it is running.
+        # `found` includes the run's calls. DBOS fails if a call is deleted while the call is running.
         found = await self._store.list_workflows_async(workflow_id_prefix=run_id, load_input=False, load_output=False)
         deleted = [
             status.workflow_id
@@ -285,11 +281,9 @@ class DbosEngine:
             await self._store.delete_workflows_async(deleted)
 
     async def _sweep(self) -> None:
-        """Delete old calls whose run is deleted.
-
-        Their worker died after the end of the run and before the end of the call.
-        """
-        if self._deployment is None:  # without it, the deployment's own runs are not known
+        """Delete old model and tool calls whose run is already deleted. A worker leaves such calls if it dies after the
+        end of the run and before the end of the call."""
+        if self._deployment is None:  # without a deployment, its runs are not known
             return
         look = partial(self._store.list_workflows_async, load_input=False, load_output=False)
         before = (datetime.now(UTC) - OLD).isoformat()
@@ -304,8 +298,8 @@ class DbosEngine:
     def _store(self) -> type[DBOS] | DBOSClient:
         """Client for queries that must not block. While the store is unreachable, a query raises at once.
 
-        The calls of a run use DBOS itself, which waits until the store is reachable again. If the app has its own DBOS,
-        all queries use that DBOS.
+        The model and tool calls of a run use DBOS itself, which waits for the store. If the app has its own DBOS, all
+        queries use the app's DBOS.
         """
         if self._url is None:
             return DBOS
@@ -340,7 +334,7 @@ class DbosEngine:
         return do
 
     def _durable_runner(self, runner: Runner) -> Runner:
-        """Return the runner with durable agents, which are created once."""
+        """Return a runner with durable copies of the runner's agents. The copies are created once per runner."""
         if id(runner) not in self._durable_runners:
             assert isinstance(runner.agent, BaseAgent)
             durable = runner_for(durable_agents(runner.agent, self._idempotent_tools), runner)
@@ -360,14 +354,14 @@ class DbosEngine:
 
 
 def _stop_polling(dbos: DBOS) -> None:
-    """Stop the threads of our own DBOS that poll every second for unused features: queues, schedules, delayed workflows
-    and timeouts."""
+    """Stop the threads with which our DBOS polls every second. They serve features that we do not use: queues,
+    schedules, delayed workflows and timeouts."""
     for stopping in (*dbos.background_thread_stop_events, dbos._background_jobs_stop_event):  # noqa: SLF001 - DBOS has no option for it
         stopping.set()
 
 
 def _log_as_others() -> None:
-    """Send DBOS's log lines to the root logger. By default DBOS prints them to the terminal with a separate handler."""
+    """Send DBOS's log lines to the root logger. By default, DBOS prints them to the terminal with its own handler."""
     logger = logging.getLogger("dbos")
     logger.handlers.clear()
     logger.propagate = True

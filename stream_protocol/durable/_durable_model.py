@@ -27,20 +27,18 @@ if TYPE_CHECKING:
 class ModelCallNames:
     """Names for the calls of one agent's model.
 
-    A name contains the agent and the branch. ADK passes both to a callback, but not to a model. So a callback stores
-    the name with ``note``, and the model gets it with ``take``.
+    A name contains the agent and the branch. ADK passes agent and branch to a callback, but not to a model. So a
+    callback stores the name with ``note``, and the model gets the name with ``take``.
     """
 
     def __init__(self) -> None:
         self._names: dict[int, str] = {}
-        """``id()`` of a request -> the name of its model call.
-
-        The id is unambiguous, because the request object exists until the model gets it.
-        """
+        """The names of coming model calls, by the ``id()`` of their request. The request object exists until the model
+        gets it, so the id is unambiguous."""
 
     def note(self, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
-        """Store the name of the coming model call. Use it as the last ``before_model_callback``: if another callback
-        responds, the call gets no name."""
+        """Store the name of the coming model call. Use this method as the last ``before_model_callback``. If an earlier
+        callback responds, the model is not called, and no name is stored."""
         calls = current_calls()
         if calls is not None:
             branch = callback_context._invocation_context.branch  # noqa: SLF001 - no public access
@@ -70,7 +68,7 @@ def durable_model(model: BaseLlm, names: ModelCallNames) -> BaseLlm:
             yield response
 
     durable = model.model_copy()
-    # Pydantic refuses to set it as a field. An entry in `__dict__` takes precedence over the method of the class.
+    # Pydantic refuses to set a method as a field. An entry in `__dict__` takes precedence over the method of the class.
     durable.__dict__["generate_content_async"] = generate_content_async
     return durable
 
@@ -78,11 +76,8 @@ def durable_model(model: BaseLlm, names: ModelCallNames) -> BaseLlm:
 async def _generate(
     calls: CallJournal, name: str, model: BaseLlm, request: LlmRequest, *, stream: bool
 ) -> AsyncGenerator[LlmResponse, None]:
-    """Call the model.
-
-    Yield partial responses at once. Yield complete responses only after they are stored, because ADK then runs their
-    tools.
-    """
+    """Call the model, and yield its responses. Partial responses are yielded at once. Complete responses are yielded
+    after they are stored, because ADK runs their tools as soon as it gets them."""
     calls.go_live()
     partial = asyncio.Queue[LlmResponse | None]()
     whole: list[LlmResponse] = []
@@ -109,7 +104,8 @@ async def _generate(
 
 
 def _give_ids(response: LlmResponse) -> None:
-    """Add ids to calls without an id, as ADK does later. The ids must be the same in each execution of the run."""
+    """Give an id to each tool call in the response that has none. ADK adds ids later, but the ids must be the same in
+    each execution of the run."""
     for part in (response.content and response.content.parts) or ():
         if part.function_call is not None and not part.function_call.id:
             part.function_call.id = f"{AF_FUNCTION_CALL_ID_PREFIX}{uuid4()}"

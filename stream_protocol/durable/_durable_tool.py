@@ -1,7 +1,5 @@
-"""Wraps a tool so that its results and actions are stored.
-
-A recovered run reads them and does not execute the tool again.
-"""
+"""Wraps a tool so that its results and actions are stored. A recovered run reads the stored results and actions, and
+does not execute the tool again."""
 
 from __future__ import annotations
 
@@ -29,24 +27,22 @@ UNFINISHED_TEXT: Final = (
     "The server broke down while this tool was running. Whether it has done its work is not known."
     " It was not run again."
 )
-"""The result that the model reads if a tool began in a dead worker, did not end, and is not idempotent."""
+"""The result that the model reads if a dead worker began a tool call and did not finish it. Idempotent tools are
+executed again instead."""
 
 PART: Final = "$adk_ui_stream.part"
-"""The key of a ``Part`` in a stored result. ADK treats a ``Part`` with media differently from a dictionary."""
+"""The key for a ``Part`` in a stored result. The key is needed because ADK treats a ``Part`` with media differently
+from a dictionary."""
 
 
 class RecordedToolError(Exception):
-    """The tool raised an exception in an earlier execution.
-
-    This error replaces that exception, and has its type name and text.
-    """
+    """The exception that a tool raised in an earlier execution of the run. The text of this error is the type name and
+    the text of the tool's exception."""
 
 
 def durable_tool(tool: BaseTool, idempotent: Collection[str]) -> BaseTool:
-    """Return a copy of the tool that is executed once in each durable run. The copy has the tool's class.
-
-    ``idempotent``: the names of tools that may be executed again.
-    """
+    """Return a copy of the tool that is executed only once in a durable run. The copy has the tool's class.
+    ``idempotent``: the names of tools that may be executed again."""
 
     async def run_async(*, args: dict[str, Any], tool_context: ToolContext) -> Any:
         calls = current_calls()
@@ -81,30 +77,24 @@ def durable_tool(tool: BaseTool, idempotent: Collection[str]) -> BaseTool:
 
 
 def _name(calls: CallJournal, tool: BaseTool, args: dict[str, Any], tool_context: ToolContext) -> str:
-    """Return the name under which the result of the tool call is stored.
-
-    It depends on the arguments that the model sent. The arguments of the tool are not used, because callbacks may
-    change them differently in each execution.
-    """
-    # Our plugin does not see agents of an `AgentTool` without plugins.
+    """Return the name under which the result of the tool call is stored. The name depends on the arguments that the
+    model sent. Callbacks may change the tool's arguments in each execution, so these are not used."""
+    # If an `AgentTool` runs its agent without plugins, our plugin does not see the calls of this agent.
     call = running_call(tool_context) or RunningCalls().start(tool_context, tool.name, args)
     model_args = to_jsonable_python(call.args, fallback=str)
     return calls.tool_call(call.reference, model_args, confirmed=tool_context.tool_confirmation is not None)
 
 
 def _to_json(result: Any, tool_context: ToolContext, nested: NestedCall | None) -> str:
-    """Return the result, the actions and a nested agent's events as JSON.
-
-    A value that cannot be written as JSON is stored as text. Only later executions of the run get this text. The
-    present execution uses the original value.
-    """
+    """Return the result, the actions and a nested agent's events as JSON. A value that is not JSON is stored as text.
+    Only later executions of the run use this text. The present execution uses the value itself."""
     actions = tool_context.actions.model_dump(mode="json", by_alias=True, exclude_none=True, fallback=str)
     kept = {"result": to_jsonable_python(_tagged(result), fallback=str), "actions": actions}
     return json.dumps(kept if nested is None else {**kept, "nested": nested.kept})
 
 
 def _restore_result(kept: dict[str, Any], tool_context: ToolContext, nested: NestedCall | None) -> Any:
-    """Return the stored result, and apply the stored actions and a nested agent's events."""
+    """Return the stored result. Apply the stored actions and the stored events of a nested agent."""
     if "raised" in kept:
         raise RecordedToolError(kept["raised"])
     if nested is not None:

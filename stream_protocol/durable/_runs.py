@@ -1,8 +1,5 @@
-"""The stored form of a run: ids and names of its workflows, and their content.
-
-The workflows of a newer format have a different name, so older releases do not find these runs. An older release could
-neither read nor execute such a run.
-"""
+"""The stored form of a run: ids, names and content of its DBOS workflows. The workflows of a newer format have a
+different name. So an older release does not find runs that it cannot read."""
 
 from __future__ import annotations
 
@@ -26,44 +23,47 @@ FORMAT: Final = 2
 """The version of the stored form of a run, and of the names of its calls."""
 
 OLDEST_FORMAT: Final = 1
-"""The oldest version that is read. Its runs have no deployment name, and its tool calls are named by their ids."""
+"""The oldest stored format that this release reads. Its runs have no deployment name. Its tool calls are named by their
+ids."""
 
 RUN: Final = "adk_ui_stream.run.2"
 OLDEST_RUN: Final = "adk_ui_stream.run"
-"""The names of a run's workflow function, in the present and in the oldest format."""
+"""The name of a run's workflow function in the oldest stored format. ``RUN`` is the name in the present format."""
 
 PREFIX: Final = "adk-ui-stream.2/"
 OLDEST_PREFIX: Final = "adk-ui-stream/"
-"""Prefixes of workflow ids, in the present and in the oldest format."""
+"""The prefix of workflow ids in the oldest stored format. ``PREFIX`` is the prefix in the present format."""
 
 EXECUTION: Final = "execution "
-"""Prefix of attributes with the state of an execution. The run's id in the run log follows the prefix."""
+"""Prefix of the workflow attribute with the state of an execution. The execution's id in the run log follows the
+prefix."""
 
 END: Final = "end "
-"""Prefix of the attributes with the end of an execution. These attributes stay, even if the worker stores a
-``LiveState`` later.
-"""
+"""Prefix of the workflow attribute with the end of an execution. A ``LiveState`` that is stored later does not replace
+this attribute."""
 
 ERROR_TEXT: Final = "error"
-"""The attribute with the error text that the client received. See ``ToldEnd``."""
+"""Name of the workflow attribute with the error text that the client received. See ``ToldEnd``."""
 
 SHOWN: Final = "shown"
-"""The attribute with the ids of the events that the client was shown before the end. See ``ToldEnd``."""
+"""Name of the workflow attribute with the ids of the events that the client saw before the end. See ``ToldEnd``."""
 
 UNFINISHED: Final = "text"
-"""The attribute with the last text that the client was shown, if it is unfinished. See ``ToldEnd``."""
+"""Name of the workflow attribute with the last text that the client saw, if this text is unfinished. See ``ToldEnd``.
+"""
 
 ENDS: Final[Mapping[Ending, str]] = {"abort": "stopped", "error": "failed", "timeout": "timeout"}
-"""The stored names of ends. The first release has chosen them."""
+"""The stored name of each end of an execution. Released versions use these names, so they must not change."""
 
 STATES: Final[Mapping[str, ExecutionState]] = {
     **{state: state for state in get_args(LiveState)},
     **{name: end for end, name in ENDS.items()},
 }
-"""The states of an execution by their stored names. Runs with other names, stored by a newer release, are ignored."""
+"""The states of an execution by their stored names. A newer release may store other names. Runs with such names are
+ignored."""
 
 LOG: Final = "log"
-"""The attribute with the run's id in the run log of its newest execution."""
+"""Name of the workflow attribute with the run-log id of the run's newest execution."""
 
 
 def run_prefixes(deployment: Deployment) -> list[str]:
@@ -80,8 +80,8 @@ def chat_prefixes(deployment: Deployment, chat: tuple[str, str]) -> list[str]:
 
 
 def workflow_id(record: RunRecord) -> str:
-    """Return the id of a run's workflow. Chat and deployment are hashed, because a user's id may be an email
-    address."""
+    """Return the id of a run's workflow. The ids of user, chat and deployment are hashed, because a user id may be an
+    email address."""
     named = record.deployment
     prefix = (
         OLDEST_PREFIX if named is None else _deployment_prefix([named["app"], named["run_log"], named["session_store"]])
@@ -90,7 +90,7 @@ def workflow_id(record: RunRecord) -> str:
 
 
 def run_of_call(call_id: str) -> str:
-    """Return the workflow id of a run, from the workflow id of one of its calls: see ``workflow_id``."""
+    """Return the workflow id of the run to which a call belongs. ``call_id``: the workflow id of the call."""
     parts = call_id.split("/")
     return "/".join(parts[: 3 if parts[0] == OLDEST_PREFIX.rstrip("/") else 4])
 
@@ -111,7 +111,7 @@ class KeptRun:
     version: list[Any]
     """The version of the app's agents."""
     log_id: str
-    """The run's id in the run log of its first execution."""
+    """The run-log id of the run's first execution."""
     format: int = FORMAT
 
     def to_text(self) -> str:
@@ -122,8 +122,8 @@ class KeptRun:
 
     @classmethod
     def of(cls, status: WorkflowStatus) -> Self | None:
-        """Return the run that the workflow stores; ``None`` if a newer release has written it, or the content is
-        invalid."""
+        """Return the run that the workflow stores. Returns ``None`` if a newer release has stored the run, or if the
+        content is invalid."""
         if status.input is None:
             return None
         try:
@@ -141,7 +141,7 @@ class KeptRun:
     def with_attributes(self, attributes: Mapping[str, Any] | None) -> OrphanedRun | None:
         """Return the run with the stored states of its executions.
 
-        The first execution has no attribute while it is running.
+        The first execution has no attribute while it is running. ``attributes``: those of the run's workflow.
 
         Returns ``None`` if a newer release has stored an unknown state, because the run may have ended.
         """
@@ -164,7 +164,7 @@ class KeptRun:
 
 
 def execution_attributes(log_id: str, state: LiveState | ToldEnd) -> dict[str, Any]:
-    """Return the changed workflow attributes that store the state of one execution."""
+    """Return the workflow attributes that store this state of one execution."""
     name = f"{EXECUTION}{log_id}"
     if not isinstance(state, ToldEnd):
         return {name: state}

@@ -20,35 +20,31 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 BACKENDS: Final = frozenset({"postgres", "postgresql", "sqlite"})
-"""The accepted schemes of a store's URL, without the driver. DBOS treats any other scheme as PostgreSQL or as
-a file."""
+"""The accepted schemes of a store's URL, without the driver. DBOS takes any other scheme for PostgreSQL or a file."""
 
 CONNECT_SECONDS: Final = 10
 """Seconds to wait for a connection to the store."""
 
 SILENCE_SECONDS: Final = 10
-"""Seconds until the store's machine must acknowledge data. Without this limit, a dead machine is not noticed
-for hours."""
+"""Seconds within which the store's machine must acknowledge data. Without this limit, a dead machine is noticed only
+after hours."""
 
 CONNECTIONS: Final = 5
-"""Database connections of DBOS itself, in addition to the connection that listens.
-
-A call waits if all of them are in use.
-"""
+"""Maximum number of DBOS's own database connections. DBOS has one more connection, which listens. A query waits if all
+connections are in use."""
 
 CLIENT_CONNECTIONS: Final = 4
-"""Database connections for queries that must not block, in addition to DBOS's own connections."""
+"""Maximum number of database connections for queries that must not block. DBOS's own connections are not counted."""
 
 NEEDING_PYTHON: Final = (3, 12)
 NEEDED_SQLITE: Final = (3, 42)
-"""From this Python version on, DBOS's tables call ``unixepoch('subsec')``. SQLite supports it from this SQLite version
-on.
-"""
+"""The SQLite version that DBOS needs if the Python version is at least ``NEEDING_PYTHON``. DBOS's tables then call
+``unixepoch('subsec')``."""
 
 ENGINE_OPTIONS: Final[dict[str, Any]] = {"connect_args": {"prepare_threshold": None}}
-"""SQLAlchemy options for PostgreSQL. PgBouncer in transaction mode uses a different connection for each transaction. On
-that connection, psycopg's prepared statements would be missing, or exist already.
-"""
+"""SQLAlchemy options for PostgreSQL that switch off psycopg's prepared statements. PgBouncer in transaction mode may
+use a different connection for each transaction. On that connection, a prepared statement may be missing, or may already
+exist."""
 
 
 def is_postgres(url: str) -> bool:
@@ -79,7 +75,8 @@ def sqlite_is_too_old() -> bool:
 
 
 def with_timeouts(url: str) -> str:
-    """Return the URL with timeouts that DBOS does not set, for a database server that hangs or has died."""
+    """Return the URL with connection timeouts that DBOS does not set. They end the wait for a database server that
+    hangs or is dead."""
     if not is_postgres(url):
         return url
     address = make_url(url)
@@ -95,10 +92,8 @@ def with_timeouts(url: str) -> str:
 
 @contextmanager
 def without_prepared_statements() -> Iterator[None]:
-    """Apply ``ENGINE_OPTIONS`` to all connections that SQLAlchemy opens in this context.
-
-    Use it around code that accepts no engine options.
-    """
+    """Context manager: apply ``ENGINE_OPTIONS`` to all connections that SQLAlchemy opens inside. Use this around code
+    that accepts no engine options."""
 
     def connect(_dialect: object, _record: object, _arguments: object, options: dict[str, Any]) -> None:
         options.update(ENGINE_OPTIONS["connect_args"])
@@ -111,9 +106,8 @@ def without_prepared_statements() -> Iterator[None]:
 
 
 def client_engine(url: str) -> Engine | None:
-    """Return an SQLAlchemy engine for queries to PostgreSQL; ``None`` for SQLite, for which DBOS creates an engine from
-    the URL.
-    """
+    """Return an SQLAlchemy engine for queries to PostgreSQL; ``None`` for SQLite. For SQLite, DBOS creates an engine
+    from the URL."""
     if not is_postgres(url):
         return None
     address = make_url(with_timeouts(url)).set(drivername="postgresql+psycopg")
@@ -121,7 +115,8 @@ def client_engine(url: str) -> Engine | None:
 
 
 class StoreFile:
-    """The file of an SQLite store. Only one process can use it at a time. ``url``: the URL of a store of any kind."""
+    """The file of an SQLite store. Only one process at a time can use the file. ``url``: the URL of an SQLite or
+    PostgreSQL store."""
 
     def __init__(self, url: str) -> None:
         database = None if is_postgres(url) else make_url(url).database
@@ -131,20 +126,18 @@ class StoreFile:
 
     @property
     def name(self) -> str:
-        """The name of the file."""
+        """The name of the SQLite file; empty for other stores."""
         return "" if self._path is None else self._path.name
 
     def take(self) -> bool:
-        """Lock the file until ``free`` is called or this process ends. Returns False if another process has locked it.
-
-        Creates the file if needed. Only its owner can read it, because it contains messages.
-        """
+        """Lock the SQLite file until ``free`` is called or this process ends. Returns False if another process holds
+        the lock. Creates a missing file. Only its owner can read the new file, because the file contains messages."""
         if self._path is None or self._lock is not None:
             return True
         with suppress(OSError):  # SQLite reports errors of the path later
             with suppress(FileExistsError):
                 os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-            # A separate file, because closing the store's file would release SQLite's own locks in this process.
+            # The lock is a separate file: closing the store's file would release SQLite's own locks in this process.
             lock = FileIO(f"{self._path}.lock", "a", opener=open_private)
             if not lock_file(lock):
                 lock.close()
@@ -153,7 +146,7 @@ class StoreFile:
         return True
 
     def free(self) -> None:
-        """Unlock the file."""
+        """Unlock the SQLite file."""
         if self._lock is not None:
             self._lock.close()
             self._lock = None

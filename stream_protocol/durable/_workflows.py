@@ -1,8 +1,7 @@
 """The DBOS workflows of this process, and the work that each of them does.
 
-A workflow's function cannot be a closure, because another process may have to start it. The function therefore looks up
-its work by the workflow's id. The process with the chat's lease has stored the work under this id before the workflow
-starts.
+A workflow's function cannot be a closure, because another process may have to start it. So the function looks up its
+work by the workflow's id. Before a process starts a workflow, it stores the work under this id.
 """
 
 from __future__ import annotations
@@ -21,12 +20,13 @@ CALL: Final = "adk_ui_stream.call"
 """The name of the workflow function for a call of a model or a tool."""
 
 NOTHING: Final = "adk-ui-stream/nothing"
-"""A workflow id that does not exist."""
+"""A workflow id that no workflow has. Deleting this id tests if the store can be written to."""
 
 
 class Workflows:
-    """Starts workflows and waits for them. Create only one ``Workflows`` per process, because it registers its
-    functions in DBOS.
+    """Starts workflows and waits for them.
+
+    Create only one ``Workflows`` per process, because it registers its functions in DBOS.
     """
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class Workflows:
             return await self._do()
 
         @DBOS.workflow(name=OLDEST_RUN, serialization_type=WorkflowSerializationFormat.PORTABLE)
-        async def oldest_run(record: str) -> str:  # noqa: ARG001 - as above; for stored runs that an app's own DBOS starts
+        async def oldest_run(record: str) -> str:  # noqa: ARG001 - as above; an app's own DBOS starts stored runs
             return await self._do()
 
         @DBOS.workflow(name=CALL, serialization_type=WorkflowSerializationFormat.PORTABLE)
@@ -53,7 +53,7 @@ class Workflows:
         return frozenset(self._work)
 
     async def call(self, workflow_id: str, work: Callable[[], Awaitable[str]]) -> str:
-        """Execute a call, and return its result after it is stored."""
+        """Execute the call of a model or tool. Return its result after the result is stored."""
         self._work[workflow_id] = work
         try:
             with SetWorkflowID(workflow_id):
@@ -63,7 +63,8 @@ class Workflows:
             self._leave(workflow_id)
 
     async def run(self, workflow_id: str, record: str, work: Callable[[], Awaitable[None]]) -> None:
-        """Execute a run, and store its workflow as pending. The code that ends the run deletes this workflow."""
+        """Execute a run, and store its workflow as pending. The workflow stays stored until the run is cancelled in the
+        engine."""
         self._work[workflow_id] = _wait_for_ever
         try:
             with SetWorkflowID(workflow_id):
@@ -86,7 +87,8 @@ class Workflows:
         assert workflow_id is not None
         assert task is not None
         self._tasks[workflow_id] = task
-        # An app's own DBOS starts stored workflows at its launch. They wait, because the chat is not claimed yet.
+        # An app's own DBOS starts stored workflows at its launch. They wait, because no worker has the chat's lease
+        # yet.
         return await self._work.get(workflow_id, _wait_for_ever)()
 
     def _leave(self, workflow_id: str) -> None:
@@ -97,10 +99,10 @@ class Workflows:
 
 
 async def _wait_for_ever() -> str:
-    """Wait forever: the workflow of a run only marks that the run has not ended.
+    """Wait forever. The workflow of a run only marks the run as unfinished.
 
-    The run's work is done outside of the workflow, because DBOS numbers all operations inside it. The stored workflow
-    is enough as a mark, even if no process executes it. Another process that recovers the run does not change the
+    The run's work is done outside the workflow, because DBOS numbers all operations inside it. The stored workflow
+    marks the run even if no process executes the workflow. A process that recovers the run does not change the
     workflow.
     """
     await asyncio.Event().wait()

@@ -1,16 +1,16 @@
 """Shows each ADK event beside its chunks, for developers. An app must enable it.
 
-``Inspector`` is a recorder that stores the newest turns in memory. ``inspector_routes`` shows them to the user of the
-chat. The page also shows a recording or a capture that the user drops on the page. Importing this package loads ADK and
-Starlette.
+``Inspector`` is a recorder that stores the newest turns in memory. ``inspector_routes`` returns them to the user of the
+chat. The Inspector's page also shows a recording or a capture that the user drops on the page. Importing this package
+loads ADK and Starlette.
 
 Where to change what:
 
 - ``_inspector``: stores live chats.
-- ``_dropped_file``: converts dropped files.
+- ``_dropped_file``: converts files that a user drops on the page.
 - ``_replayed_chats``: chats of a replay server.
 - ``_pytest_text``: the test that the page offers for a chat.
-- ``_inspector_endpoints``: responses of the routes. The panel is in ``server/page/src/inspector``.
+- ``_inspector_endpoints``: responses of the routes. The frontend is in ``server/page/src/inspector``.
 """
 
 from stream_protocol.inspector._inspector import Inspector

@@ -1,4 +1,4 @@
-"""Inspector's view of a live chat: its newest entries, its recording, and the findings of ``check``."""
+"""Data of a live chat for the Inspector: the newest entries, a recording, and the findings of ``check``."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from stream_protocol.inspector._inspector import InspectedTurn
 
 MAX_RESPONSE_BYTES: Final = 2**20
-"""Bytes of entries in one response. The page requests the rest."""
+"""The maximum number of bytes of entries in one response. The page requests the rest."""
 
 
 def newest_entries(turns: Sequence[InspectedTurn], after: int) -> bytes:
-    """Return ``{"entries": […], "next": 7}``: the entries after number ``after``.
+    """Return the entries after the number ``after``, as ``{"entries": […], "next": 7}``.
 
-    ``next`` is the value of ``after`` for the next request.
+    ``next``: the value of ``after`` for the next request.
     """
     shown: list[bytes] = []
     size = 0
@@ -40,15 +40,15 @@ def newest_entries(turns: Sequence[InspectedTurn], after: int) -> bytes:
 
 
 def chat_recording(turns: Sequence[InspectedTurn]) -> bytes:
-    """Return the turns as a recording. Without turns, the result is empty."""
+    """Return the turns as a recording; empty without turns."""
     return as_recording(turns[0].header, (entry for turn in turns for _, entry in turn.entries)) if turns else b""
 
 
 def check_chat(turns: Sequence[InspectedTurn]) -> bytes:
-    """Return ``{"findings": […], "unchecked": 0}``: the findings of ``check`` in the sent chunks.
+    """Return the findings of ``check`` in the sent chunks, as ``{"findings": […], "unchecked": 0}``.
 
-    Each finding has the ``number`` of its entry. ``unchecked``: number of responses that were not checked, because the
-    beginning of their message was dropped.
+    Each finding has the ``number`` of its entry. ``unchecked``: the number of responses that were not checked, because
+    the beginning of their message is not stored any more.
     """
     checked = [*dropwhile(lambda turn: turn.continues, turns)]
     numbers: list[int] = []

@@ -1,4 +1,4 @@
-"""Converts a file that a user drops on the page: a recording in any form, or a capture of a stream.
+"""Converts a file that a user drops on the Inspector's page: a recording in any format, or a capture of a stream.
 
 ``Budget`` limits the size of the result. The caller limits the file's size, the time and the memory.
 """
@@ -53,35 +53,35 @@ from stream_protocol.wire import AnyChunk, UIMessage, client_version, json_value
 from stream_protocol.wire.client import sse_events
 
 MAX_SHOWN_BYTES: Final = 64 * 2**20
-"""Maximum number of bytes of a result: events and their chunks."""
+"""The maximum number of bytes of a result (events and chunks)."""
 
 MAX_FINDINGS: Final = 500
-"""Maximum number of findings in a result. An invalid stream may have a finding for each chunk."""
+"""The maximum number of findings in a result. An invalid stream may have a finding for each chunk."""
 
 _DONE: Final = "[DONE]"
 _ENDS: Final = {"finish": "finish", "error": "error", "abort": "abort"}
-"""Type of a chunk that ends a response -> outcome of the response."""
+"""Type of a chunk that ends a response -> how the response ended."""
 
 
 @dataclass
 class Budget:
-    """Number of bytes that may still be added to the result for a file."""
+    """The number of bytes that may still be added to the result for a file."""
 
     bytes_left: int = field(default_factory=lambda: MAX_SHOWN_BYTES)
 
     def spend(self, size: int) -> None:
-        """Subtract ``size``. Raises ``UnreadableError`` if no bytes are left."""
+        """Subtract ``size`` bytes. Raises ``UnreadableError`` if too few bytes are left."""
         self.bytes_left -= size
         if self.bytes_left < 0:
             raise UnreadableError(f"its result is larger than {MAX_SHOWN_BYTES // 2**20} MiB, too much for a page")
 
 
 def shown_file(path: Path, session: str | None) -> bytes:
-    """Return ``{"entries", "messages", "findings", "recordable"}``: the file's content for the Inspector.
+    """Return the content of a file for the Inspector, as ``{"entries", "messages", "findings", "recordable"}``.
 
-    ``entries``: see ``_entries``; the ``number`` of a chunk counts from 1. ``messages``: the client's messages after
-    all turns. ``findings``: those of ``check``, each with the ``number`` of its chunk, if that chunk is shown.
-    ``recordable``: true if the file has ADK events. Nothing is redacted: the result goes back to the sender of the
+    ``entries``: see ``_entries``. Chunks are numbered from 1. ``messages``: the client's messages after all turns.
+    ``findings``: the findings of ``check``. A finding has the ``number`` of its chunk, if the chunk is shown.
+    ``recordable``: true if the file has ADK events. Nothing is redacted, because the result goes to the sender of the
     file. Raises ``UnreadableError``.
     """
     budget = Budget()
@@ -107,16 +107,16 @@ def numbered_entries(path: Path, session: str | None) -> list[bytes]:
 
 
 def recorded_findings(path: Path, session: str | None) -> list[dict[str, Any]]:
-    """Return the findings of ``check`` for a recording, with the numbers of ``numbered_entries``."""
+    """Return the findings of ``check`` for a recording. Chunk numbers are those of ``numbered_entries``."""
     return _findings(path, session, _versions(load_recording(path, session=session)))
 
 
 def _findings(path: Path, session: str | None, versions: set[int]) -> list[dict[str, Any]]:
-    """Return the findings of ``check`` for a file. ``versions``: client versions of the shown streams."""
+    """Return the findings of ``check`` for a file. ``versions``: the client versions of the streams that are shown."""
     findings: list[dict[str, Any]] = []
     for finding in islice(check_file(path, session=session), MAX_FINDINGS):
         findings.append({**finding_json(finding), "line": finding.line})
-        # For a recording, `check` makes a stream for each client version. The page shows one of these streams.
+        # For a recording, `check` creates a stream for each client version. The page shows one of these streams.
         if finding.chunk > 0 and versions <= set(finding.versions):
             findings[-1]["number"] = finding.chunk
     return findings
@@ -129,7 +129,7 @@ def _versions(recording: Recording) -> set[int]:
 def recording_of_file(path: Path, session: str | None) -> tuple[str, bytes]:
     """Return a name for the file, and its content as a recording of this package, without secrets.
 
-    Raises ``UnreadableError``, even for a stream without ADK events.
+    Raises ``UnreadableError``, also for a stream without ADK events.
     """
     recording = _without_secrets(path, session)
     name, _ = _named_test(recording)
@@ -137,7 +137,8 @@ def recording_of_file(path: Path, session: str | None) -> tuple[str, bytes]:
 
 
 def test_of_file(path: Path, session: str | None) -> str:
-    """Return a test for the recording of a file. Raises ``UnreadableError``, even for a stream without ADK events."""
+    """Return a Python test for the recording of a file. Raises ``UnreadableError``, also for a stream without ADK
+    events."""
     _, text = _named_test(_without_secrets(path, session))
     return text
 
@@ -157,10 +158,9 @@ def _without_secrets(path: Path, session: str | None) -> bytes:
 
 
 def _numbered(entries: Sequence[Entry]) -> Iterator[bytes]:
-    """Yield the entries for the page.
+    """Yield the entries for the page, with numbers for chunks.
 
-    Each chunk gets the number that the command ``check`` prints for it. ``check`` also counts data that is not a chunk,
-    so such data also gets a number.
+    The numbers are those that the command ``check`` prints. ``check`` also counts data that is not a chunk.
     """
     chunk = 0
     for entry in entries:
@@ -172,7 +172,7 @@ def _numbered(entries: Sequence[Entry]) -> Iterator[bytes]:
 
 
 def _recording(path: Path, session: str | None) -> Recording | None:
-    """Return the recording; ``None`` for a capture of chunks."""
+    """Return the recording in a file; ``None`` if the file is a capture of chunks."""
     try:
         return load_recording(path, session=session)
     except RecordingError:
@@ -236,20 +236,20 @@ def _read_capture(path: Path, budget: Budget) -> tuple[list[Entry], list[UIMessa
 
 
 class _Capture:
-    """Responses of a captured stream."""
+    """The responses of a captured stream."""
 
     def __init__(self, budget: Budget) -> None:
         self.entries: list[Entry] = []
         self.messages: dict[str, UIMessage] = {}
-        """Message id -> message, in the order of their beginnings."""
+        """Message id -> message, in the order in which messages began."""
         self._budget = budget
         self._chunks: list[AnyChunk] = []
-        """Chunks of the newest response."""
+        """The chunks of the newest response."""
         self._outcome: str | None = None
         self._in_response = False
 
     def add(self, data: str) -> None:
-        """Add the data of one event or line."""
+        """Add the data of one SSE event or of one line."""
         if data == _DONE:
             self.end_response()
             return
@@ -288,10 +288,10 @@ class _Capture:
 
 
 def _line(kind: str, value: Mapping[str, Any] | str) -> bytes:
-    """Return an entry without a time, because a capture has no times."""
+    """Return the line of an entry. It has no time, because a capture has no times."""
     return _json({kind: value}) + b"\n"
 
 
 def _json(value: Any) -> bytes:
-    """Return the value as JSON. It may have lone surrogates, and numbers of any size."""
+    """Return the value as JSON text. The value may have lone surrogates, and numbers of any size."""
     return orjson.dumps(json_value(value, lossy=True))

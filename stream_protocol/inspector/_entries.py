@@ -1,12 +1,11 @@
-"""Entries that the page shows: the lines of a recording, with additional keys.
+"""The entries that the Inspector's page shows: lines of a recording with additional keys.
 
-An entry is one JSON object: ``{"turn"}``, ``{"event", "bytes"}``, ``{"chunk", "bytes", "closing"}`` or ``{"end"}``.
-Each entry also has ``at``. For these keys, see docs/recording.md. ``bytes``: size of an event's JSON, or of the sent
-SSE event of a chunk.
-``closing``: true if the chunk belongs to the end of the response, and to no event.
+An entry is a JSON object: ``{"turn"}``, ``{"event", "bytes"}``, ``{"chunk", "bytes", "closing"}`` or ``{"end"}``, with
+the time ``at``. See docs/recording.md for the keys of a recording. ``bytes``: the size of an event's JSON, or of a
+chunk's SSE event. ``closing``: true if the chunk comes from the end of the response, and not from an event.
 
-Two kinds of entries are not part of a recording. ``{"text"}`` is data in a capture that is not a chunk. ``{"cut"}``
-means that the rest of a turn was dropped.
+Two kinds of entries are not in a recording. ``{"text"}`` has data of a capture that is not a chunk. ``{"cut"}`` means
+that the rest of a turn was dropped.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,12 +14,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An entry of the page."""
+    """An entry that the Inspector's page shows."""
 
     line: bytes
-    """Line of the entry in a recording, with the line end."""
+    """The line of the entry in a recording, with its line end."""
     extra: bytes = b""
-    """Keys that are not in a recording, as JSON members, each with a comma after it."""
+    """Additional keys that a recording does not have, as JSON members. Each ends with a comma."""
     recorded: bool = True
     """True if the entry is part of a recording."""
 
@@ -31,20 +30,20 @@ class Entry:
 
 
 def event_entry(line: bytes, size: int) -> Entry:
-    """Return the entry of an ADK event. ``size``: bytes of its JSON."""
+    """Return the entry of an ADK event. ``size``: the size of the event's JSON in bytes."""
     return Entry(line, b'"bytes":%d,' % size)
 
 
 def chunk_entry(line: bytes, size: int, *, closing: bool = False) -> Entry:
-    """Return the entry of a chunk. ``size``: bytes of its SSE event, with the blank line."""
+    """Return the entry of a chunk. ``size``: the size of its SSE event in bytes, with the blank line."""
     return Entry(line, b'"bytes":%d,%b' % (size, b'"closing":true,' if closing else b""))
 
 
 def as_recording(header: bytes, entries: Iterable[Entry]) -> bytes:
-    """Return the entries as a file that ``load_recording`` reads. ``header``: its first line."""
+    """Return the content of a recording file with these entries. ``header``: the first line of the file."""
     return header + b"".join(entry.line for entry in entries if entry.recorded)
 
 
 def json_array(items: Sequence[bytes]) -> bytes:
-    """Return the text of a JSON array. ``items``: the elements, each as JSON text."""
+    """Return the JSON text of an array. ``items``: the elements, each as JSON text."""
     return b"[" + b",".join(items) + b"]"

@@ -1,7 +1,7 @@
-"""Converts a file that a user drops on the page, in a separate process.
+"""Converts a file that a user drops on the Inspector's page, in a separate process.
 
-A parser in C may take minutes and gigabytes for a file of some megabytes. Only the end of its process can stop such a
-parser. Other slow work also runs in this process: in a thread it would block the event loop for about 100 ms at a time.
+A parser may take minutes and gigabytes for a file of some megabytes. Only the end of a process can stop a parser in C.
+In a thread, the conversion would also block the event loop for about 100 ms at a time.
 """
 
 from __future__ import annotations
@@ -28,38 +28,34 @@ if sys.platform == "linux":
 T = TypeVar("T")
 
 Reading: TypeAlias = Callable[[Path, str | None], T]
-"""Function that converts a file, or one session in it. It must be a module-level function, because it is pickled."""
+"""Function that converts a file, or one session in the file. It is pickled, so it must be a module-level function."""
 
 MAX_SECONDS: Final = 20.0
-"""Maximum number of seconds for a file.
-
-For the first file this includes loading ADK, which takes two or three seconds.
-"""
+"""The maximum number of seconds for a file. For the first file, this includes two or three seconds to load ADK."""
 
 MAX_MEMORY: Final = 4 * 2**30
-"""Maximum bytes of the process's address space, on Linux. ADK alone takes one gigabyte."""
+"""The maximum number of bytes of the process's address space on Linux. ADK alone takes one gigabyte."""
 
 MAX_WAITING: Final = 4
-"""Maximum number of files that wait for the process. Each may take ``MAX_SECONDS``. Additional files are refused."""
+"""The maximum number of files that wait for the process. Additional files are refused."""
 
 RETRY_SECONDS: Final = 5
-"""Seconds in the ``Retry-After`` header. Most files take less than a second."""
+"""The number of seconds in the ``Retry-After`` header. Most files take less than a second."""
 
 _PROCESS_ENDED: Final = (
     "the process that converts it has died: the file takes too much memory, or the server's main module starts the "
     'server without `if __name__ == "__main__":`'
 )
-"""Reason for a dead process. The process runs the server's main module, as processes of ``multiprocessing`` do."""
+"""The error text for a process that has died. One cause: ``multiprocessing`` imports the server's main module."""
 
 _ONE_AT_A_TIME: Final[RunVar[CapacityLimiter]] = RunVar("adk_ui_stream_file_process")
 
 
 async def convert_in_process(read: Reading[T], content: bytes | bytearray, session: str | None) -> T:
-    """Return the result of ``read`` for a file with these bytes.
+    """Call ``read`` in the separate process for a file with these bytes, and return the result.
 
     The process is kept for the next file, until the event loop ends. Raises ``UnreadableError`` if the file cannot be
-    read, or takes too much time or memory. If it takes too much, the process ends. Raises ``ChatRequestError`` (503) if
-    too many files wait.
+    read, or takes too much time or memory. Raises ``ChatRequestError`` (503) if too many files wait.
     """
     try:
         limiter = _ONE_AT_A_TIME.get()
@@ -93,7 +89,7 @@ def refuse_if_crowded(limiter: CapacityLimiter) -> None:
 def _bounded(read: Reading[T], path: Path, session: str | None) -> T:
     if sys.platform == "linux":
         _limit(resource.RLIMIT_AS, MAX_MEMORY)
-        # If the server is killed, nobody ends this process. This limit does.
+        # If the server is killed, this limit ends the process.
         _limit(resource.RLIMIT_CPU, ceil(process_time() + MAX_SECONDS))
     return read(path, session)
 

@@ -1,7 +1,5 @@
-"""Stores the newest turns of each user's chats in the memory of this process, for the Inspector.
-
-Secrets are removed first, as in a recording.
-"""
+"""``Inspector``: stores the newest turns of each user's chats in memory. Secrets are removed first, as in a
+recording."""
 
 from __future__ import annotations
 
@@ -33,25 +31,25 @@ if TYPE_CHECKING:
     from stream_protocol.wire import ChatRequest
 
 MAX_BYTES: Final = 16 * 2**20
-"""Maximum number of bytes of all turns of a user."""
+"""The maximum number of bytes of all turns of a user."""
 
 MAX_ENTRIES: Final = 50_000
-"""Maximum number of entries (events, chunks and the like) of all turns of a user."""
+"""The maximum number of entries (such as events and chunks) of all turns of a user."""
 
 MAX_USERS: Final = 16
-"""Maximum number of users with stored turns. The most recently active users stay."""
+"""The maximum number of users with stored turns. The most recently active users stay."""
 
 MAX_REQUEST_BYTES: Final = 2**20
-"""Maximum number of bytes of a stored request. In a chat with attached files, each request contains all of them."""
+"""The maximum number of bytes of a stored request. Each request of a chat contains all attached files of the chat."""
 
 
 class Inspector:
-    """Recorder for ``ChatService(recorder=…)`` that stores events and chunks in memory. ``inspector_routes`` shows
+    """Recorder for ``ChatService(recorder=…)`` that stores events and chunks in memory. ``inspector_routes`` returns
     them.
 
-    ``max_bytes`` and ``max_entries`` (events and chunks) limit the turns of each user. ``max_users`` limits the users.
-    Above a limit, the oldest turn or the least recently active user is dropped. If a single turn is too large, only its
-    beginning is stored.
+    ``max_bytes`` and ``max_entries`` (events and chunks) limit the turns of each user. ``max_users`` limits the number
+    of users. Above a limit, the oldest turn or the least recently active user is dropped. Of a turn that is too large,
+    only the beginning is stored.
     """
 
     def __init__(
@@ -66,7 +64,7 @@ class Inspector:
         self._users: OrderedDict[str, _StoredTurns] = OrderedDict()
 
     def turn(self, request: ChatRequest, *, app_name: str, user_id: str, options: ConverterOptions) -> InspectedTurn:
-        """Return the recorder for the run of this request."""
+        """Return a recorder for the run of this request."""
         kept = self._users.setdefault(user_id, _StoredTurns(self._max_bytes, self._max_entries))
         self._users.move_to_end(user_id)
         if len(self._users) > self._max_users:
@@ -74,7 +72,7 @@ class Inspector:
         return InspectedTurn(kept, request, options)
 
     def turns(self, chat_id: str, *, user_id: str) -> Sequence[InspectedTurn]:
-        """Return the stored turns of a user's chat, in the order of their beginnings."""
+        """Return the stored turns of a user's chat, in the order in which they began."""
         return tuple(self._users[user_id].of_chat(chat_id)) if user_id in self._users else ()
 
     def forget(self, chat_id: str, *, user_id: str) -> None:
@@ -85,7 +83,7 @@ class Inspector:
 
 
 class _StoredTurns:
-    """Turns of one user, oldest first."""
+    """The stored turns of one user, oldest first."""
 
     def __init__(self, max_bytes: int, max_entries: int) -> None:
         self._max_bytes = max_bytes
@@ -94,7 +92,7 @@ class _StoredTurns:
         self._bytes = 0
         self._entries = 0
         self._newest = 0
-        """Number of the user's newest entry."""
+        """The number of the user's newest entry."""
 
     def of_chat(self, chat_id: str) -> Iterator[InspectedTurn]:
         return (turn for turn in self._turns if turn.chat_id == chat_id)
@@ -104,7 +102,7 @@ class _StoredTurns:
         self._turns.append(turn)
 
     def add(self, turn: InspectedTurn, entry: Entry) -> None:
-        """Add an entry to a turn, unless the turn was dropped or truncated. Drops older turns if there is no space."""
+        """Add an entry to a turn, unless the turn was dropped or truncated. Drop older turns if there is no space."""
         if not turn.is_kept or turn.is_cut:
             return
         size = _size(entry)
@@ -134,7 +132,7 @@ def _size(entry: Entry) -> int:
 
 
 class InspectedTurn:
-    """Recorder of one run, and its stored entries."""
+    """Recorder of one run, with the stored entries of the run."""
 
     def __init__(self, kept: _StoredTurns, request: ChatRequest, options: ConverterOptions) -> None:
         self._kept = kept
@@ -142,19 +140,19 @@ class InspectedTurn:
         self._options = options
         self._begun_at = 0.0
         self._event_is_converted = True
-        """True if the next chunks do not come from an event."""
+        """True if the chunks of the newest event have been written. Later chunks come from the end of the response."""
         self.chat_id = request.id
-        self.continues = request.target["role"] == "assistant"
+        self.continues = request.continued_message is not None
         """True if the response continues a message of an earlier turn."""
         self.header = header_line(chat=request.id, options=options)
-        """First line of a recording of this turn."""
+        """The first line of a recording of this turn."""
         self.ai_sdk = client_version(options.get("ai_sdk", 6)).major
         self.entries: list[tuple[int, Entry]] = []
-        """Entries with their numbers, which increase over all chats of the user."""
+        """The entries with their numbers. The numbers increase over all chats of the user."""
         self.is_kept = False
         """True if the turn has begun and was not dropped."""
         self.is_cut = False
-        """True if the turn is too large, so that its later entries are dropped."""
+        """True if the turn is too large. Its later entries are dropped."""
 
     def begin(self, message_id: str | None) -> None:
         """Store the request."""
@@ -172,14 +170,14 @@ class InspectedTurn:
             self._keep(event_entry(value_line("event", value, self._seconds()), len(orjson.dumps(value))))
 
     def written(self, sse: Sequence[bytes]) -> None:
-        """Store the sent chunks."""
+        """Store the chunks that were sent."""
         closing, self._event_is_converted = self._event_is_converted, True
         for item in sse if self.is_kept and not self.is_cut else ():
             chunk = redact_chunk(orjson.loads(item.removeprefix(b"data: ")))
             self._keep(chunk_entry(value_line("chunk", chunk, self._seconds()), len(item), closing=closing))
 
     def end(self, outcome: Ending | None) -> None:
-        """Store the outcome of the response."""
+        """Store how the response ended."""
         if outcome is not None:
             self._keep(Entry(end_line(outcome, self._seconds())))
 

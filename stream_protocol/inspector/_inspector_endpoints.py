@@ -1,4 +1,4 @@
-"""Responses of the Inspector's routes, for live chats, for chats of a replay server, and for dropped files."""
+"""Endpoints of the Inspector: for live chats, for chats of a replay server, and for dropped files."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_FILE_BYTES: Final = 16 * 2**20
-"""Maximum number of bytes of a dropped file."""
+"""The maximum number of bytes of a dropped file."""
 
 MAX_FILES_IN_FLIGHT: Final = 4
-"""Maximum number of files of the largest size that are in memory at once, while they are uploaded and wait."""
+"""The maximum number of files of the largest size that are in memory at the same time."""
 
 _FILE_HINT: Final = "convert it with adk-ui-stream replay, or select one of its sessions."
 _NOT_STORED: Final = "The Inspector has nothing of this chat: its runs ended before the server's start, or long ago."
 
 
 class AgentInfo(TypedDict):
-    """An agent as JSON. ``model`` is empty for an agent without a model."""
+    """The description of an agent as JSON. ``model`` is empty for an agent without a model."""
 
     name: str
     type: str
@@ -55,7 +55,8 @@ class AgentInfo(TypedDict):
 
 
 def agent_info(agent: BaseNode) -> AgentInfo:
-    """Return the agent's description. The description has no instructions, because these may be confidential."""
+    """Return the description of an agent and its sub-agents. Instructions are left out, because they may be
+    confidential."""
     model = agent.model if isinstance(agent, LlmAgent) else ""
     return AgentInfo(
         name=agent.name,
@@ -68,13 +69,11 @@ def agent_info(agent: BaseNode) -> AgentInfo:
 
 
 class FileEndpoints:
-    """Endpoints for dropped files.
+    """Endpoints for files that a user drops on the Inspector's page.
 
-    Each method takes a request and its user, and returns the response. The caller has identified the user, and has
-    counted the request of this user.
-
-    The methods raise ``ChatRequestError`` for an error of the request. ``hold_memory``: a function that returns the
-    memory budget for responses to a user.
+    Each method takes a request and its user, and returns the response. The caller must identify the user, and count the
+    user's requests. The methods raise ``ChatRequestError`` for an invalid request. ``hold_memory``: returns the memory
+    budget for responses to a user.
     """
 
     def __init__(self, hold_memory: Callable[[str], ByteShare]) -> None:
@@ -82,7 +81,7 @@ class FileEndpoints:
         self._bodies = RequestBodies(MAX_FILE_BYTES, max_bytes_in_flight=MAX_FILES_IN_FLIGHT * MAX_FILE_BYTES)
 
     async def file(self, request: Request, user_id: str) -> Response:
-        """Return a dropped file's entries, messages, and findings of ``check``."""
+        """Return the entries and messages of a dropped file, and the findings of ``check``."""
         return self._json(await self._of_file(shown_file, request, user_id), user_id)
 
     async def file_recording(self, request: Request, user_id: str) -> Response:
@@ -90,7 +89,7 @@ class FileEndpoints:
         return self._download(*await self._of_file(recording_of_file, request, user_id), user_id)
 
     async def file_test(self, request: Request, user_id: str) -> Response:
-        """Return a test for the recording of a dropped file."""
+        """Return a Python test for the recording of a dropped file."""
         return self._text(await self._of_file(test_of_file, request, user_id), user_id)
 
     async def rules(self, _request: Request, user_id: str) -> Response:
@@ -143,7 +142,7 @@ class InspectorEndpoints(FileEndpoints):
         return self._download(name, recording, user_id)
 
     async def chat_test(self, request: Request, user_id: str) -> Response:
-        """Return a test for the recording of a chat."""
+        """Return a Python test for the recording of a chat."""
         _, test = await _converted(named_test, await self._recording(request, user_id))
         return self._text(test, user_id)
 
@@ -167,13 +166,13 @@ class InspectorEndpoints(FileEndpoints):
     async def _in_thread(
         self, work: Callable[[Sequence[InspectedTurn]], bytes], turns: Sequence[InspectedTurn]
     ) -> bytes:
-        """Return the result of ``work`` for the stored turns. ``work`` runs in a thread, one call at a time."""
+        """Call ``work`` with the stored turns in a thread, and return the result. Only one call runs at a time."""
         refuse_if_crowded(self._one_at_a_time)
         return await anyio.to_thread.run_sync(work, turns, limiter=self._one_at_a_time)
 
 
 class ReplayEndpoints(FileEndpoints):
-    """Endpoints for the chats of a replay server, which has one user, and for dropped files."""
+    """Endpoints for the chats of a replay server, and for dropped files. A replay server has one user."""
 
     def __init__(self, chats: InspectedChats, hold_memory: Callable[[str], ByteShare]) -> None:
         super().__init__(hold_memory)
@@ -194,7 +193,7 @@ class ReplayEndpoints(FileEndpoints):
         return self._download(*made, user_id)
 
     async def chat_test(self, request: Request, user_id: str) -> Response:
-        """Return a test for the recording that the chat plays."""
+        """Return a Python test for the recording that the chat plays."""
         made = await anyio.to_thread.run_sync(test_of_file, self._file(request), self._chats.session)
         return self._text(made, user_id)
 
@@ -210,7 +209,7 @@ class ReplayEndpoints(FileEndpoints):
 
 
 def parse_after(request: Request) -> int:
-    """Return the number in the query's ``after``. Raises ``ChatRequestError`` (422) if it is not a number."""
+    """Return the query parameter ``after``. Raises ``ChatRequestError`` (422) if it is not a number."""
     after = request.query_params.get("after", "0")
     if not (after.isascii() and after.isdigit() and len(after) < 16):
         raise ChatRequestError("after must be a number.", status=422)

@@ -1,4 +1,4 @@
-"""Routes of the Inspector, for an app that has the chat endpoint."""
+"""The Inspector's routes for an app that has the chat endpoint."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ def inspector_routes(
 ) -> list[Route]:
     """Return the routes of the Inspector. Put them before the routes of a page at ``/``.
 
-    ``inspector``: the service's recorder. ``identify``: as in ``chat_router``. ``allow_origins``: as in
-    ``chat_router``; in an app of ``create_app`` the app's ``allow_origins`` apply.
+    ``inspector``: the recorder of ``service``. ``identify`` and ``allow_origins``: as in ``chat_router``. In an app of
+    ``create_app``, pass no ``allow_origins``: those of the app apply. The page of ``create_app`` shows the Inspector if
+    the app has these routes.
 
-    ``GET {path}/{id}/inspect?after=N`` returns the entries of the user's own chat after number N, for a page that
-    polls. ``…/inspect/recording``, ``…/inspect/pytest`` and ``…/inspect/findings`` return the chat as a recording, a
-    test for this recording, and the findings of ``check``. ``GET /api/inspect/agents`` returns the tree of agents, each
-    with its model, tools and description. ``GET /api/inspect/rules`` returns the rules of ``check``.
-
-    A client can also ``POST`` a file: a recording in any form, or a capture. ``/api/inspect`` returns the file's
-    entries and findings. ``/api/inspect/recording`` returns the file as a recording, and ``/api/inspect/pytest``
-    returns a test. These three routes do not depend on ``path``. The file is not stored. ``?session=ID`` selects a
-    session. The page of ``create_app`` shows the panel if the app has these routes.
+    - ``GET {path}/{id}/inspect?after=N``: the entries of the user's own chat after the number N.
+    - ``GET {path}/{id}/inspect/recording``: the chat as a recording.
+    - ``GET {path}/{id}/inspect/pytest``: a Python test for this recording.
+    - ``GET {path}/{id}/inspect/findings``: the findings of ``check``.
+    - ``GET /api/inspect/agents``: the tree of agents, with models, tools and descriptions.
+    - ``GET /api/inspect/rules``: the rules of ``check``.
+    - ``POST /api/inspect``, ``/api/inspect/recording`` and ``/api/inspect/pytest``: the same data for a file in the
+      body. The file is a recording in any format, or a capture, and is not stored. ``?session=ID`` selects a session.
     """
     check_instance("inspector", inspector, Inspector, "an Inspector")
     check_instance("service", service, ChatService, "a ChatService")
@@ -76,10 +76,7 @@ def inspector_routes(
 
 
 def replay_inspector_routes(chats: InspectedChats) -> list[Route]:
-    """Return the routes of ``inspector_routes`` for the chats of ``create_replay_app``.
-
-    Their entries come from the played recordings.
-    """
+    """Return the Inspector's routes for the chats of ``create_replay_app``. Entries come from the played recordings."""
     check_instance("chats", chats, InspectedChats, "InspectedChats")
     endpoints = ReplayEndpoints(chats, response_budget().share)
 

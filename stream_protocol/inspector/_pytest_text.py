@@ -14,13 +14,11 @@ if TYPE_CHECKING:
     from stream_protocol.wire import UIMessage
 
 MAX_TEXT: Final = 2000
-"""Maximum number of characters of replies that a test compares.
-
-If a conversation is longer, the test compares only its beginning.
-"""
+"""The maximum number of characters of replies that a test compares. Of longer replies, only the beginning is
+compared."""
 
 MAX_NAME: Final = 40
-"""Maximum number of characters of a name from the user's first message."""
+"""The maximum number of characters of the name of a test."""
 
 _TEST: Final = '''\
 """Put the recording beside this file, at recordings/{name}.jsonl, and run pytest.
@@ -52,7 +50,7 @@ def test_name(messages: Sequence[UIMessage]) -> str:
 
 
 def named_test(path: Path, session: str | None = None) -> tuple[str, str]:
-    """Return a name for a recording, and the text of a test for it. Raises ``RecordingError``."""
+    """Return a name for a recording, and the text of a Python test for it. Raises ``RecordingError``."""
     recording = load_recording(path, session=session)
     messages = replay_messages(recording.stream_turns(), delegated=recording.delegated)
     parts = _parts(messages, "assistant")

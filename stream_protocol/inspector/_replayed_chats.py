@@ -1,4 +1,4 @@
-"""Chats of a replay server, with the Inspector's view of the recordings that they play."""
+"""Chats of a replay server whose recordings the Inspector can show."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ if TYPE_CHECKING:
     from stream_protocol.wire import AiSdkOption
 
 CACHED_RECORDINGS: Final = 8
-"""Maximum number of recordings whose entries are cached. The most recently shown recordings stay."""
+"""The maximum number of recordings whose entries are cached. The most recently shown recordings stay."""
 
 
 class InspectedChats(Chats):
-    """Chats of a replay server whose played turns the Inspector can show. ``session``: as in ``load_library``."""
+    """Chats of a replay server whose turns the Inspector can show. ``session``: the session to use if a file has
+    several."""
 
     def __init__(
         self, library: RecordingLibrary, pace: float, ai_sdk: AiSdkOption, *, session: str | None = None
@@ -35,18 +36,17 @@ class InspectedChats(Chats):
         self._turns = lru_cache(maxsize=CACHED_RECORDINGS)(self._read_turns)
 
     def file(self, chat_id: str) -> Path | None:
-        """Return the file that the chat plays, or that its id names; ``None`` if there is none."""
+        """Return the file that the chat plays, or the file that the chat's id names; ``None`` if there is none."""
         if (chat := self._chats.get(chat_id)) is not None:
             return chat.turn.entry.recording.path
         entry = self.library.find(chat_id)
         return None if entry is None else entry.recording.path
 
     def entries(self, chat_id: str, after: int) -> bytes:
-        """Return ``{"entries": […], "next": 7}``: the played entries after the number ``after``.
+        """Return the played entries after the number ``after``, as ``{"entries": […], "next": 7}``.
 
-        ``next`` is the value of ``after`` for the next request.
-
-        While a turn is played, only its sent chunks are included.
+        ``next``: the value of ``after`` for the next request. If a turn is being played, only its sent chunks are
+        included.
         """
         chat = self._chats.get(chat_id)
         if chat is None:
@@ -57,12 +57,12 @@ class InspectedChats(Chats):
         return b'{"entries":%b,"next":%d}' % (json_array(played[after:]), max(after, len(played)))
 
     def findings(self, path: Path) -> bytes:
-        """Return ``{"findings": […]}``: the findings of ``check`` in the whole recording."""
+        """Return the findings of ``check`` in the whole recording, as ``{"findings": […]}``."""
         findings: list[dict[str, Any]] = recorded_findings(path, self.session)
         return orjson.dumps({"findings": findings})
 
     def _read_turns(self, path: Path) -> Sequence[Sequence[bytes]]:
-        """Return the entries of each turn."""
+        """Return the entries of each turn in the file."""
         turns: list[list[bytes]] = []
         for entry in numbered_entries(path, self.session):
             if entry.startswith(b'{"turn"'):
@@ -72,6 +72,6 @@ class InspectedChats(Chats):
 
 
 def _length_with_chunks(entries: Sequence[bytes], chunks: int) -> int:
-    """Return the number of entries before chunk number ``chunks + 1``."""
+    """Return the number of entries up to the last entry before chunk number ``chunks + 1``."""
     counts: Iterator[int] = accumulate(entry.startswith(b'{"number"') for entry in entries)
     return sum(count <= chunks for count in counts)

@@ -4,14 +4,14 @@
                        |
     other forms ---> read: records --> turns --> replay: the stream, or the messages
 
-``_front`` imports the public names. ``_front`` is loaded when a name is first used. So ``recording.read``, which needs
-no ADK, can be imported without ADK.
+``_front`` imports the public names, and is loaded when one of them is first used. So ``recording.read`` can be imported
+without ADK.
 
 Where to change what:
 
-- ``_replay``: ``replay`` and ``--to messages``.
+- ``_replay``: ``replay``, and ``--to messages`` of the command line.
 - ``_recording``: ``Recording`` and ``load_recording``.
-- ``_pace``: ``--pace``.
+- ``_pace``: ``--pace`` of the command line.
 - ``_split_turns``: decides where a turn begins.
 """
 

@@ -1,4 +1,4 @@
-"""Replays turns at the recorded speed, or faster or slower."""
+"""Replays turns at the recorded speed, or faster, or slower."""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -10,18 +10,16 @@ from stream_protocol.recording.read import RecordingError, TurnRecord
 from stream_protocol.wire import check_iterable, check_number
 
 INSTANT: Final = math.inf
-"""The pace of a replay without pauses."""
+"""The speed of a replay without pauses."""
 
 LONGEST_WAIT: Final = 1e8
-"""The longest pause in seconds, about three years. A file may have any number, and ``time.sleep`` raises for much
-larger numbers."""
+"""The longest pause in seconds, about three years. ``time.sleep`` would raise for larger numbers in a file."""
 
 
 class TurnClock:
-    """Clock for the events of one turn, in seconds since the turn began.
+    """Converts the recorded times of a turn's events to seconds since the turn began.
 
-    ``has_turn_record``: True if the times in the file count from the ``TurnRecord``. Otherwise they count from the
-    first event.
+    ``has_turn_record``: True if times count from the ``TurnRecord``, False if they count from the first event.
     """
 
     def __init__(self, *, has_turn_record: bool) -> None:
@@ -29,8 +27,7 @@ class TurnClock:
         self._newest = 0.0
 
     def seconds(self, event: TimedEvent) -> float | None:
-        """Return the time of the turn's next event, never before the previous event; ``None`` if the file has no time
-        for it."""
+        """Return the time of the next event; ``None`` if it was not recorded. Times never decrease."""
         if event.at is None:
             return None
         if self._begin is None:
@@ -40,15 +37,15 @@ class TurnClock:
 
 
 def check_turns(function: str, turns: object) -> None:
-    """Raise ``TypeError`` unless ``turns`` are the turns of a recording."""
+    """Raise ``TypeError`` if ``turns`` is not an iterable of turns."""
     check_iterable(function, turns, "turns, such as those of `Recording.stream_turns()`")
 
 
 def pace_turns(turns: TurnStream, speed: float) -> TurnStream:
-    """Return the same turns, with a pause before each event.
+    """Return the turns with a pause before each event.
 
-    ``speed``: 2 is twice as fast as recorded. No pause is made between turns, because in that time the user read and
-    wrote. No pause is made before an event without a time.
+    ``speed``: 2 is twice as fast as recorded. There is no pause between turns, or before an event without a recorded
+    time.
     """
     check_turns("pace_turns", turns)
     check_number("speed", speed, lambda factor: factor > 0, "a positive number")
@@ -56,7 +53,7 @@ def pace_turns(turns: TurnStream, speed: float) -> TurnStream:
 
 
 def check_has_times(turns: TurnStream) -> None:
-    """Raise ``RecordingError`` unless all events have a time."""
+    """Raise ``RecordingError`` if an event has no recorded time."""
     check_turns("check_has_times", turns)
     for _, items in turns:
         for item in items:

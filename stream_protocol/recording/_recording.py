@@ -1,4 +1,4 @@
-"""A recorded conversation in a file, and its turns."""
+"""``Recording``: a recorded conversation in a file."""
 
 from __future__ import annotations
 
@@ -33,78 +33,73 @@ from stream_protocol.wire import AnyChunk, check_path, check_text
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RecordedTurn:
-    """One turn of a recording: the user's message or answers, and the events of the agent's response."""
+    """A turn of a recording: the user's message or answers, and the events of the agent's response."""
 
     message_id: str
     """The id of the assistant message."""
     past: tuple[Event, ...] = ()
-    """The message's earlier events, if this turn continues a message. Text fragments are left out."""
+    """Earlier events of the message, if the turn continues a message. Text fragments are left out."""
     events: tuple[Event, ...]
-    """The turn's events in order. The first event is the user's, if the user's event was recorded."""
+    """The events of the turn in order. The user's event comes first, if it was recorded."""
     request: Mapping[str, Any] | None = None
-    """The client's request body, if it was recorded."""
+    """The body of the client's request; ``None`` if it was not recorded."""
     at: tuple[float, ...] | None = None
-    """The time of each event, in seconds since the turn began; ``None`` unless all times were recorded.
+    """The time of each event, in seconds since the turn began; ``None`` if a time was not recorded.
 
-    If the file does not record turns, the time counts from the turn's first event.
+    If the file has no record of the turn's beginning, times count from the turn's first event.
     """
     chunks: tuple[AnyChunk, ...] | None = None
-    """The chunks that were sent during the recording, if they were recorded."""
+    """The chunks that were sent during the recording; ``None`` if they were not recorded."""
     options: ConverterOptions = field(default_factory=ConverterOptions)
-    """The recorded options of the converter. Options that are functions are not recorded."""
+    """The recorded converter options. Options that are functions cannot be recorded."""
     end: Ending | None = None
-    """The ending of the response, if it was recorded. Otherwise a replay derives it from the events."""
+    """How the response ended; ``None`` if this was not recorded. A replay then uses the events to end the response."""
     failure: str = ""
-    """The text of the exception that the run raised, if it was recorded."""
+    """The text of the exception that the run raised; empty if it was not recorded."""
     call_ids: CallIds = NO_IDS
-    """The client's ids of calls in earlier messages."""
+    """The client ids of calls in earlier messages."""
 
 
 @dataclass(frozen=True)
 class Recording:
-    """A recording in a file. Each iteration over the turns reads the file again, so the file is never in memory as a
-    whole."""
+    """A recording in a file. Each iteration over the turns reads the file again, turn by turn."""
 
     path: Path
     session: str | None = None
-    """The chosen session, if the file has several."""
+    """The chosen session, if the file has several sessions."""
     delegated: frozenset[str] = frozenset()
-    """The tool names of task-mode agents in the whole recording. A replay hides calls of these tools."""
+    """The names of tools that start task-mode agents in the recording. A replay hides calls of these tools."""
     hidden: HiddenEvents = field(default_factory=HiddenEvents, repr=False)
-    """The events in the whole recording that a rewind removed or that are hidden from the client."""
+    """The events of the recording that a rewind removed or that the client is not shown."""
     beginnings: frozenset[str] | None = field(default=None, repr=False)
-    """The invocations that begin a turn without a user event, found in the whole recording. ``None`` means that every
-    invocation can begin a turn.
-    """
+    """The invocations that begin a turn without a user event. ``None`` if each invocation can begin a turn."""
     _warn: WarnOnce = field(default_factory=WarnOnce, repr=False, compare=False)
 
     def turns(self) -> Iterator[RecordedTurn]:
-        """Yield the turns in order. Raises ``RecordingError`` if the file has changed and is no longer a recording."""
+        """Yield the turns in order. Raises ``RecordingError`` if the file has been changed and is not a recording any
+        more."""
         for head, items in self.stream_turns():
             yield _collect_turn(head, list(items))
 
     def stream_turns(self) -> Iterator[tuple[TurnHead, Iterator[TurnItem]]]:
-        """Yield the turns while the file is read. Read the items of a turn before you request the next turn."""
+        """Yield the turns while the file is read. Read all items of a turn before you request the next turn."""
         return split_turns(_read_items(self.path, self.session, self._warn), self.hidden, self.beginnings)
 
 
 def load_recording(path: str | Path, *, session: str | None = None) -> Recording:
-    """Load the recording in a file.
-
-    The form of the file is recognised by its content:
+    """Load the recording in a file. The format is detected from the content:
 
     - JSONL of events;
-    - a session as JSON, as YAML or in an SQLite store;
+    - a session as JSON, as YAML, or in ADK's SQLite store;
     - the body of a response of ADK's ``/run`` or ``/run_sse``;
     - an evalset;
     - traces of agents-cli;
     - a conformance test;
     - a recording made by this package.
 
-    The whole file is read once, to check it and to find rewound events. ``session``: chooses a session if a store or an
-    evalset has several. Fields that the installed ADK cannot read are left out, with one warning for each field. Raises
-    ``RecordingError`` if the file is not a recording, and if a replay would show nothing: no event has content, or all
-    events were rewound.
+    The whole file is read once, to validate it and to find rewound events. ``session``: chooses a session, if a store
+    or an evalset has several. Fields that the installed ADK cannot read are left out, with a warning for each. Raises
+    ``RecordingError`` if the file is not a recording, or if a replay would show nothing.
     """
     check_path("path", path)
     check_text("session", session, or_none=True)
@@ -129,13 +124,11 @@ def _add_each(events: Iterable[Event], reading: FirstReading) -> Iterator[Event]
 
 
 _EMPTY: Final = frozenset({"start", "start-step", "finish-step", "finish", "message-metadata", "data-adk-compaction"})
-"""Types of chunks that show nothing."""
+"""Types of chunks that show nothing to the user."""
 
 
 def _shows_something(head: TurnHead, items: Iterable[TurnItem]) -> bool:
-    """Return True if a replay of the turn shows something. A user message and a turn with a ``TurnRecord`` also count
-    as something.
-    """
+    """Return True if the turn has a user message, a ``TurnRecord``, or events that a replay shows."""
     conversion = chunk_conversion(head.past, head.message_id, Settings(send_state=True))
     for item in items:
         if not isinstance(item, TimedEvent) or _is_message_with_content(item.event):
@@ -156,7 +149,7 @@ def _is_message_with_content(event: Event) -> bool:
 
 
 def _why_nothing(recording: Recording) -> str:
-    """Return an error text with the number of events in the file, and the reason why a replay would show nothing."""
+    """Return the text of the error for a recording of which a replay would show nothing."""
     records = read_records(recording.path, recording.session, recording._warn)  # noqa: SLF001 - of this module
     count = sum(isinstance(record, EventRecord) for record in records)
     events = "1 event was" if count == 1 else f"{count} events were"
@@ -174,7 +167,7 @@ def _parse_event(record: EventRecord, warn: WarnOnce) -> TimedEvent:
     value = record.value
     if isinstance(value, dict) and not (isinstance(value.get("id"), str) and value["id"]):
         value["id"] = f"{record.unit}-{record.number}"  # otherwise ADK makes a random id at each reading
-    # google-genai keeps an unknown enum value, and warns about it.
+    # google-genai keeps unknown enum values, and emits a warning.
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:

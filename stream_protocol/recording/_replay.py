@@ -1,4 +1,4 @@
-"""Replays the turns of a recording with the installed converter."""
+"""Replays the turns of a recording: converts the recorded events with the installed converter."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -26,42 +26,44 @@ T = TypeVar("T")
 
 
 class RecordedFailureError(Exception):
-    """Replacement for the exception of a recorded run. ``str(error)`` is the recorded text, or empty."""
+    """Replaces the exception that a recorded run raised. ``str(error)`` is the recorded text, which may be empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayStep(Generic[T]):
-    """One item of a turn, and the chunks that the converter sends for it."""
+    """One item of a recorded turn, and the chunks that the converter creates for it."""
 
     item: TurnItem | None
-    """The item; ``None`` for the end of the turn."""
+    """The recorded item; ``None`` for the step at the end of the turn."""
     sent: list[T]
     at: float | None = None
-    """The time of the event, in seconds since the turn began; ``None`` if it was not recorded, or if the item is not an
+    """The time of the event in seconds since the turn began. ``None`` without a recorded time, or if the item is not an
     event."""
     outcome: Ending | None = None
-    """The ending of the response in the last step; ``None`` in all other steps."""
+    """How the response ended, in the last step of the turn; ``None`` in all other steps."""
 
 
 def replay(recording: Recording, *, turn: int | None = None, **options: Unpack[ConverterOptions]) -> Iterator[bytes]:
     """Yield the SSE events of all turns, or of one turn. ``turn``: the number of the turn, from 1.
 
-    Each turn goes from ``start`` to ``[DONE]``. Every replay gives the same bytes. ``options``: replace the recorded
-    options of the converter. A turn is read while it is replayed. Raises ``RecordingError`` if the turn does not exist,
-    and if the file has changed and is no longer a recording.
+    Each turn goes from ``start`` to ``[DONE]``. Every replay gives the same bytes. ``options``: converter options that
+    replace the recorded options. Raises ``RecordingError`` if the turn does not exist, or if the file has been changed
+    and is not a recording any more.
     """
     check_recording(recording)
     return replay_sse(select_turn(recording.stream_turns(), turn), delegated=recording.delegated, **options)
 
 
 def check_recording(recording: object) -> None:
-    """Raise ``InvalidArgumentError`` for any value except a ``Recording``, such as a path."""
+    """Raise ``InvalidArgumentError`` if the value is not a ``Recording``."""
     check_instance("recording", recording, Recording, "a Recording", hint="load_recording(path) gives one")
 
 
 def select_turn(turns: TurnStream, turn: int | None) -> TurnStream:
-    """Return all turns, or only the turn with this number, from 1. Raises ``RecordingError`` if the turn does not
-    exist."""
+    """Return all turns, or only the turn with this number, from 1.
+
+    Raises ``RecordingError`` if the turn does not exist.
+    """
     check_turns("select_turn", turns)
     check_count("turn", turn, or_none=True)
     return turns if turn is None else _one_turn(turns, turn)
@@ -81,7 +83,7 @@ def replay_sse(
 ) -> Iterator[bytes]:
     """Yield the SSE events of the turns while the turns are read. Each turn goes from ``start`` to ``[DONE]``.
 
-    ``delegated``: ``Recording.delegated``.
+    ``delegated``: the value of ``Recording.delegated``.
     """
     check_turns("replay_sse", turns)
     _check_options(delegated, options)
@@ -98,9 +100,9 @@ def _replay_sse(turns: TurnStream, delegated: frozenset[str], options: Converter
 def replay_steps(
     recording: Recording, **options: Unpack[ConverterOptions]
 ) -> Iterator[tuple[TurnHead, Iterator[ReplayStep[bytes]]]]:
-    """Yield each turn with its steps: the events, and their SSE events without ``[DONE]``.
+    """Yield each turn with its steps. A step has a recorded item and its SSE events. ``[DONE]`` is left out.
 
-    Read the steps of a turn before you request the next turn: see ``TurnStream``.
+    Read all steps of a turn before you request the next turn.
     """
     check_recording(recording)
     _check_options(recording.delegated, options)
@@ -122,17 +124,16 @@ def replay_messages(
     delegated: frozenset[str] = frozenset(),
     **options: Unpack[ConverterOptions],
 ) -> list[UIMessage]:
-    """Return the messages that the client shows after all turns, or the messages of one turn as they are after this
-    turn.
+    """Return the messages that the client has after all turns. With ``turn``, return only the messages of this turn.
 
-    User messages are included if the user's events were recorded. Their ids come from the recorded requests, or else
-    from the events. The function keeps all complete events in memory, because a result may come for a call of any
-    earlier message. ``delegated``: ``Recording.delegated``.
+    User messages are included if the user's events were recorded. Their ids come from the recorded requests, or from
+    the events. All complete events are kept in memory, because a late result may belong to any earlier message.
+    ``delegated``: the value of ``Recording.delegated``.
     """
     check_turns("replay_messages", turns)
     check_count("turn", turn, or_none=True)
     _check_options(delegated, options)
-    options.pop("on_error", None)  # a message has no place for an error's text
+    options.pop("on_error", None)  # messages do not contain the texts of errors
     page = PageMessages()
     number, head, user_ids = 0, TurnHead(""), set[str]()
     for number, (head, items) in enumerate(turns, 1):
@@ -154,13 +155,11 @@ def replay_messages(
 
 
 def _as_requested(events: Iterable[Event], body: Mapping[str, Any], taken_ids: set[str]) -> Iterator[Event]:
-    """Yield copies of the events as the service stores them.
+    """Yield copies of the events with the data that the service stores: the id of the user message, and reasons of
+    decisions.
 
-    They have the id of the user's message, and the user's reasons for decisions.
-
-    ``body``: the unchecked body of the request that led to the events. ``taken_ids``: message ids that are already
-    used. No message gets one of these ids. The id that a message gets is added to the set. The given events are not
-    changed.
+    ``body``: the body of the request that led to the events, not validated. ``taken_ids``: message ids that are already
+    used. A newly used id is added to this set.
     """
     messages = [message for message in list_field(body, "messages") if isinstance(message, dict)]
     ids = [message.get("id") for message in messages if message.get("role") == "user"]
@@ -181,7 +180,7 @@ def _as_requested(events: Iterable[Event], body: Mapping[str, Any], taken_ids: s
 
 
 def _reasons(message: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the approvals and denials in the message that have a reason. Each item: approval id, reason."""
+    """Yield the approval id and the reason of each approval or denial that has a reason."""
     for part in list_field(message, "parts"):
         match part:
             case {"approval": {"id": str(approval_id), "reason": str(reason)}}:
@@ -189,7 +188,7 @@ def _reasons(message: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def end_as_recorded(conversion: Conversion[Any], end: Ending | None, failure: str) -> None:
-    """End a response in the recorded way. If ``end`` is ``None``, the events decide how the response ends."""
+    """End the conversion of a response as recorded. If ``end`` is ``None``, the events decide how the response ends."""
     check_instance("conversion", conversion, Conversion, "a conversion")
     if end is not None:
         check_choice("end", end, get_args(Ending))

@@ -1,10 +1,8 @@
-"""Server that replays recordings to ``useChat``. It needs no agent and no model, and writes nothing.
+"""A server that replays recordings to ``useChat``. It needs no agent and no model, and writes no files.
 
 Importing this package loads ADK and Starlette.
 
-Where to change what:
-
-- ``_turn_matching``: finds the recorded turn for a request.
+``_turn_matching`` finds the recorded turn for a request.
 """
 
 from stream_protocol.recording import INSTANT

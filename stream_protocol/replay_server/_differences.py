@@ -1,4 +1,4 @@
-"""Finds the first difference between a request and a recorded turn, and describes it in one line for the page."""
+"""Finds the first difference between a request and a recorded turn, and describes it in one line."""
 
 from __future__ import annotations
 
@@ -13,18 +13,17 @@ from stream_protocol.replay_server._turn_summaries import LAST_MESSAGE, Recorded
 from stream_protocol.wire import ToolPart, UIMessage, is_tool_part, tool_name, whole_words
 
 VALUE_LENGTH: Final = 60
-"""Maximum number of characters of a value in the line."""
+"""The maximum number of characters of a value in the description."""
 
 CONTEXT_LENGTH: Final = 20
-"""Characters before the first different character of two values."""
+"""The number of characters that are shown before the first different character of two values."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """Difference between a request and a recorded turn: a path in the request, and two values as JSON.
+    """A difference between a request and a recorded turn: a path in the request, and the two values as JSON.
 
-    ``recorded`` is ``None`` if the recorded turn has no such value. ``received`` is ``None`` if the request has no such
-    value.
+    ``recorded`` or ``received`` is ``None`` if the recorded turn or the request has no value at this path.
     """
 
     path: str
@@ -39,14 +38,14 @@ class Difference:
 
 @dataclass(frozen=True, kw_only=True)
 class ReceivedAnswer:
-    """User's answer to a tool call, read from a part of the assistant message in a request."""
+    """The user's answer to a tool call, from the assistant message in a request."""
 
     path: str
-    """Path of the answer in the request, such as ``messages[-1].parts[1].output``."""
+    """The path of the answer in the request, such as ``messages[-1].parts[1].output``."""
     id: str
-    """Id of the approval or of the call."""
+    """The id of the approval or of the call."""
     value: Any
-    """``approved`` for an approval, else the output, or ``{"error": …}``."""
+    """The value of ``approved`` for an approval. Otherwise the output of the call, or ``{"error": …}``."""
     tool: str
     is_approval: bool
 
@@ -70,7 +69,7 @@ def difference_in_parts(recorded: tuple[UserPart, ...], received: tuple[UserPart
 def difference_in_answer(recorded: RecordedAnswer, received: ReceivedAnswer) -> Difference | None:
     """Return the difference between two answers; ``None`` if they are equal.
 
-    Credentials always count as equal, because recordings do not contain them.
+    Credentials count as equal, because recordings do not contain them.
     """
     if received.is_approval:
         value = is_confirmed(recorded.response)
@@ -82,7 +81,7 @@ def difference_in_answer(recorded: RecordedAnswer, received: ReceivedAnswer) -> 
 
 
 def received_answers(message: UIMessage) -> list[ReceivedAnswer]:
-    """Return the approvals and outputs in a message's parts, including outputs that came from the server."""
+    """Return all approvals and outputs in a message, including outputs that came from the server."""
     parts = enumerate(message["parts"])
     return [answer for index, part in parts if is_tool_part(part) for answer in _part_answers(index, part)]
 
@@ -102,9 +101,9 @@ def _part_answers(index: int, part: ToolPart) -> Iterator[ReceivedAnswer]:
 
 
 def _cut(value: str | None, equal: int) -> str:
-    """Return the part of the value to show: whole words, except for a very long word.
+    """Return the part of a long value that is shown. The part ends at the end of a word, unless the word is very long.
 
-    ``equal``: number of equal characters at the beginning of the recorded and the received value.
+    ``equal``: the number of equal characters at the beginning of the recorded and the received value.
     """
     if value is None:
         return "nothing"

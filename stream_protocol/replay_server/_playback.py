@@ -1,4 +1,4 @@
-"""Plays one recorded response: at a pace, at once, or chunk by chunk on request."""
+"""Plays a recorded response: at a given speed, at once, or chunk by chunk on request."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from stream_protocol.wire import RUN_STOPPED_TEXT, SSE_DONE, AiSdkVersion, AnyCh
 from stream_protocol.wire.client import close_stream, is_sent_again
 
 HELD: Final = 0.0
-"""Pace of a replay that sends chunks only when a request releases them."""
+"""The speed of a replay that sends chunks only when a request releases them."""
 
 
 @dataclass(frozen=True)
 class TimedChunk:
-    """A chunk and its time, in seconds after the start of the turn."""
+    """A chunk and its time, in seconds since the start of the turn."""
 
     at: float
     chunk: AnyChunk
@@ -27,7 +27,7 @@ class TimedChunk:
 def timed_chunks(turn: RecordedTurn, delegated: frozenset[str], ai_sdk: AiSdkVersion) -> Iterator[TimedChunk]:
     """Yield the chunks of a turn, each with the time of its event. The time is 0 if no times were recorded.
 
-    The conversion is the same as in ``replay``. ``delegated``: ``Recording.delegated``.
+    The chunks are those of ``replay``. ``delegated``: the value of ``Recording.delegated``.
     """
     options: ConverterOptions = {**turn.options, "ai_sdk": ai_sdk}
     settings = Settings(delegated, **options)
@@ -44,12 +44,13 @@ def timed_chunks(turn: RecordedTurn, delegated: frozenset[str], ai_sdk: AiSdkVer
 
 
 class Playback:
-    """A response that is played. Every reader gets all its chunks from the first on."""
+    """A recorded response that is being played. Each reader gets all chunks from the first on."""
 
     def __init__(self, chunks: Sequence[TimedChunk], pace: float, continued: Sequence[AnyChunk] = ()) -> None:
-        """``continued``: chunks of the message before this response, for a client that does not have the message."""
+        """``continued``: chunks of the message that this response continues, for a client that does not have the
+        message."""
         self.released: list[AnyChunk] = []
-        """Chunks that were sent."""
+        """The chunks that were sent."""
         self.ended = False
         """True if all chunks were sent, or the response was stopped."""
         self._pace = pace
@@ -57,20 +58,19 @@ class Playback:
         self._continued = continued
         self._past = b"".join(map(encode_sse, continued))
         self._events: list[bytes] = []
-        """SSE events of ``released``, encoded once for all readers."""
+        """The SSE events of ``released``. They are encoded once for all readers."""
         self._changed = asyncio.Event()
-        """Set when chunks are sent. A new event then replaces it."""
+        """Event that is set when chunks are sent. Afterwards, a new event replaces it."""
         self._player: asyncio.Task[None] | None = None
 
     @property
     def unreleased(self) -> Sequence[AnyChunk]:
-        """Chunks that were not sent yet."""
+        """The chunks that were not sent yet."""
         return [] if self.ended else [timed.chunk for timed in self._chunks[len(self.released) :]]
 
     async def read(self, *, rebuild: bool = False) -> AsyncIterator[bytes]:
-        """Yield the SSE events from the first on, as they are sent. ``rebuild``: True for a reloaded page, which has no
-        messages.
-        """
+        """Yield the SSE events, from the first on, when they are sent. ``rebuild``: True for a reloaded page, which has
+        no messages."""
         position = 0
         while not self.ended or position < len(self._events):
             if position == len(self._events):
@@ -83,7 +83,7 @@ class Playback:
         yield SSE_DONE
 
     def begin(self) -> None:
-        """Start sending chunks at the pace, even without a reader. A ``HELD`` response waits for ``release``."""
+        """Start to send chunks, even without a reader. A ``HELD`` response waits for ``release``."""
         if self._pace != HELD:
             self._player = asyncio.create_task(self._play())
 
@@ -97,7 +97,7 @@ class Playback:
         return chunks
 
     def stop(self) -> None:
-        """End the response as a stopped run: close open parts, then send ``abort``."""
+        """End the response like a stopped run: close open parts, and send ``abort``."""
         if not self.ended:
             if self._player is not None:
                 self._player.cancel()

@@ -1,4 +1,4 @@
-"""Chats of a replay server, in memory. Each chat has the turn that it played last, and its ``Playback``."""
+"""The chats of a replay server, in memory. Each chat has its newest turn and the ``Playback`` of this turn."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from stream_protocol.wire import (
 from stream_protocol.wire.client import message_to_chunks
 
 MAX_CHATS: Final = 1000
-"""Maximum number of chats in memory. The newest chats stay. A server may run for many test runs."""
+"""The maximum number of chats in memory. The newest chats stay."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,10 +37,10 @@ class PlayedChat:
     turn: LibraryTurn
     playback: Playback
     before: tuple[UIMessage, ...]
-    """Messages of the client when it sent the request."""
+    """The client's messages when it sent the request."""
 
     def messages(self, ai_sdk: AiSdkVersion) -> list[UIMessage]:
-        """Return the client's messages. The newest response is included once it has ended."""
+        """Return the messages of the chat. The newest response is included after its end."""
         if not self.playback.ended:
             return list(self.before)
         *earlier, target = self.before
@@ -50,7 +50,7 @@ class PlayedChat:
 
 
 class Chats:
-    """All chats of a replay server. Chats share no state, so concurrent tests should use different chats.
+    """All chats of a replay server. Chats share no state, so use a different chat in each concurrent test.
 
     ``pace``: a factor of the recorded speed, ``INSTANT`` or ``HELD``.
     """
@@ -63,11 +63,11 @@ class Chats:
         self.pace = pace
         self._ai_sdk: AiSdkVersion = client_version(ai_sdk).major
         self._chats: dict[str, PlayedChat] = {}
-        """Chat id -> chat, in the order of the newest responses."""
+        """Chat id -> chat, in the order of newest responses."""
         self._changed = asyncio.Condition()
 
     async def respond(self, request: ChatRequest) -> Playback:
-        """Begin the recorded response to a request. If the chat is still playing a response, that response is stopped.
+        """Begin the recorded response to a request. If the chat is still playing a response, stop it.
 
         Raises ``ChatRequestError`` if no recorded turn matches the request.
         """
@@ -90,7 +90,7 @@ class Chats:
         return playback
 
     def history(self, chat_id: str) -> list[UIMessage] | None:
-        """Return the messages of a chat; ``None`` if no chat and no recording has the id."""
+        """Return the messages of a chat; ``None`` if neither a chat nor a recording has this id."""
         if (chat := self._chats.get(chat_id)) is not None:
             return chat.messages(self._ai_sdk)
         return [] if self.library.find(chat_id) is not None else None
@@ -101,9 +101,9 @@ class Chats:
         return chat.playback if chat is not None and not chat.playback.ended else None
 
     async def wait_for_response(self, chat_id: str, seconds: float) -> Playback | None:
-        """Wait up to ``seconds`` until a chat plays a response, and return the response; ``None`` if it plays none.
+        """Wait up to ``seconds`` until a chat plays a response. Return the response, or ``None`` if the time is over.
 
-        ``chat_id`` may also be the name of a recording. Then the newest chat that plays this recording is used.
+        ``chat_id`` may be the name of a recording. In this case, the newest chat that plays this recording is used.
         """
         try:
             async with asyncio.timeout(seconds), self._changed:
@@ -119,7 +119,7 @@ class Chats:
             chat.playback.stop()
 
     async def drain(self) -> None:
-        """Do nothing: a recorded response is available again after a restart."""
+        """Do nothing, because a recorded response is available again after a restart."""
 
     async def aclose(self) -> None:
         """Stop all responses."""
@@ -134,8 +134,8 @@ class Chats:
     def _playable(self, chat_id: str, last: PlayedChat | None) -> Iterator[LibraryEntry]:
         """Return the recordings that a chat may play.
 
-        If the chat's id names a recording, return only this recording. Otherwise return all recordings, starting with
-        the recording that the chat played last.
+        If the chat's id names a recording, only this recording is returned. Otherwise all recordings are returned,
+        beginning with the recording that the chat played last.
         """
         if (named := self.library.find(chat_id)) is not None:
             return iter([named])
@@ -143,13 +143,13 @@ class Chats:
         return iter(sorted(self.library, key=lambda entry: entry is not playing))
 
     def _earlier_messages(self, turn: LibraryTurn, last: PlayedChat) -> Sequence[UIMessage]:
-        """Return the chat's messages before the user message that ``turn`` responds to."""
+        """Return the messages of the chat before the user message to which ``turn`` responds."""
         if turn.follows(last.turn):
             return last.messages(self._ai_sdk)
         return last.before[:-1] if turn == last.turn else ()
 
     def _message_chunks(self, target: UIMessage) -> list[AnyChunk]:
-        """Return the chunks of the assistant message that the response continues, without ``start``."""
+        """Return the chunks of the assistant message that the response continues. ``start`` is left out."""
         if target["role"] != "assistant":
             return []
         _start, *parts = message_to_chunks(target, ai_sdk=self._ai_sdk)

@@ -1,4 +1,5 @@
-"""Recordings of a replay server, by name. Files are read at the start. A turn is read again when it is played."""
+"""The recordings of a replay server, by name. All files are read at the start. A turn is read again when it is
+played."""
 
 from __future__ import annotations
 
@@ -18,9 +19,9 @@ from stream_protocol.wire import ChatRequestError, check_instance, check_mapping
 logger = logging.getLogger(__name__)
 
 SEPARATOR: Final = "--"
-"""Separates a recording's name from the rest of a chat id: ``weather--test-7``.
+"""The text between a recording's name and the rest of a chat id, as in ``weather--test-7``.
 
-So each test can have its own chat of the same recording.
+So several tests can have chats of their own with the same recording.
 """
 
 
@@ -31,21 +32,21 @@ class LibraryEntry:
     recording: Recording
     turns: tuple[TurnSummary, ...]
     changed: datetime
-    """Modification time of the file."""
+    """The modification time of the file."""
 
     @property
     def name(self) -> str:
-        """Name of the file without its last suffix."""
+        """The name of the file without its last suffix."""
         return self.recording.path.stem
 
     @property
     def file(self) -> str:
-        """Name of the file."""
+        """The name of the file."""
         return self.recording.path.name
 
     @property
     def title(self) -> str | None:
-        """First text of the user, if it was recorded."""
+        """The first text of the user; ``None`` if it was not recorded."""
         return next((turn.user_parts[0].value for turn in self.turns if turn.user_parts), None)
 
     def read_turn(self, turn: TurnSummary) -> RecordedTurn:
@@ -61,7 +62,7 @@ class LibraryEntry:
 
 
 class RecordingLibrary:
-    """One or more recordings, in the order of their names."""
+    """The recordings of a replay server, sorted by name."""
 
     def __init__(self, entries: Mapping[str, LibraryEntry]) -> None:
         check_mapping("entries", entries)
@@ -77,18 +78,19 @@ class RecordingLibrary:
     def find(self, chat_id: str) -> LibraryEntry | None:
         """Return the recording that a chat id names; ``None`` if there is none.
 
-        The ids of the recording ``weather`` are ``weather``, and ``weather--`` with any text after it.
+        For example, ``weather`` and ``weather--test-7`` name the recording ``weather``.
         """
         names = [name for name in self._entries if chat_id == name or chat_id.startswith(name + SEPARATOR)]
         return self._entries[max(names, key=len)] if names else None
 
 
 def load_library(path: str | Path, *, session: str | None = None) -> RecordingLibrary:
-    """Load the recording in a file, or all recordings in a folder.
+    """Load the recording in a file, or all recordings in a folder. ``session``: the session to use if a file has
+    several.
 
-    Other files in the folder are skipped with a warning. Files with the expected streams of the pytest plugin are
-    skipped without a warning. ``session`` selects a session if a file has several. Raises ``RecordingError`` if there
-    is no recording, or if the names of two files differ only in their suffix.
+    Files that are not recordings are skipped with a warning. Expected streams of the pytest plugin are skipped without
+    a warning. Raises ``RecordingError`` if there is no recording, or if the names of two files differ only in their
+    suffix.
     """
     check_path("path", path)
     check_text("session", session, or_none=True)

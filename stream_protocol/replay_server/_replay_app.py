@@ -1,6 +1,4 @@
-"""Routes of a replay server: those of the chat endpoint, and ``/__replay``, which releases chunks of ``HELD``
-responses.
-"""
+"""The ASGI app of a replay server. It has the routes of the chat endpoint, and ``/__replay`` to release held chunks."""
 
 from __future__ import annotations
 
@@ -38,35 +36,37 @@ Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 PATH: Final = "/api/chat"
 
 MAX_STEP_BYTES: Final = 16 * 1024
-"""Maximum number of bytes in the body of a step request, which has a few short values."""
+"""The maximum number of bytes in the body of a step request."""
 
 STEP_KEYS: Final = frozenset({"count", "to", "all", "wait"})
-"""Keys of a step request."""
+"""The keys of a step request."""
 
 DEFAULT_WAIT: Final = 10.0
-"""Seconds to wait for a response: a test may request a step before its client sends the message."""
+"""The default number of seconds that a step waits for a response. A test may request a step before its client sends the
+message."""
 
 WAIT_LIMIT: Final = 600.0
-"""Maximum number of seconds to wait."""
+"""The maximum number of seconds that a step may wait."""
 
 STEP_SENTENCE: Final = 'The body of a step may have one of count, to and all, and wait: {"count": 3, "wait": 10}.'
 
 
 @dataclass(frozen=True, kw_only=True)
 class StepRequest:
-    """Request to send the next chunks of a ``HELD`` response.
+    """A step: a request to send the next chunks of a ``HELD`` response.
 
-    Sends ``count`` chunks, or all chunks up to the next chunk of type ``to``, including it. Without ``count`` and
-    ``to``, sends all chunks.
+    ``count``: the number of chunks. ``to``: send all chunks up to the next chunk of this type, including this chunk.
+    Without ``count`` and ``to``, all chunks are sent.
     """
 
     count: int | None
     to: str | None
     wait: float
-    """Seconds to wait for a response in the chat."""
+    """The number of seconds to wait for a response in the chat."""
 
     def count_chunks(self, left: Sequence[AnyChunk]) -> int:
-        """Return the number of unsent chunks to send. Raises ``ChatRequestError`` if no chunk has the type ``to``."""
+        """Return the number of chunks to send. ``left``: the unsent chunks. Raises ``ChatRequestError`` if none has the
+        type ``to``."""
         if self.to is None:
             return len(left) if self.count is None else self.count
         types = [chunk["type"] for chunk in left]
@@ -79,7 +79,7 @@ class StepRequest:
 def parse_step(values: Mapping[str, Any]) -> StepRequest:
     """Return the step in a query or a JSON object. Without ``count``, ``to`` and ``all``, the step sends one chunk.
 
-    Raises ``ChatRequestError`` (422) for wrong values.
+    Raises ``ChatRequestError`` (422) for invalid values.
     """
     count, to, wait = values.get("count"), values.get("to"), values.get("wait", DEFAULT_WAIT)
     release_all = values.get("all", False) in (True, "true", "1", "")
@@ -97,10 +97,10 @@ def parse_step(values: Mapping[str, Any]) -> StepRequest:
 
 
 def create_replay_app(chats: Chats, *, allow_origins: Sequence[str] = (), page: bool = True) -> Starlette:
-    """Return an ASGI app with the routes of the chat endpoint, which replays recordings, and ``/__replay``.
+    """Return an ASGI app whose chat endpoint replays recordings.
 
-    ``POST /__replay/{id}/step`` releases chunks of a ``HELD`` response. ``allow_origins`` and ``page`` have the same
-    meaning as in ``create_app``. The page suggests the first text of each recording.
+    ``POST /__replay/{id}/step`` releases chunks of a ``HELD`` response. ``allow_origins`` and ``page``: as in
+    ``create_app``. The page suggests the first text of each recording.
     """
 
     @asynccontextmanager
@@ -174,7 +174,7 @@ def _routes(chats: Chats) -> list[BaseRoute]:
 
 
 def _admitting(endpoint: Endpoint) -> Endpoint:
-    """Return an endpoint that refuses changes by pages of other sites."""
+    """Return an endpoint that refuses requests from pages of other sites, if they change something."""
 
     async def respond(request: Request) -> Response:
         _ = admit(request)
@@ -188,7 +188,7 @@ def _chat_id(request: Request) -> str:
 
 
 def _list_item(entry: LibraryEntry) -> dict[str, Any]:
-    """Return the recording as an item of a list of chats."""
+    """Return the recording as an item in the list of chats."""
     return {
         "id": entry.name,
         "title": entry.title,
@@ -211,7 +211,7 @@ async def _read_step(request: Request) -> StepRequest:
 
 
 async def _release(chats: Chats, chat_id: str, step: StepRequest) -> dict[str, Any]:
-    """Release chunks. Returns them, the next chunk, and the number of unreleased chunks."""
+    """Release chunks. Return the released chunks, the next chunk, and the number of held chunks."""
     if chats.pace != HELD:
         raise ChatRequestError("This server does not wait for steps: start it with --pace held.", status=409)
     playback = await chats.wait_for_response(chat_id, step.wait)

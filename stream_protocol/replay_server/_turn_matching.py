@@ -1,11 +1,11 @@
 """Finds the recorded turn for a request.
 
-For a user message, the result is the recorded turn that follows the assistant message before it in the request. So the
-result does not depend on reloads, restarts of the server, or other tests with the same chat id. If a client sends only
-its last message, the result is the next recorded turn after the newest turn of this chat.
+A request with a user message gets the recorded turn after the last recorded assistant message in the request. So the
+result does not depend on reloads or restarts. If a client sends only its last message, it gets the recorded turn after
+the newest turn of this chat.
 
-For answers to tool calls, the result is the last recorded turn whose required answers are all in the request. An answer
-is assigned to a turn by the id of its call.
+A request with answers to tool calls gets the last recorded turn for which the request has all answers. Answers are
+matched by the ids of calls.
 """
 
 from __future__ import annotations
@@ -34,15 +34,16 @@ from stream_protocol.replay_server._turn_summaries import (
 from stream_protocol.wire import ChatRequest, ChatRequestError
 
 COMPARED_LENGTH: Final = 500
-"""Maximum number of characters of each text that are compared. The time grows with the product of both lengths."""
+"""The maximum number of characters of each text that are compared. The time grows with the product of both lengths."""
 
 END_SIMILARITY: Final = 0.5
-"""Similarity of the end of a recording, which has no next turn. Most unlike texts are below this value."""
+"""The similarity that counts for the end of a recording, where there is no next turn. Different texts are mostly less
+similar."""
 
 
 @dataclass(frozen=True)
 class LibraryTurn:
-    """A recorded turn, with its recording from ``RecordingLibrary``."""
+    """A turn of one of the recordings that the replay server has loaded."""
 
     entry: LibraryEntry
     turn: TurnSummary
@@ -54,12 +55,13 @@ class LibraryTurn:
 
 @dataclass(frozen=True, kw_only=True)
 class Mismatch:
-    """A turn that does not match the request, and the first difference."""
+    """A recorded turn that does not match the request, and the first difference."""
 
     nearest: LibraryTurn
     difference: Difference
     similarity: float = 1.0
-    """Similarity of the user's texts, from 0 to 1. A turn at the right position of the conversation gets 0.1 more."""
+    """The similarity of the user's texts, from 0 to 1. A turn at the right position of the conversation gets an
+    additional 0.1."""
 
     def __str__(self) -> str:
         where = f"turn {self.nearest.turn.number} of {self.nearest.entry.file}"
@@ -67,9 +69,9 @@ class Mismatch:
 
 
 def find_turn(request: ChatRequest, entries: Iterable[LibraryEntry], last: LibraryTurn | None) -> LibraryTurn:
-    """Return the recorded turn for a request. ``last``: turn that this chat played last, or ``None``.
+    """Return the recorded turn for a request. ``last``: the turn that this chat played last, or ``None``.
 
-    Raises ``ChatRequestError`` (409) with the nearest turn and the first difference.
+    Raises ``ChatRequestError`` (409) if no turn matches. The error has the most similar turn and the first difference.
     """
     mismatches: list[Mismatch] = []
     is_user_message = request.target["role"] == "user"
@@ -105,11 +107,10 @@ def _find_by_text(request: ChatRequest, entry: LibraryEntry, last: TurnSummary |
 def _candidates(
     request: ChatRequest, entry: LibraryEntry, last: TurnSummary | None
 ) -> list[tuple[TurnSummary, TurnSummary | None]]:
-    """Return the turns that begin with a user message, each with the turn before it.
+    """Return the turns that begin with a user message and may match, each with the turn before it.
 
-    The request may regenerate the response of the turn ``last``. In this case, the turn after ``last`` is the first
-    candidate, and ``last`` is the second. The reason is that the recording may contain the regeneration as an
-    additional turn with the same user text.
+    If the request regenerates the response of the turn ``last``, the turn after ``last`` is the first candidate. This
+    turn may be the recorded regeneration. The second candidate is ``last`` itself.
     """
     pairs = [
         (turn, previous)
@@ -126,9 +127,8 @@ def _message_id(turn: TurnSummary | None) -> str | None:
 
 
 def _message_before(request: ChatRequest, entry: LibraryEntry) -> str | None:
-    """Return the id of the request's last assistant message that is also in the recording; ``None`` if the recording
-    contains none of them.
-    """
+    """Return the id of the last assistant message in the request that the recording also has; ``None`` if there is
+    none."""
     recorded = {turn.message_id for turn in entry.turns}
     ids = (message["id"] for message in reversed(request.messages) if message["role"] == "assistant")
     return next((message_id for message_id in ids if message_id in recorded), None)
@@ -157,7 +157,7 @@ def _find_by_answers(request: ChatRequest, entry: LibraryEntry) -> LibraryTurn |
 
 
 def _turns_by_message(entry: LibraryEntry) -> list[list[TurnSummary]]:
-    """Return the turns of each assistant message."""
+    """Return the turns of a recording, grouped by assistant message."""
     messages: list[list[TurnSummary]] = []
     for turn in entry.turns:
         if not turn.continues or not messages:
@@ -169,7 +169,10 @@ def _turns_by_message(entry: LibraryEntry) -> list[list[TurnSummary]]:
 def _find_in_message(
     entry: LibraryEntry, turns: Sequence[TurnSummary], received: Sequence[ReceivedAnswer]
 ) -> LibraryTurn | Mismatch:
-    """Return the last turn of a message for which the request has all answers, and no other answers."""
+    """Return the last of these turns for which the request has all answers and no other answers.
+
+    ``turns``: the turns of one assistant message.
+    """
     open_calls = frozenset[str]().union(*(turn.open_calls for turn in turns))
     unused = [answer for answer in received if answer.is_approval or answer.id in open_calls]
     reached: TurnSummary | None = None
@@ -207,8 +210,8 @@ def _first_difference(answers: Sequence[RecordedAnswer], received: Sequence[Rece
 def _find_answer(answer: RecordedAnswer, received: Sequence[ReceivedAnswer]) -> ReceivedAnswer | None:
     """Return the received answer to the same call.
 
-    If no received answer has the same id, return an answer to a call of the same tool. The ids can differ: if the model
-    sends no ids, the fragments of a call may have had different ids.
+    If no received answer has the same id, return an answer to a call of the same tool. Ids may differ if the model
+    sends no ids.
     """
     same_tool = (each for each in received if each.tool == answer.tool and not each.is_approval)
     return next((each for each in received if each.id == answer.id), None) or next(same_tool, None)

@@ -1,4 +1,4 @@
-"""Summaries of recorded turns, without their events, for the search for a request's turn."""
+"""Summaries of recorded turns, without events. They are used to find the turn for a request."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from stream_protocol.session import (
 from stream_protocol.wire import ChatRequestError, FilePart, TextPart, UIMessage, parse_chat_request
 
 LAST_MESSAGE: Final = "messages[-1]"
-"""Path of the request's last message, for error messages."""
+"""The path of the last message in a request, for error messages."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,9 +31,9 @@ class UserPart:
     """A text or a file of a user message."""
 
     path: str
-    """Path of the part in the request, such as ``messages[-1].parts[0].text``."""
+    """The path of the part in the request, such as ``messages[-1].parts[0].text``."""
     value: str
-    """The text, or the file's URL."""
+    """The text, or the URL of the file."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,35 +41,35 @@ class RecordedAnswer:
     """A recorded answer of the user to a tool call."""
 
     id: str
-    """Id of the approval, or the ``toolCallId``."""
+    """The id of the approval, or the ``toolCallId``."""
     tool: str
-    """Name of the called function."""
+    """The name of the tool."""
     response: dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
 class TurnSummary:
-    """Content that a request must have to get this turn.
+    """The content that a request must have to get this turn.
 
-    A value of ``None`` means that the content was not recorded. It matches any request.
+    ``None`` means that the content was not recorded, and that any request matches.
     """
 
     number: int
-    """Number of the turn, from 1."""
+    """The number of the turn, from 1."""
     message_id: str
-    """Id of the assistant message."""
+    """The id of the assistant message."""
     continues: bool
-    """True if the turn continues the message of the turn before, after the user has answered calls."""
+    """True if the turn continues the previous turn's message, because the user has answered calls."""
     user_parts: tuple[UserPart, ...] | None = None
-    """Parts of the user message before the turn."""
+    """The parts of the user message before the turn."""
     answers: tuple[RecordedAnswer, ...] | None = None
-    """User's answers to tool calls before the turn."""
+    """The user's answers to tool calls before the turn."""
     open_calls: frozenset[str]
-    """Ids of the message's calls that the client must answer after the turn."""
+    """The ids of calls in the message that the client must answer after the turn."""
 
 
 def summarize_turn(number: int, turn: RecordedTurn) -> TurnSummary:
-    """Return the summary of a turn. ``number``: its number, from 1."""
+    """Return the summary of a turn. ``number``: the number of the turn, from 1."""
     reader = CallReader(turn.call_ids.copy())
     for event in (*turn.past, *turn.events):
         reader.read(read(event))
@@ -91,7 +91,8 @@ def summarize_turn(number: int, turn: RecordedTurn) -> TurnSummary:
 
 
 def user_parts(message: UIMessage) -> Iterator[UserPart]:
-    """Yield the texts and files of a user message. Equal files have equal values, however they are encoded."""
+    """Yield the texts and files of a user message. Equal files have equal values, even if their URLs are encoded
+    differently."""
     for index, part in enumerate(message["parts"]):
         if part["type"] == "text" and (text := cast("TextPart", part)["text"]):
             yield UserPart(path=f"{LAST_MESSAGE}.parts[{index}].text", value=text)
@@ -110,7 +111,7 @@ def _url(part: FilePart) -> str:
 
 
 def _requested_parts(turn: RecordedTurn) -> tuple[UserPart, ...] | None:
-    """Return the user message in the recorded request, for a turn without an event of the user."""
+    """Return the parts of the user message in the recorded request. Used for a turn without an event of the user."""
     if turn.request is None or turn.past:
         return None
     try:
@@ -121,7 +122,7 @@ def _requested_parts(turn: RecordedTurn) -> tuple[UserPart, ...] | None:
 
 
 def _answers(event: Event, calls: Iterable[StoredCall]) -> Iterator[RecordedAnswer]:
-    """Yield the user's answers in an event. ``calls``: recorded calls of the message."""
+    """Yield the user's answers in an event. ``calls``: the recorded calls of the message."""
     ids = {
         id(given.result.value): call.tool_call_id for call in calls for given in call.responses if given.result.value
     }

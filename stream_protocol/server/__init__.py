@@ -5,7 +5,7 @@ Where to change what:
 - ``_uvicorn_server``: start and shutdown of the server.
 - ``stream_protocol._listener``: the socket of a server.
 - ``_limited_http``: slow clients, connections, open files.
-- ``_strict_connection``: limits for headers and chunks of a request.
+- ``_strict_connection``: limits for the headers of a request, and for the chunks of its body.
 - ``_allowed_hosts``: host names, and the warning for servers that other machines reach.
 - ``_json_lines``: log lines in JSON, without texts of chats.
 - ``_terminal_log``: the log of a terminal.

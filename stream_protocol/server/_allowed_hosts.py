@@ -1,11 +1,11 @@
 """Checks the host name of requests, and warns if other machines can reach the server.
 
-The owner of a domain can point its name to 127.0.0.1 (DNS rebinding). The browser then treats a server on this machine
-as part of the owner's page, which can read all responses. The page cannot change the ``Host`` header of its requests.
-So this module refuses requests with a foreign name in this header.
+The owner of a domain can point the domain's name to 127.0.0.1 (DNS rebinding). In a browser, a page of that domain can
+then read all responses of a server on this machine. The page cannot change the ``Host`` header of its requests. So this
+module refuses requests with a foreign name in this header.
 
-Starlette's ``TrustedHostMiddleware`` compares only names. It does not support address ranges, reads the first of
-several ``Host`` headers, and its error does not name the setting to change.
+Starlette's ``TrustedHostMiddleware`` is not used. It compares only names, reads only the first of several ``Host``
+headers, and does not name the setting to change in its error.
 """
 
 import re
@@ -28,11 +28,11 @@ _HOST: Final = re.compile(r"(?:(?P<name>[a-z0-9_-]+(?:\.[a-z0-9_-]+)*)\.?|\[(?P<
 def only_allowed_hosts(
     app: ASGIApp, listener: socket.socket, allowed_hosts: Collection[str] = (), *, behind_proxy: bool = False
 ) -> ASGIApp:
-    """Returns the app with a check of host names. The check depends on the listening address.
+    """Returns the app with a check of the host names in requests. The check depends on the address of ``listener``.
 
-    On a loopback address, requests may use the names of loopback and the names in ``allowed_hosts``. On any other
-    address, or behind a proxy, requests may use every name. If such a server gets ``allowed_hosts``, only these names
-    and the names of loopback are allowed. Raises ``StreamProtocolError`` for an invalid name.
+    If ``listener`` has a loopback address, only loopback names and the names in ``allowed_hosts`` are allowed. If other
+    machines or a proxy can reach the server, all names are allowed, unless ``allowed_hosts`` is given. Raises
+    ``StreamProtocolError`` for an invalid name.
     """
     check_callable("app", app, ("scope", "receive", "send"), expected="an ASGI app")
     check_listener(listener)
@@ -57,10 +57,8 @@ def is_on_loopback(listener: socket.socket) -> bool:
 
 
 def exposure_warning(listener: socket.socket) -> str | None:
-    """Returns the warning for a server without sign-in that other machines can reach.
-
-    ``None`` on a loopback address.
-    """
+    """Returns the warning to show for a server without sign-in that other machines can reach. ``None`` on a loopback
+    address."""
     if is_on_loopback(listener):
         return None
     host, port = listener.getsockname()[:2]
@@ -69,11 +67,11 @@ def exposure_warning(listener: socket.socket) -> str | None:
 
 
 class AllowedHosts:
-    """ASGI middleware that refuses (403) requests whose ``Host`` names neither loopback nor an allowed host.
+    """ASGI middleware that refuses requests with a foreign ``Host`` header. The response is 403.
 
-    ``names``: host names or addresses, without a port; ``.example.com`` includes all subdomains. The address to which
-    the client has connected is also allowed: a load balancer's health check sends this address, and DNS rebinding needs
-    a name. The development servers of Vite and webpack also return 403.
+    A ``Host`` may name loopback, one of ``names``, or the address to which the client has connected. A load balancer's
+    health check sends this address. The address is safe, because DNS rebinding needs a name. ``names``: host names or
+    addresses, without a port; ``.example.com`` includes all subdomains.
     """
 
     def __init__(self, app: ASGIApp, names: Iterable[str]) -> None:
@@ -110,10 +108,8 @@ def _refusal(name: str | None) -> str:
 
 
 def _host_name(host: str) -> str | None:
-    """Return the name or address in a ``Host`` header, in lower case; ``None`` if invalid.
-
-    Port and final dot are removed.
-    """
+    """Return the name or address in a ``Host`` header, without port and final dot, in lower case; ``None`` if
+    invalid."""
     match = _HOST.fullmatch(host.lower())
     return match and (match["name"] or match["ipv6"])
 
@@ -130,8 +126,6 @@ def _allowed_name(text: str) -> str:
 
 
 def _is_loopback_name(name: str) -> bool:
-    """Return True for a name of loopback.
-
-    Browsers do not look up ``localhost`` and its subdomains (RFC 6761).
-    """
+    """Return True for a name or an address of loopback. Browsers do not look up ``localhost`` and its subdomains (RFC
+    6761)."""
     return name == "localhost" or name.endswith(".localhost") or is_loopback_address(name)

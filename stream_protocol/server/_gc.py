@@ -1,6 +1,4 @@
-"""Excludes the loaded modules and objects of a server from garbage collection, because every chat waits during a
-collection.
-"""
+"""Excludes the loaded modules and objects of a server from garbage collection. Every chat waits during a collection."""
 
 import gc
 from collections.abc import AsyncGenerator
@@ -20,24 +18,25 @@ NAME: Final = "startup"
 TOKENS: Final = types.GenerateContentResponseUsageMetadata(prompt_token_count=1, candidates_token_count=1)
 
 THRESHOLDS: Final = (10_000, 3, 10)
-"""Arguments of ``gc.set_threshold``. ADK keeps some 16 objects for each chunk until the run ends. With Python's first
-threshold, 700, the collector scans them every 40 chunks, mostly in vain. With 10,000, the scans take a sixth of that
-time. With 10 as the second threshold, one scan would visit 100,000 objects and take 40 ms. See docs/performance.md.
+"""Arguments of ``gc.set_threshold``. ADK keeps about 16 objects for each chunk until the run ends. With Python's
+default of 700, the collector scans these objects every 40 chunks, mostly in vain. With 10,000, the scans take a sixth
+of the time. If the second threshold were 10, a single scan would visit 100,000 objects and take 40 ms. See
+docs/performance.md.
 """
 
 
 async def tune_gc() -> None:
     """Loads the modules of a first run, and excludes all present objects from garbage collection.
 
-    ADK loads some 200,000 objects, which stay until the process ends. Each full collection scans these objects for 100
-    ms or more, and all chats wait meanwhile. ADK loads many modules only with its first run. So this function runs an
-    agent with a fake model once, in memory.
+    ADK loads about 200,000 objects, which stay until the process ends. Each full collection scans them for 100 ms or
+    more, and all chats wait meanwhile. ADK loads many modules only with its first run. So this function runs an agent
+    with a fake model once, in memory.
 
-    Later objects are collected when there are 10,000 of them (``gc.set_threshold``). If the process has a higher
-    threshold, it is kept. If the process has switched automatic collection off, it stays off.
+    From then on, a collection starts after 10,000 new objects (``gc.set_threshold``). A higher threshold of the process
+    is kept. If the process has switched automatic collection off, it stays off.
 
-    Apps call this in their lifespan, after their agents are loaded. It blocks for up to a second. ``adk-ui-stream
-    serve`` calls it before it accepts connections.
+    Apps call ``tune_gc`` in their lifespan, after their agents are loaded. The call blocks for up to a second.
+    ``adk-ui-stream serve`` calls ``tune_gc`` before it accepts connections.
     """
     await _run_once()
     gc.collect()
@@ -57,7 +56,7 @@ async def _run_once() -> None:
 
 
 class _StartupModel(BaseLlm):
-    """Calls the tool, then streams a text."""
+    """Fake model of the warm-up run. Calls the tool, then streams a text."""
 
     model: str = NAME
 

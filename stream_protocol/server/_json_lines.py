@@ -1,8 +1,8 @@
 """Formats log records as lines of JSON that quote no chat.
 
-The server's own code marks quotes of a chat in its records: see ``Quoting``. Any other code may quote a prompt, a reply
-or the arguments of a tool, even in the text of an exception. For a record of other code, only text that is a literal in
-the source code is written.
+This library marks the quotes of a chat in its own log records: see ``Quoting``. Other code may log a prompt, a reply or
+a tool's arguments, even in the text of an exception. So from records of other code, only text that is a literal in the
+source code is written.
 """
 
 import inspect
@@ -19,7 +19,8 @@ from stream_protocol.serving.errors import OMITTED, Quoting, exception_text
 from stream_protocol.serving.telemetry import ID_NAMES
 
 OURS: Final = ("stream_protocol.serving", "stream_protocol.server", "stream_protocol.cli")
-"""Loggers whose records, and those of their children, mark every quote of a chat: see ``Quoting``."""
+"""Names of this library's loggers. Their records, and those of their children, mark every quote of a chat: see
+``Quoting``."""
 
 _CONVERSION: Final = re.compile(r"%(?:\(\w*\))?[-#0 +]*(?:\*|\d+)?(?:\.(?:\*|\d+))?[hlL]?([a-zA-Z%])")
 """The placeholders of ``%`` formatting: ``%s``, ``%(name)s``, ``%5.1f``; ``%%`` is a percent sign."""
@@ -33,9 +34,9 @@ class JsonLines(logging.Formatter):
 
     The line has ``time``, ``severity``, ``logger``, ``message``, and the ids of ``ChatIdFilter``. An exception becomes
     ``error_type`` and ``stack``. ``stack`` has the file, line and function of each frame. The text of the exception is
-    left out. Records of the loggers in ``whole``, and of their children, are written completely. Use this formatter on
-    a handler that runs inside the logging call. With a queue handler, the formatter could not find the source code of
-    the call.
+    left out. Records of the loggers in ``whole``, and of their children, are written completely. Use a handler that
+    formats records inside the logging call. With a queue handler, the formatter could not find the source code of the
+    call.
     """
 
     def __init__(self, whole: Iterable[str] = ()) -> None:
@@ -43,7 +44,7 @@ class JsonLines(logging.Formatter):
         self._whole = tuple(whole)
 
     def format(self, record: logging.LogRecord) -> str:
-        """Returns the line, without a line break."""
+        """Returns the record as one line of JSON, without a line break."""
         line: dict[str, Any] = {
             "time": datetime.fromtimestamp(record.created, UTC)
             .isoformat(timespec="milliseconds")
@@ -61,7 +62,7 @@ class JsonLines(logging.Formatter):
 
     def _message(self, record: logging.LogRecord) -> str:
         if self._is_whole(record):
-            with suppress(Exception):  # wrong arguments, which logging would print as text
+            with suppress(Exception):  # wrong arguments; logging would print them as text
                 return record.getMessage()
         if is_ours(record):
             given = record.args if isinstance(record.args, tuple) else ()
@@ -81,7 +82,7 @@ class JsonLines(logging.Formatter):
 
 
 def is_ours(record: logging.LogRecord) -> bool:
-    """Return True if the server's own code has logged the record. That code marks every quote of a chat."""
+    """Return True if code of this library has logged the record. Such a record marks every quote of a chat."""
     return _is_below(record.name, OURS)
 
 
@@ -90,10 +91,8 @@ def _is_below(name: str, loggers: Iterable[str]) -> bool:
 
 
 def _text_in_code(record: logging.LogRecord) -> str | None:
-    """Return the text of the record if it is a literal in the code that logs it.
-
-    Returns ``None`` if the text was built at run time.
-    """
+    """Return the record's text if it is a literal in the code that logs the record; ``None`` if it was built at run
+    time."""
     frame = inspect.currentframe()
     while frame is not None:
         code = frame.f_code
@@ -108,7 +107,8 @@ def _omitted(conversion: re.Match[str]) -> str:
 
 
 def _stack(trace: TracebackType | None) -> Iterator[str]:
-    """Yield the innermost frames, outer ones first, without frames of generated code."""
+    """Yield the innermost frames of a traceback, the outermost of these first. Frames of generated code are left
+    out."""
     lines = []
     while trace is not None:
         code = trace.tb_frame.f_code

@@ -1,9 +1,9 @@
-"""uvicorn's HTTP/1.1 protocol with deadlines and a connection limit, both of which uvicorn lacks.
+"""uvicorn's HTTP/1.1 protocol with deadlines and a connection limit. uvicorn has neither.
 
-This module relies on these parts of uvicorn. ``H11Protocol`` is created with a ``server_state``, which holds the open
-connections. ``H11Protocol`` has the attributes ``transport`` and ``conn``, the ``h11`` connection. It calls
-``send_400_response`` for invalid HTTP, and ``_unsupported_upgrade_warning`` for other protocols. Everything else
-belongs to h11 and asyncio. For the choice of h11, see docs/decisions/server-limits.md.
+This module relies on these parts of uvicorn's ``H11Protocol``: the argument ``server_state``, which holds the open
+connections; the attributes ``transport`` and ``conn``, the ``h11`` connection; ``send_400_response``, called for
+invalid HTTP; ``_unsupported_upgrade_warning``, called for other protocols. For the choice of h11, see
+docs/decisions/server-limits.md.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from stream_protocol.serving.telemetry import count_cut_reader, count_refusal
 from stream_protocol.wire import check_count, check_seconds
 
 READ_BYTES: Final = 4 * 1024
-"""The maximum number of bytes that are parsed at once. asyncio would read 256 KiB."""
+"""The maximum number of bytes that are read and parsed at once. By default, asyncio reads 256 KiB."""
 
 LOOK_SECONDS: Final = 1.0
-"""Seconds between two checks of a connection. Time is counted in checks, so no client is blamed for a busy event
-loop."""
+"""Seconds between two checks of a connection. Time is counted in checks, so a busy event loop does not shorten a
+client's time."""
 
 RETRY_AFTER_SECONDS: Final = 5
-"""The ``Retry-After`` of a 503, in seconds. After this time, some connections will have ended."""
+"""The ``Retry-After`` of a 503, in seconds. By then, some connections have probably ended."""
 
 logger = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ SERVICE_UNAVAILABLE: Final = _response(
 
 
 REASONS: Final = {BAD_REQUEST: "bad_http", REQUEST_TIMEOUT: "slow_request", SERVICE_UNAVAILABLE: "connections"}
-"""Response -> the reason of the refusal: see ``count_refusal``."""
+"""The refusal's reason for each response: see ``count_refusal``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,14 +71,14 @@ class ServerLimits:
     connection 5 s after a response.
     """
     body_seconds: float = 20.0
-    """Time after which a body that is slower than ``body_bytes_per_second`` gets 408.
+    """After this time, a body that is slower than ``body_bytes_per_second`` gets 408.
 
     A faster client has no time limit.
     """
     body_bytes_per_second: int = 500
     """Lowest speed of a body."""
     write_seconds: float = 60.0
-    """A client that reads none of the waiting data for this time is disconnected.
+    """Time after which a client that reads none of its waiting data is disconnected.
 
     A client that reads has no time limit.
     """
@@ -92,10 +92,10 @@ class ServerLimits:
 
 
 class _InPieces(asyncio.BufferedProtocol):
-    """Reads at most ``READ_BYTES`` at once for a connection.
+    """Buffered protocol that reads at most ``READ_BYTES`` at once, and passes the bytes to a ``LimitedHttp``.
 
-    A separate class is necessary because asyncio asks only an ``asyncio.BufferedProtocol`` for a buffer, and uvicorn's
-    protocol is an ``asyncio.Protocol``.
+    asyncio asks only an ``asyncio.BufferedProtocol`` for a buffer. uvicorn's protocol is an ``asyncio.Protocol``, so a
+    second class is needed.
     """
 
     def __init__(self, connection: LimitedHttp) -> None:
@@ -126,7 +126,7 @@ class _InPieces(asyncio.BufferedProtocol):
 
 
 class LimitedHttp(H11Protocol):
-    """One connection. A subclass sets other ``limits``."""
+    """One HTTP connection with limits for its client. A subclass sets other ``limits``."""
 
     limits: ClassVar = ServerLimits()
     too_many: ClassVar = RareWarning(logger)
@@ -137,29 +137,31 @@ class LimitedHttp(H11Protocol):
         self._requested = False
         """True if a request has arrived on this connection."""
         self._phase: object = h11.IDLE
-        """The part of a request that is being read: in h11's names, ``IDLE`` is its head, ``SEND_BODY`` its body."""
+        """The part of the request that is being read, as a state of h11: ``IDLE`` for the head, ``SEND_BODY`` for the
+        body."""
         self._phase_seconds = 0.0
-        """Seconds for which the client could send the current part of the request."""
+        """Seconds during which the client could send the current part of its request."""
         self._phase_bytes = 0
-        """Bytes of the current part that have arrived."""
+        """The number of bytes of the current part of the request that have arrived."""
         self._unread_bytes = 0
-        """The written bytes that the client had not read at the last check."""
+        """The number of written bytes that the client had not yet read at the last check."""
         self._unread_seconds = 0.0
-        """Seconds for which the client has read nothing of the written bytes."""
+        """Seconds for which the client has read none of the written bytes."""
         self._next_look: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's
-        """Accepts the connection, or responds with 503."""
+        """Accepts the connection. If too many are open, closes the longest idle connection, or responds with 503."""
         super().connection_made(transport)
         transport.set_protocol(_InPieces(self))
-        # While the buffer has bytes, uvicorn writes no others, so their number can only fall: see `_look_at_writing`.
+        # uvicorn writes only while the buffer is empty. So the number of buffered bytes can only fall: see
+        # `_look_at_writing`.
         transport.set_write_buffer_limits(high=0)
         self._next_look = asyncio.get_running_loop().call_later(LOOK_SECONDS, self.look)
         if len(self.connections) > self.limits.connections:
             self._make_room()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stops the checks."""
+        """Stops the checks of the connection."""
         if self._next_look is not None:
             self._next_look.cancel()
         super().connection_lost(exc)
@@ -172,15 +174,12 @@ class LimitedHttp(H11Protocol):
         self._see_phase()
 
     def _unsupported_upgrade_warning(self) -> None:
-        """Logs nothing, because a request for another protocol is not an error.
-
-        uvicorn would log two lines for each request.
-        """
+        """Logs nothing, because a request for another protocol is not an error. uvicorn logs two lines for each such
+        request."""
 
     def send_400_response(self, msg: str) -> None:
-        """Closes the connection of a client that sends invalid HTTP. uvicorn's own method fails if a response has
-        already begun.
-        """
+        """Sends a 400 to a client that sends invalid HTTP, and closes the connection. uvicorn's method fails if a
+        response has begun."""
         self._close(BAD_REQUEST)
 
     def look(self) -> None:
@@ -198,7 +197,7 @@ class LimitedHttp(H11Protocol):
             self._phase, self._phase_seconds, self._phase_bytes = phase, 0.0, 0
 
     def _look_at_reading(self) -> None:
-        # A client whose connection is not read, or that waits for a 100 (Continue), cannot send.
+        # A client cannot send while the server does not read, or while the client waits for a 100 (Continue).
         if not self.transport.is_reading() or self.conn.they_are_waiting_for_100_continue:
             return
         self._phase_seconds += LOOK_SECONDS
@@ -228,19 +227,14 @@ class LimitedHttp(H11Protocol):
             self._close(SERVICE_UNAVAILABLE)
 
     def waiting_seconds(self) -> float | None:
-        """Returns the seconds for which the client has not sent a complete head.
-
-        ``None`` if it has sent one, or has disconnected.
-        """
+        """Returns the seconds for which the server has waited for the head of a request. ``None`` if the connection is
+        not waiting for a head, or is closing."""
         waits = self.conn.their_state is h11.IDLE and not self.transport.is_closing()
         return self._phase_seconds if waits else None
 
     def give_way(self) -> None:
-        """Closes this connection to make room for a new connection.
-
-        A keep-alive connection that waits for its next request is closed without a response. On any other connection,
-        the client gets 503.
-        """
+        """Closes this connection to make room for a new connection. If the connection is idle after a response, the
+        client gets no response. Otherwise the client gets 503."""
         self._close(None if self._requested and not self._phase_bytes else SERVICE_UNAVAILABLE)
 
     def _close(self, response: bytes | None) -> None:
@@ -252,5 +246,5 @@ class LimitedHttp(H11Protocol):
 
 
 def limited_http(limits: ServerLimits) -> type[LimitedHttp]:
-    """Returns the protocol with these limits, for ``uvicorn.Config(http=…)``."""
+    """Returns a protocol class with these limits, for ``uvicorn.Config(http=…)``."""
     return type("LimitedHttp", (LimitedHttp,), {"limits": limits, "too_many": RareWarning(logger)})

@@ -1,8 +1,5 @@
-"""h11's connection with limits for requests that take much more time than their size suggests.
-
-h11 parses each chunk of a body and each header in Python. 4 KiB of chunks with one byte each take as long as 20 MiB in
-large chunks.
-"""
+"""h11's connection with limits for requests that take much more time than their size suggests. h11 parses each header
+and each chunk of a body in Python. 4 KiB in chunks of one byte take as long as 20 MiB in large chunks."""
 
 from __future__ import annotations
 
@@ -12,33 +9,29 @@ from typing import Any, Final
 import h11
 
 MAX_HEADERS: Final = 100
-"""The maximum number of header lines, and of trailer lines after a chunked body: Apache's ``LimitRequestFields``.
-Browsers send 20 to 30 headers, and each proxy adds a few.
-"""
+"""The maximum number of header lines, and of trailer lines after a chunked body. Apache has an equal limit
+(``LimitRequestFields``). Browsers send 20 to 30 headers, and each proxy adds a few."""
 
 CHUNK_BYTES: Final = 32
 """The smallest average size of a chunk. A client that streams JSON line by line sends larger chunks."""
 
 CHUNKS_AT_ONCE: Final = 100
-"""The number of chunks that may be smaller than ``CHUNK_BYTES``.
-
-They take about two milliseconds in the longest read of a connection.
-"""
+"""The number of chunks that may be smaller than ``CHUNK_BYTES``. If they arrive at once, h11 needs about two
+milliseconds."""
 
 _BLANK_LINE: Final = re.compile(rb"\n\r?\n")
 
 _LAST_CHUNK: Final = re.compile(rb"\r?\n?0+(?![0-9A-Fa-f])[^\r\n]*\r\n")
-"""Pattern for the header of the chunk that ends a body. The line end of the chunk before it may come first. Trailers
-may follow.
-"""
+"""Pattern for the header of the last chunk of a body. The line end of the previous chunk may come first. Trailers may
+follow."""
 
 
 class StrictConnection(h11.Connection):
     """Refuses some requests that h11 accepts: bodies in tiny chunks, too many headers, and two declared lengths.
 
-    If a request has both a ``Content-Length`` and chunks, h11 uses the chunks. A proxy in front may use the length, and
-    would then see a different next request (request smuggling). nginx and Node also refuse such requests (RFC 9112,
-    6.3).
+    If a request has both a ``Content-Length`` and chunks, h11 uses the chunks. A proxy in front of the server may use
+    the length. The proxy would then see a different next request (request smuggling). nginx and Node also refuse such
+    requests (RFC 9112, 6.3).
     """
 
     def __init__(self) -> None:
@@ -47,10 +40,11 @@ class StrictConnection(h11.Connection):
         self._is_within_chunk = False
         self._is_in_trailers = False
         self._chunk_bytes = 0.0
-        """A credit in bytes: each chunk costs ``CHUNK_BYTES`` and adds its size."""
+        """The remaining credit for small chunks, in bytes. Each chunk costs ``CHUNK_BYTES`` and adds its size."""
 
     def next_event(self) -> Any:
-        """Return the next event. Raises ``h11.RemoteProtocolError`` for invalid HTTP, and for refused requests."""
+        """Return h11's next event. Raises ``h11.RemoteProtocolError`` if the HTTP is invalid or the request is
+        refused."""
         self._count_lines()
         event = super().next_event()
         if isinstance(event, h11.Request):
@@ -69,7 +63,7 @@ class StrictConnection(h11.Connection):
 
     def _count_chunk(self, data: h11.Data) -> None:
         self._is_within_chunk = not data.chunk_end
-        cost = CHUNK_BYTES if data.chunk_end else 0  # h11 sets no `chunk_start` if the header of a chunk comes alone
+        cost = CHUNK_BYTES if data.chunk_end else 0  # h11 sets no `chunk_start` if a chunk's header comes alone
         self._chunk_bytes = min(self._chunk_bytes + len(data.data) - cost, CHUNKS_AT_ONCE * CHUNK_BYTES)
         if self._chunk_bytes < 0:
             raise h11.RemoteProtocolError("too many chunks")

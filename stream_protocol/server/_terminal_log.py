@@ -1,4 +1,4 @@
-"""``log_to_terminal``: prints the log of a server process."""
+"""Provides ``log_to_terminal``, which prints the log of a server process."""
 
 import logging
 import sys
@@ -16,25 +16,25 @@ from stream_protocol.wire import check_choice, check_flag, check_texts, printabl
 logger = logging.getLogger(__name__)
 
 LINE_LIMIT: Final = 600
-"""The maximum number of characters of a line in the terminal."""
+"""The maximum number of characters in a line of the terminal's log."""
 
 
 def log_to_terminal(
     *, verbose: bool = False, log_format: Literal["text", "json"] = "text", whole: Collection[str] = ()
 ) -> None:
-    """Prints the process's log on stderr. Call it in the main function of a server.
+    """Prints the process's log on stderr. Call this in the main function of a server.
 
-    ``"text"`` prints warnings and errors, each on one line. ADK's warnings that one of its own features is experimental
-    are not printed. With ``verbose``, all warnings are printed, and tracebacks, whose lines are indented. The lines may
-    quote chats. Control characters in them are escaped.
+    ``"text"`` prints warnings and errors, each on one line. ADK's warnings about its own experimental features are left
+    out. With ``verbose``, all warnings are printed, and indented tracebacks follow the errors. Lines may quote chats.
+    Control characters are escaped.
 
-    ``"json"`` prints each record as a line of JSON with the ids of its chat, run, user and trace. One more such line is
-    printed at the end of each run. No record quotes a chat. For records of other code, only text that is a literal in
-    the source code is printed, unless their logger is in ``whole``. Uncaught exceptions and Python's warnings are also
-    printed as lines of JSON. With ``verbose``, this library's records at debug level are also printed.
+    ``"json"`` prints each record as a line of JSON with the ids of its chat, run, user and trace. Each run adds a line
+    at its end. No line quotes a chat: from records of other code, only text that is a literal in the source code is
+    printed. Records of the loggers in ``whole`` are printed completely. Uncaught exceptions and Python's warnings also
+    become lines of JSON. With ``verbose``, this library's debug records are printed, too.
 
-    With ``"text"``, this function does nothing if the root logger already has a handler. So the app's own setup is
-    kept. With ``"json"``, this function replaces the root logger's handlers that print on a stream.
+    With ``"text"``, this function does nothing if the root logger has a handler, so the app's own setup is kept. With
+    ``"json"``, this function replaces the root logger's handlers that print on a stream.
     """
     check_flag("verbose", verbose)
     check_choice("log_format", log_format, ("text", "json"))
@@ -64,7 +64,7 @@ def log_to_terminal(
 
 
 class _OneLine(logging.Formatter):
-    """Formats a record on one line. An exception of the record is explained in a sentence."""
+    """Formats a log record on one line. If the record has an exception, a sentence explains the exception."""
 
     def format(self, record: logging.LogRecord) -> str:
         text = record.getMessage()
@@ -75,26 +75,23 @@ class _OneLine(logging.Formatter):
 
 
 class _WithTraceback(logging.Formatter):
-    """Formats a record with its traceback. Later lines are indented, so that no quoted text looks like a new record."""
+    """Formats a log record with its traceback. All lines but the first are indented, so no quoted text looks like a new
+    record."""
 
     def format(self, record: logging.LogRecord) -> str:
         return "\n  ".join(map(printable, super().format(record).splitlines()))
 
 
 def _ids(record: logging.LogRecord) -> list[str]:
-    """Return the texts that a record of this library shows unchanged.
-
-    The id of a run looks like an API key and would be redacted.
-    """
+    """Return the texts that are shown unchanged in a record of this library. A run's id looks like an API key and would
+    otherwise be redacted."""
     named = record.args if is_ours(record) and isinstance(record.args, tuple) else ()
     return [arg for arg in named if isinstance(arg, str)]
 
 
 def log_lost_errors() -> None:
-    """Logs exceptions that end a thread or the process, and exceptions that Python cannot raise, as in ``__del__``.
-
-    A hook that other code has set is kept.
-    """
+    """Logs exceptions that end a thread or the process, and exceptions that Python cannot raise, such as those in
+    ``__del__``. Hooks that other code has set are kept."""
     if threading.excepthook is threading.__excepthook__:
         threading.excepthook = _end_of_thread
     if sys.unraisablehook is sys.__unraisablehook__:

@@ -34,44 +34,42 @@ if sys.platform != "win32":
     import resource
 
 ACCEPTED_AT_ONCE = 32
-"""Connections that asyncio accepts at once: a third of its default."""
+"""The number of connections that asyncio accepts at once. asyncio's default is about three times as high."""
 
 BEING_REFUSED = 3 * ACCEPTED_AT_ONCE
-"""Connections above the limit that may be open for a moment. Each is refused two iterations of the event loop after it
-was accepted."""
+"""The number of connections above the limit that may be open for a moment. The server refuses such a connection two
+iterations of the event loop after it has accepted the connection."""
 
 OTHER_FILES = 50
-"""Files that the process opens in addition to its connections: stores, connections to Redis and to models."""
+"""The number of open files that the process needs in addition to its clients' connections, such as connections to
+stores and models."""
 
 OUT_OF_FILES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
-"""The errors of ``accept`` when the process or the machine can open no more files."""
+"""The error numbers of ``accept`` if the process or the machine can open no more files."""
 
 DRAIN_SECONDS = 30.0
-"""Seconds that runs may continue after SIGTERM. By default, Kubernetes gives a process only 30 seconds in total, so set
-a longer grace period.
-"""
+"""Seconds that runs may continue after SIGTERM. Kubernetes needs a longer grace period than its default, which is 30
+seconds in total."""
 
 FORCED_SECONDS = 1.0
-"""Seconds in which a server still stores the output of its runs after a second signal."""
+"""Seconds that a server may still store the output of its runs after a second signal."""
 
 TICK_SECONDS = 0.05
-"""Seconds between two checks during the shutdown.
-
-The checks are necessary because a signal does not wake the event loop.
-"""
+"""Seconds between two checks during the shutdown, for ended runs and for a second signal. A signal does not wake the
+event loop."""
 
 GRACEFUL_SECONDS = 3
-"""Seconds that uvicorn waits for open connections when it stops. Every stream has ended before that."""
+"""Seconds that uvicorn waits for open connections when it stops. All streams have ended before this wait."""
 
 
 logger = logging.getLogger(__name__)
 
 
 class StreamingService(Protocol):
-    """A service with open streams, which must end before the server stops. ``ChatService`` is one."""
+    """A service with open streams, such as ``ChatService``. The streams must end before the server stops."""
 
     async def drain(self) -> None:
-        """Starts no more streams, and returns when the streams of this process have ended."""
+        """Stops starting streams. Returns when all streams of this process have ended."""
 
     async def aclose(self) -> None:
         """Ends the streams."""
@@ -80,10 +78,10 @@ class StreamingService(Protocol):
 class ChatServer(uvicorn.Server):
     """A uvicorn server that ends the streams before it waits for their connections to close.
 
-    SIGTERM: the listeners stay open for up to ``drain`` seconds. Runs continue, as do responses that read runs of other
-    workers. The server stops waiting as soon as it serves no request. Then it closes the listeners and the idle
-    connections, and after them the service. SIGINT (Ctrl+C) and SIGHUP (a closed terminal): the service is closed at
-    once. After a second signal the server stops waiting. The process ends soon afterwards.
+    SIGTERM: the server still accepts connections for up to ``drain`` seconds. Runs continue, and so do responses that
+    read runs of other workers. As soon as the server has no more requests, it closes its sockets, its idle connections
+    and the service. SIGINT (Ctrl+C) and SIGHUP (a closed terminal): the server does not wait for the runs. After a
+    second signal the server stops waiting, and the process ends soon afterwards.
     """
 
     def __init__(
@@ -103,7 +101,7 @@ class ChatServer(uvicorn.Server):
         self._out_of_files = RareWarning(logger)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Called for each signal, between any two steps of the loop."""
+        """Starts the shutdown, or shortens it. Called for each signal, between any two steps of the event loop."""
         if self.should_exit:
             self.force_exit = True
         if sig == signal.SIGINT:
@@ -111,7 +109,7 @@ class ChatServer(uvicorn.Server):
         super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Starts the server. From then on, this server handles asyncio's error reports about the connections."""
+        """Starts the server, and handles asyncio's error reports about connections from now on."""
         asyncio.get_running_loop().set_exception_handler(self._handle_exception)
         if self._before_accepting is not None:
             await self._before_accepting()
@@ -124,10 +122,9 @@ class ChatServer(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Lets the runs end, and then stops the server.
 
-        After the runs, it first refuses connections. Then it closes the service, so that clients get an ``abort``.
-
-        The service closes its stores, so no request may come after that. uvicorn itself would close the service only
-        after all responses have ended.
+        After the runs, the server first refuses connections. Then the server closes the service, so that clients get an
+        ``abort``. No request may come later, because the service closes its stores. uvicorn itself would close the
+        service only after all responses have ended.
         """
         draining = asyncio.create_task(self._service.drain())
         await self._wait(lambda: draining.done() and not self.server_state.tasks, self._drain)
@@ -154,7 +151,7 @@ class ChatServer(uvicorn.Server):
 
     def _handle_exception(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         error = context.get("exception")
-        # asyncio would log a traceback for each attempt, about a hundred per second.
+        # asyncio would log a traceback for each attempt to accept a connection, about a hundred per second.
         if "socket" in context and isinstance(error, OSError) and error.errno in OUT_OF_FILES:
             self._out_of_files.log("No connection can be accepted now: %s. Those that are open go on.", error.strerror)
         else:
@@ -162,20 +159,19 @@ class ChatServer(uvicorn.Server):
 
 
 BROKEN_OFF: Final = "ASGI callable returned without completing response."
-"""uvicorn's error for a response without an end."""
+"""The text that uvicorn logs for a response without an end."""
 
 
 CANCELLED: Final = "CancelledError"
-"""The end of the traceback that Starlette logs when a second signal ends the server."""
+"""The last words of the traceback that Starlette logs when a second signal ends the server."""
 
 
 class RareRecords(logging.Filter):
-    """Logging filter that passes each message of uvicorn at most once in ``WARNING_SECONDS``.
+    """Logging filter that passes each message of uvicorn at most once in ``WARNING_SECONDS``. A record with a traceback
+    always passes.
 
-    It passes every record with a traceback.
-
-    uvicorn logs a message for each request with invalid HTTP. uvicorn's records about a reader that is cut off are
-    dropped, because the code that cuts off a reader logs the reason.
+    uvicorn logs a message for each request with invalid HTTP. When the server disconnects a client during a response,
+    our code logs the reason. So uvicorn's records about this are dropped.
     """
 
     def __init__(self) -> None:
@@ -212,13 +208,16 @@ def run_server(
     before_accepting: Callable[[], Awaitable[None]] | None = None,
     drain: float = DRAIN_SECONDS,
 ) -> None:
-    """Serves until the process gets SIGINT or SIGTERM.
+    """Serves ``app`` until the process gets SIGINT or SIGTERM.
 
     ``announce``: called once with the server's URL, when the server accepts connections.
+
     ``limits``: the limits for clients; by default ``ServerLimits()``.
-    ``before_accepting``: this function is awaited before connections are accepted. New connections wait until it
-    returns. Pass ``tune_gc`` here.
-    ``drain``: seconds that runs may continue after SIGTERM, while no new runs start. SIGINT, SIGHUP and any second
+
+    ``before_accepting``: awaited before connections are accepted, for example ``tune_gc``. New connections wait
+    meanwhile.
+
+    ``drain``: seconds that runs may continue after SIGTERM. No new runs start meanwhile. SIGINT, SIGHUP and any second
     signal end the runs.
     """
     check_callable("app", app, ("scope", "receive", "send"), expected="an ASGI app")
@@ -248,7 +247,7 @@ def run_server(
 
 @contextmanager
 def rare_records() -> Iterator[None]:
-    """Apply ``RareRecords`` to the log of uvicorn's server in this block."""
+    """Context manager: apply ``RareRecords`` to the log of uvicorn's server."""
     uvicorns, rare = logging.getLogger("uvicorn.error"), RareRecords()
     uvicorns.addFilter(rare)
     try:
@@ -259,10 +258,8 @@ def rare_records() -> Iterator[None]:
 
 @contextmanager
 def ending_with_terminal() -> Iterator[None]:
-    """Handle SIGHUP, the signal of a closed terminal, as Ctrl+C in this block.
-
-    An ignored SIGHUP, as after ``nohup``, stays ignored.
-    """
+    """Context manager: handle SIGHUP, the signal of a closed terminal, like Ctrl+C. If the process ignores SIGHUP, as
+    after ``nohup``, the signal stays ignored."""
     in_main_thread = threading.current_thread() is threading.main_thread()
     if sys.platform == "win32" or not in_main_thread or signal.getsignal(signal.SIGHUP) is not signal.SIG_DFL:
         yield
@@ -275,10 +272,8 @@ def ending_with_terminal() -> Iterator[None]:
 
 
 def connections_within_files(wanted: int) -> int:
-    """Return the number of connections that the limit of open files allows, but at most ``wanted``.
-
-    Raises the soft limit as far as necessary and allowed, as nginx, Go and the JVM do.
-    """
+    """Return the number of connections that the limit of open files allows, but at most ``wanted``. If necessary,
+    raises the process's soft limit, as nginx, Go and the JVM do."""
     if sys.platform == "win32":  # sockets do not count as files on Windows
         return wanted
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

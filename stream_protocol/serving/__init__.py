@@ -5,9 +5,9 @@ To implement a run log, import from ``stream_protocol.serving.run_logs``.
 Where to change what:
 
 - ``_service``: the public methods.
-- ``base``: limits of a user (429, 503), timeouts, threads for long computations, the audit trail.
-- ``requests``: the states of a request before its run, histories, stops, deletions, options, ``/readyz``.
-- ``runs``: active runs. ``run_logs``: responses that several workers share. ``engine``: runs of dead workers.
+- ``base``: limits for users (429, 503), timeouts, threads for long computations, the audit trail.
+- ``requests``: a request before its run, histories, stops, deletions, options, ``/readyz``.
+- ``runs``: active runs. ``run_logs``: responses that several workers share. ``engine``: recovers runs of dead workers.
 - ``chats``: stored chats. ``adk_runner``: ADK's runner; agents named on a command line; session services created from
   URIs. ``http``: the routes.
 - ``errors``, ``telemetry``: error texts, logs, traces and metrics.

@@ -1,4 +1,4 @@
-"""``ChatService``: the public methods of the service. The work for each request is in ``requests``."""
+"""Provides ``ChatService``, the public methods of the chat service. The package ``requests`` handles each request."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ class ChatService:
     Each chat of a user is one ADK session with the id of the chat. The first message creates the session. All methods
     raise ``ChatRequestError`` (400) for an invalid ``chat_id``.
 
-    ``target``: an agent, an ``App`` or a ``Runner``. ``options``: ``ServiceOptions``, which include the options of the
-    converter. The calls of task-mode sub-agents are always hidden from the client, as if ``hidden_tools`` named these
-    agents. Raises ``StreamProtocolError`` for an invalid value.
+    ``target``: an agent, an ``App`` or a ``Runner``. ``options``: see ``ServiceOptions``, which include the options of
+    the converter. The client never sees the calls of task-mode sub-agents, as if ``hidden_tools`` named these agents.
+    Raises ``StreamProtocolError`` for an invalid value.
     """
 
     def __init__(self, target: Target, **options: Unpack[ServiceOptions]) -> None:
@@ -51,12 +51,12 @@ class ChatService:
         self.runner = context.runner
         self._reads = ChatReads(context)
         self.in_progress = InProgress()
-        """The open calls that use the stores. ``aclose`` waits for them."""
+        """The counter of open calls that use the stores. ``aclose`` waits for these calls."""
         self._draining = False
 
     @property
     def accepts_runs(self) -> bool:
-        """True until ``drain`` or ``aclose`` is called. While it is True, requests can begin runs."""
+        """True until ``drain`` or ``aclose`` is called. Later requests cannot begin runs."""
         return not self._draining
 
     @property
@@ -65,29 +65,28 @@ class ChatService:
         return self._context.max_file_bytes
 
     async def unready(self) -> tuple[str, ...]:
-        """Returns the unreachable stores that each run needs: ``run log``, ``session store``, ``engine``.
+        """Returns the names of the unreachable stores, for readiness probes: ``run log``, ``session store``,
+        ``engine``.
 
-        For readiness probes. The call takes at most a second, and the result is cached for a second.
+        Each run needs all of these stores. The call takes at most a second, and the result is cached for a second.
         """
         return await self._context.readiness.missing()
 
     async def start(self) -> None:
-        """Starts to recover orphaned runs, if there is an ``engine``. Later calls do nothing.
+        """With an ``engine``, starts to recover the runs of dead workers. Later calls do nothing.
 
-        ``create_app`` and ``chat_router`` call it when the server starts. Without such a call, the first request that
-        needs the engine starts the recovery.
+        ``create_app`` and ``chat_router`` call ``start`` when the server starts. Without this call, the first request
+        that needs the engine starts the recovery.
         """
         await self._context.executor.start()
 
     def count_request(self, user_id: str, *, foreign: bool = False) -> None:
-        """Counts a request of this user. Raises ``ChatRequestError`` (429) if there were too many.
+        """Counts a request of this user. Raises ``ChatRequestError`` (429) if the user has sent too many.
 
-        Call it for every request except a stop.
-
-        ``foreign``: True if a page of another site has sent the request. These requests have a separate allowance, so
-        that other sites cannot use up the user's allowance.
-        ``ChatEndpoints`` and ``SyncChatService.respond`` call this method. If your own route calls other methods, call
-        it before you read the body.
+        Call this for every request except a stop. ``foreign``: True if a page of another site has sent the request.
+        Such requests have a separate allowance, so that other sites cannot use up the user's allowance.
+        ``ChatEndpoints`` and ``SyncChatService.respond`` call this method. A route of your own must call it before it
+        reads the body.
         """
         check_text("user_id", user_id)
         check_flag("foreign", foreign)
@@ -96,9 +95,9 @@ class ChatService:
     def hold_memory(self, user_id: str) -> ByteShare:
         """Returns a counter for the bytes of one response to this user.
 
-        The counter begins at 0. ``ServiceLimits.max_response_bytes`` is the limit for the bytes of all responses.
-
-        ``ChatEndpoints`` uses a share for each response. Use it in your own routes that send histories or artifacts.
+        The counter begins at 0. ``ServiceLimits.max_response_bytes`` limits the bytes of all responses together.
+        ``ChatEndpoints`` uses a counter for each response. Use this in your own routes that send histories or
+        artifacts.
         """
         check_text("user_id", user_id)
         return self._context.memory.share(user_id)
@@ -108,13 +107,13 @@ class ChatService:
     ) -> AsyncIterator[bytes]:
         """Starts a run for the request, and returns the SSE events of the response.
 
-        The caller may read the events slowly. If the response to an equal request is still running, the method returns
-        that response. If another run of the chat is active, a new message interrupts this run. An answer to a call
-        waits until the run has ended. See ``on_busy``. Raises ``ChatRequestError`` for a refused request. A refused
-        request stores nothing, starts no run and interrupts no run.
+        The caller may read the events slowly. If the response to an equal request is still running, returns that
+        response. A new message interrupts the chat's active run (see ``on_busy``). An answer to a call waits until the
+        active run has ended. Raises ``ChatRequestError`` for a refused request, which stores nothing, and neither
+        starts nor interrupts a run.
 
-        If a user's answer has to wait, the response begins after ``stop_timeout``, at first without chunks. Otherwise a
-        client or proxy could time out. If the answer is refused later, the response is one ``error`` chunk.
+        If an answer has to wait for more than ``stop_timeout``, its response begins without chunks, so that no client
+        or proxy times out. If the answer is refused later, the response is one ``error`` chunk.
         """
         check_text("user_id", user_id)
         check_request(request, overrides)
@@ -132,9 +131,9 @@ class ChatService:
         return chunks_of(await self.respond(request, user_id=user_id, overrides=overrides))
 
     async def resume(self, chat_id: str, *, user_id: str) -> AsyncIterator[bytes] | None:
-        """Returns the running response of a chat, as SSE events from ``start``; ``None`` without a running response.
+        """Returns the running response of a chat, as SSE events from ``start``; ``None`` if no response is running.
 
-        The events contain the whole message, including content from before this response. Returns ``None`` for chats
+        The events contain the whole message, including its content from earlier responses. Returns ``None`` for chats
         of other users.
         """
         with self.in_progress:
@@ -172,11 +171,10 @@ class ChatService:
         """Returns a stored chat with the versions of its messages; ``None`` if this user has no such chat.
 
         During a run, the messages include the stored part of the run's message. Calls without a result are shown as
-        open.
-        ``artifact_base``: see ``RunOverrides``. ``memory``: a share from ``hold_memory``. Before the messages are
-        created, their estimated size is counted in this share. If the messages still do not fit into the budget after
-        some seconds, the method raises ``ChatRequestError`` (429, 503). ``encoded``: if True, the URLs of files are
-        returned as text. The chat routes pass False. They encode each file only when they send it.
+        open. ``artifact_base``: see ``RunOverrides``. ``memory``: a counter from ``hold_memory``. The estimated size of
+        the messages is counted before they are created. If they do not fit into the memory limit within some seconds,
+        raises ``ChatRequestError`` (429, 503). ``encoded``: True to get the URLs of files as text. The chat routes pass
+        False, and encode each file only when they send it.
         """
         check_text("artifact_base", artifact_base, or_none=True)
         check_flag("encoded", encoded)
@@ -185,15 +183,13 @@ class ChatService:
             return await self._reads.chat(chat_key(user_id, chat_id), artifact_base, memory, encoded=encoded)
 
     async def has_chat(self, chat_id: str, *, user_id: str) -> bool:
-        """Returns True if this user has the chat. Always True if the client keeps the history."""
+        """Returns True if this user has the chat. Always returns True if the client keeps the history."""
         with self.in_progress:
             return await self._context.history.has_chat(chat_key(user_id, chat_id))
 
     async def artifact(self, chat_id: str, name: str, version: int | None = None, *, user_id: str) -> types.Part:
-        """Returns an artifact of a chat; the newest version by default.
-
-        Raises ``ChatRequestError`` (404) if there is no such artifact, or no such chat of this user.
-        """
+        """Returns an artifact of a chat; the newest version by default. Raises ``ChatRequestError`` (404) if this user
+        has no such chat or artifact."""
         check_text("name", name)
         check_count("version", version, minimum=0, or_none=True)
         return await self._reads.artifact(chat_key(user_id, chat_id), name, version)
@@ -210,9 +206,9 @@ class ChatService:
         """Returns a page of the user's chats, newest first.
 
         ``cursor``: ``next_cursor`` of the previous page. ``search`` and ``archived`` must be equal for all pages. Each
-        chat is on exactly one page, even if chats change between two calls.
-        ``search``: a text of up to 200 characters. Returns only chats whose title contains the text, ignoring case.
-        ``archived``: True for the archived chats, False for the others.
+        chat is on exactly one page, even if chats change between two calls. ``search``: a text of up to 200 characters.
+        Returns only chats whose title contains this text; case does not matter. ``archived``: True for the archived
+        chats, False for all other chats.
 
         Raises ``ChatRequestError`` (422) for a search that is too long, or a cursor of a different list.
         """
@@ -227,7 +223,7 @@ class ChatService:
     async def update(self, chat_id: str, *, user_id: str, changes: ChatChanges) -> ListedChat:
         """Changes the title of a chat, or archives it: ``changes={"title": "Rome", "archived": True}``.
 
-        The change does not affect an active run. Returns the chat's entry in the list of chats. Raises
+        The change does not affect an active run. Returns the chat's new entry in the list of chats. Raises
         ``ChatRequestError``: 404 if this user has no such chat, 422 for invalid changes.
         """
         with self.in_progress:
@@ -236,20 +232,21 @@ class ChatService:
     async def choose_version(self, chat_id: str, version_id: str, *, user_id: str) -> None:
         """Chooses a version of a message.
 
-        The chat then shows this version and the messages that last followed it, and continues after these messages.
-
-        ``version_id``: one of ``MessageVersions.ids``. The current version can be chosen again. Session state and
-        artifacts are restored to the version, as after an edit.
-        Raises ``ChatRequestError``: 404 if there is no such chat or version, 409 while a response is running.
+        The chat then shows this version, with the messages that followed it when it was last shown. The chat continues
+        after these messages. ``version_id``: one of ``MessageVersions.ids``; the present version may be chosen again.
+        Session state and artifacts are restored to this version, as after an edit. Raises ``ChatRequestError``: 404 if
+        this user has no such chat or version, 409 while a response is running.
         """
         check_text("version_id", version_id)
         with self.in_progress:
             await choose_version(self._context, user_id, chat_id, version_id)
 
     async def write_state(self, chat_id: str, changes: dict[str, Any], *, user_id: str) -> dict[str, Any]:
-        """Writes state that the client shares with the agent: see ``SharedState``. Returns the whole new shared state.
+        """Writes session state that the client shares with the agent: see ``SharedState``. Returns the whole new shared
+        state.
 
-        An active run on any worker applies the change at its next step. Without an active run, the next run applies it.
+        An active run on any worker applies the change at its next step. Without an active run, the next run applies the
+        change.
 
         Raises ``ChatRequestError``: 404 if this user has no such chat, 413 and 422 for refused values.
         """
@@ -257,7 +254,7 @@ class ChatService:
             return await write_state(self._context, user_id, chat_id, changes)
 
     async def stop(self, chat_id: str, *, user_id: str) -> None:
-        """Stops the active run of a chat, if there is one. Its response ends with ``abort`` at once.
+        """Stops the active run of a chat, if the chat has one. The run's response ends with ``abort`` at once.
 
         A disconnect does not stop a run, because the client may be reloading the page. Raises ``ChatRequestError``
         (404) if this user has no such chat.
@@ -269,13 +266,12 @@ class ChatService:
     async def steer(
         self, request: ChatRequest, *, user_id: str, overrides: RunOverrides = NO_OVERRIDES
     ) -> SteeringOutcome:
-        """Sends a message of the user to the active run of the chat, on any worker.
+        """Sends a message of the user to the chat's active run, whichever worker executes it.
 
-        The agent reads the message before its next model call. If the run has no model call after that, a new run
-        begins with the message. An equal message is delivered only once.
-        ``request``: a request with only this message. Raises ``ChatRequestError`` as for a new message, and in these
-        cases: 404 if this user has no such chat; 409 for an edit, or without ``history="server"``; 429 if too many
-        messages wait.
+        The agent reads the message before its next model call. If the run makes no more model calls, a new run begins
+        with the message. A repeated message is delivered only once. ``request``: a request with only this message.
+        Raises ``ChatRequestError`` for an invalid message. The status is 404 if this user has no such chat, 409 for an
+        edit or without ``history="server"``, and 429 if too many messages wait.
         """
         check_text("user_id", user_id)
         check_request(request, overrides)
@@ -292,25 +288,26 @@ class ChatService:
             await delete_chat(self._context, user_id, chat_id)
 
     def error_text(self, error: BaseException) -> str:
-        """Returns the error text that a client gets: the text of ``on_error``, which is masked by default."""
+        """Returns the error text that a client gets for this exception: the text of ``on_error``, which is masked by
+        default."""
         check_instance("error", error, BaseException, "an exception")
         return self._context.settings.error_text(error)
 
     async def drain(self) -> None:
         """Refuses new runs, and waits until all active runs have ended and are stored.
 
-        A request that would begin a run gets 503 with ``Retry-After``. All other requests work. Call it at the shutdown
-        of the server, before ``aclose``. Use a timeout for the active runs: ``asyncio.wait_for(service.drain(), 30)``.
+        A request that would begin a run gets 503 with ``Retry-After``. All other requests work. Call ``drain`` at the
+        shutdown of the server, before ``aclose``, and with a timeout: ``asyncio.wait_for(service.drain(), 30)``.
         """
         self._draining = True
         await self._context.drain()
 
     async def aclose(self) -> None:
-        """Stops all runs and waits for them, up to ten seconds. Later requests are refused (503).
+        """Stops all runs, and waits up to ten seconds until they have ended. Later requests are refused (503).
 
         Open requests, such as histories, can finish before the run log is closed. If the service was created with an
-        agent or an ``App``, ``aclose`` then closes its toolsets and plugins. Those that another open service uses stay
-        open. A ``Runner`` stays open, as do toolsets that only an agent of ``RunOverrides`` has.
+        agent or an ``App``, ``aclose`` also closes its toolsets and plugins, unless another open service uses them. A
+        ``Runner`` stays open. Toolsets that belong only to an agent of ``RunOverrides`` stay open, too.
         """
         self._draining = True
         await self._context.aclose(self.in_progress)

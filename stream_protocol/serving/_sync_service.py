@@ -1,4 +1,5 @@
-"""``SyncChatService``: the chat service for servers without an event loop, such as Flask and Django under WSGI."""
+"""Provides ``SyncChatService``: the chat service for servers without an event loop, such as Flask and Django under
+WSGI."""
 
 from __future__ import annotations
 
@@ -36,19 +37,19 @@ T = TypeVar("T")
 WSGI_SSE_HEADERS: Final[Mapping[str, str]] = MappingProxyType(
     {name: value for name, value in SSE_HEADERS.items() if name != "connection"}
 )
-"""``SSE_HEADERS`` without ``connection``: PEP 3333 leaves that header to the WSGI server."""
+"""``SSE_HEADERS`` without ``connection``. Only the WSGI server may set that header (PEP 3333)."""
 
 
 class SyncChatService:
     """A ``ChatService`` on a separate event loop, in one background thread for each process.
 
-    All requests share this loop, because the client library of a model keeps connections that belong to one event loop.
+    All requests share this event loop. Client libraries of models keep connections, which belong to one event loop.
 
-    ``make``: a function that creates the service. The first request calls it on the loop. If it raises, the next
-    request calls it again. A forked process also calls it again, so the server can fork at any time.
-    ``keep_alive``: seconds without data before the stream sends a comment; ``None`` for no comments. A WSGI server
-    detects a disconnected client only when it writes.
-    ``allow_origins``: as in ``ChatEndpoints``, for ``admit``.
+    ``make``: a function that creates the service. The first request calls ``make`` on the event loop. If ``make``
+    raises, the next request calls it again. A forked process also calls ``make`` again, so the server can fork at any
+    time. ``keep_alive``: seconds without data before the stream sends a comment; ``None`` for no comments. A WSGI
+    server detects a disconnected client only when it writes. ``allow_origins``: see ``ChatEndpoints``. Used by
+    ``admit``.
     """
 
     def __init__(
@@ -72,7 +73,7 @@ class SyncChatService:
         os.register_at_fork(after_in_child=self._forget)
 
     def admit(self, method: str, headers: Iterable[tuple[str, str]]) -> None:
-        """Refuses a request that a page of another site has sent to change data. Call it first in each request.
+        """Refuses a request that a page of another site has sent to change data. Call this first in each request.
 
         ``headers``: pairs of name and value, such as ``request.headers.items()`` of Flask and Django. Raises
         ``ChatRequestError`` (403).
@@ -86,7 +87,7 @@ class SyncChatService:
         """Returns the SSE events of the response: see ``ChatService.respond``. ``parse_sse`` parses them into chunks.
 
         The call counts toward the user's ``max_requests_per_minute``: see ``ChatService.count_request``. Closing the
-        iterator counts as a disconnect: every WSGI server closes it when the client disconnects. Raises
+        iterator counts as a disconnect. Every WSGI server closes the iterator when the client disconnects. Raises
         ``ChatRequestError`` at once for a refused request.
         """
         check_text("user_id", user_id)
@@ -100,7 +101,8 @@ class SyncChatService:
         return self._iterate(self.run(respond))
 
     def run(self, do: Callable[[ChatService], Awaitable[T]]) -> T:
-        """Calls and awaits any method of the service: ``run(lambda service: service.chats(user_id="ann"))``."""
+        """Calls any method of the service, and awaits its result: ``run(lambda service:
+        service.chats(user_id="ann"))``."""
         check_callable("do", do, ("service",))
         portal, service = self._start()
         try:
@@ -110,9 +112,10 @@ class SyncChatService:
             raise
 
     def close(self) -> None:
-        """Stops all runs and waits for them. Their streams end with ``abort``; later requests are refused (503).
+        """Stops all runs, and waits until they have ended. Their streams end with ``abort``. Later requests are refused
+        (503).
 
-        The background thread continues, for open streams. It is a daemon thread, so the process can exit.
+        The background thread continues, because streams may be open. It is a daemon thread, so the process can exit.
         """
         with self._lock:
             self._closed = self._service is None
@@ -142,10 +145,10 @@ class SyncChatService:
                     self._leave(portal, events)
 
     def _leave(self, portal: BlockingPortal, events: AsyncGenerator[bytes]) -> None:
-        """Close a stream whose reader has disconnected."""
+        """Close a stream whose client has disconnected."""
         try:
             closing = portal.start_task_soon(events.aclose)
-        except RuntimeError:  # called by the garbage collector, in the loop's own thread
+        except RuntimeError:  # called by the garbage collector, in the thread of the event loop
             task = asyncio.ensure_future(events.aclose())
             self._closing.add(task)
             task.add_done_callback(self._closing.discard)
@@ -153,7 +156,8 @@ class SyncChatService:
             closing.result()
 
     def _start(self) -> tuple[BlockingPortal, ChatService]:
-        """Start the loop and create the service, if needed. Return both."""
+        """Return anyio's portal to the event loop, and the service. The first call starts the loop and creates the
+        service."""
         with self._lock:
             if self._closed:
                 raise closing_refusal()
@@ -164,20 +168,18 @@ class SyncChatService:
             return self._portal, self._service
 
     def _forget(self) -> None:
-        """Reset the object in a forked process.
-
-        A forked process has no background thread, and the copied lock may be locked forever.
-        """
+        """Reset this object in a forked process, which has no background thread. The copied lock may be locked
+        forever."""
         self._lock = threading.Lock()
         self._portal = self._service = None
         self._closed = False
 
 
 def _start_portal() -> BlockingPortal:
-    """Start an event loop in a daemon thread that never ends. Return anyio's portal to the loop.
+    """Start an event loop in a daemon thread that never ends. Return anyio's portal to the event loop.
 
-    anyio's ``start_blocking_portal`` waits for its thread when its block ends. A forked process has no such thread, so
-    it would wait forever.
+    anyio's own ``start_blocking_portal`` waits for its thread at the end. A forked process has no such thread, and
+    would wait forever.
     """
     portal: Future[BlockingPortal] = Future()
 

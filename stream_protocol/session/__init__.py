@@ -1,4 +1,4 @@
-"""Reads a stored session and plans requests: turns, pending calls, input for ADK, and the message history.
+"""Reads a stored session, builds its message history, and decides what the agent must run for a request.
 
     stored events -> Transcript: turns, calls, hidden events
                        |                    |
@@ -8,40 +8,33 @@
                        |
                  the input of a run -> its output -> events that complete the session
 
-The package does no I/O and reads no clock. Start with the package ``transcript``: ``_transcript_reader`` and
-``_metadata``, then ``_transcript`` and ``_turn_calls``. Continue with ``_files`` and ``_user_message``, ``_planning``
-(plans a request) and ``_run_input`` (builds the input for ADK). Finish with ``_history`` and
-``_interrupted_runs``.
+The package does no I/O and reads no clock. Suggested order of reading: ``transcript``, ``_planning``, ``_run_input``,
+``_history``, ``_interrupted_runs``.
 
 Where to change what:
 
 - ``_page_values``: context and state that the client sends, and the types that the app declares.
-- ``_planning``: decides which effect a request has, or refuses it.
-- ``_edited_messages``: plans a user message; decides which turns an edit removes from the chat and the prompt.
-- ``_stored_responses``: recognises equal requests, and finds the stored response for a retried request.
-- ``_request_plans``: the results of planning.
-- ``_submitted_answers``: matches approvals and tool outputs with pending calls; checks input and credentials.
+- ``_planning``: decides what a request starts, or refuses the request.
+- ``_edited_messages``: plans a user message, and finds the turns that an edit removes.
+- ``_stored_responses``: recognizes repeated requests, and finds their stored responses.
+- ``_request_plans``: the types of plans, and the user's decisions for the audit trail.
+- ``_submitted_answers``: matches the user's answers with pending calls, and validates them.
 - ``_schema_checks``: checks user input against JSON schemas.
 - ``_schema_costs``: limits the work of a schema check.
-- ``_decisions``: the user's decisions, for the audit trail.
-- ``_history``: ``GET /api/chat/{id}`` and ``session_to_messages``; adds responses and late results to messages; closes
-  calls that nobody can answer.
-- ``_run_output``: finds text to store after a run.
+- ``_history``: builds the messages of ``GET /api/chat/{id}`` and ``session_to_messages``.
+- ``_run_output``: finds text that a run has streamed, but ADK has not stored.
 - ``_interrupted_runs``: closes calls of stopped or failed runs; creates the events of failed tools.
-- ``_storable_events``: makes values storable: ``null`` keys, refused values.
-- ``_run_input``: input for ADK; user's answers to parallel agents.
+- ``_storable_events``: replaces values that ADK's stores refuse or change.
+- ``_run_input``: builds the input for ADK.
 - ``_client_history``: chats whose client sends the history with each request.
 - ``_importing``: converts UI messages from other databases to ADK events.
 - ``_files``: accepts or refuses attached files.
-- ``_user_message``: converts the user message between its forms; keeps its files in an edit.
-- ``_recorded_content``: the user message as stored in the record of a run.
+- ``_user_message``: converts the user message between its forms.
 - ``_thought_signatures``: adds thought signatures that Gemini 3 requires.
-- ``_versions``: lists earlier versions of messages, and finds the rewind that restores one.
 """
 
 from stream_protocol.adk import CONTEXT_KEY, METADATA_KEY
 from stream_protocol.session._client_history import HistoryMode, restore_client_history
-from stream_protocol.session._decisions import AttemptedDecisions, Decision, attempted_decisions
 from stream_protocol.session._edited_messages import TruncatedHistory
 from stream_protocol.session._files import MEDIA_TYPE_PATTERN, FilePolicy, InlineFile, SavedFile, TextOrFile, read_file
 from stream_protocol.session._history import PageMessages, fold_response, session_to_messages, transcript_to_messages
@@ -56,8 +49,16 @@ from stream_protocol.session._page_values import (
     replace_context,
 )
 from stream_protocol.session._planning import plan
-from stream_protocol.session._recorded_content import content_from_record, record_content
-from stream_protocol.session._request_plans import AnsweredCalls, CallAnswer, NewUserTurn, NothingToRun, RequestPlan
+from stream_protocol.session._request_plans import (
+    AnsweredCalls,
+    AttemptedDecisions,
+    CallAnswer,
+    Decision,
+    NewUserTurn,
+    NothingToRun,
+    RequestPlan,
+    attempted_decisions,
+)
 from stream_protocol.session._run_input import (
     RunInput,
     denial_events,
@@ -71,8 +72,13 @@ from stream_protocol.session._storable_events import make_storable, storable_jso
 from stream_protocol.session._stored_responses import idempotency_key
 from stream_protocol.session._submitted_answers import CREDENTIAL_PROVIDED
 from stream_protocol.session._thought_signatures import repair_thought_signatures
-from stream_protocol.session._user_message import artifact_path, steering_content, user_message
-from stream_protocol.session._versions import MessageVersions, message_versions, rewind_to_choose
+from stream_protocol.session._user_message import (
+    artifact_path,
+    content_from_record,
+    record_content,
+    steering_content,
+    user_message,
+)
 from stream_protocol.session.transcript import (
     DETAILS_PREFIX,
     STATE_PREFIX,
@@ -82,6 +88,7 @@ from stream_protocol.session.transcript import (
     EventRole,
     FirstReading,
     HiddenEvents,
+    MessageVersions,
     StoredCall,
     Transcript,
     TranscriptReader,
@@ -90,9 +97,11 @@ from stream_protocol.session.transcript import (
     is_appended,
     is_repeated_fragment,
     message_id,
+    message_versions,
+    rewind_to_choose,
     shown_facts,
     update_metadata,
 )
 
-# The public API. Other packages of ``stream_protocol`` use the other names, which may change at any time.
+# The public API. The other names are for ``stream_protocol`` itself, and may change at any time.
 __all__ = ["messages_to_events", "repair_thought_signatures", "session_to_messages"]

@@ -1,8 +1,8 @@
-"""Reads a chat whose client sends the whole history: the events before the last message, and the requested turn.
+"""Reads a chat whose client sends the whole history with each request.
 
-The history is not checked. Apps choose this mode for chats in which a forged history harms only the client itself. The
-model reads the history, but no call in it is executed. Approvals are refused, because an approval would run a call with
-arguments that only the client has seen.
+The history is not checked. Apps choose this mode if a forged history harms only the client itself. The model reads the
+history, but no call in it is executed. Approvals are refused, because the server has not stored the arguments of the
+approved call.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
 
 from stream_protocol.adk import CallIds
-from stream_protocol.session._decisions import Decision
 from stream_protocol.session._importing import messages_to_events
 from stream_protocol.session._planning import plan
-from stream_protocol.session._request_plans import AnsweredCalls, CallAnswer, NewUserTurn
+from stream_protocol.session._request_plans import AnsweredCalls, CallAnswer, Decision, NewUserTurn
 from stream_protocol.session.transcript import Transcript
 from stream_protocol.wire import ChatRequest, ChatRequestError, is_tool_part
 
@@ -26,27 +25,32 @@ if TYPE_CHECKING:
     from stream_protocol.wire import ToolPart, UIMessage
 
 HistoryMode = Literal["server", "client", "text"]
-"""The history that the model reads. ``"server"``: the stored session. ``"client"``: the messages that the client sends.
-``"text"``: only the texts of those messages."""
+"""The source of the history that the model reads.
+
+``"server"``: the stored session. ``"client"``: the messages in the request. ``"text"``: only the texts in these
+messages.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RestoredHistory:
-    """History from a request's earlier messages, and the ``RequestPlan`` for its last message."""
+    """The result of ``restore_client_history``: events of the history, and the plan for the last message."""
 
     events: list[Event]
-    """The events before this turn, for an empty session."""
+    """The events before the last message. They are appended to an empty session."""
     request_plan: NewUserTurn | AnsweredCalls
-    """The plan. ``AnsweredCalls`` have no ``past`` here, because the message and its ids come from the client."""
+    """The plan for the last message. ``AnsweredCalls.past`` is empty, because the client has the message."""
 
 
 def restore_client_history(
     request: ChatRequest, *, agent: str, agents: Collection[str] = (), mode: Literal["client", "text"] = "client"
 ) -> RestoredHistory:
-    """Convert the request's earlier messages to events, and decide what to run for its last message. The last message
-    is a user message, or has client tool outputs.
+    """Convert the request's earlier messages to events, and decide what to run for the last message.
 
-    ``agent`` and ``agents``: as for ``messages_to_events``. Raises ``ChatRequestError`` for a refused request.
+    The last message is a user message, or an assistant message with outputs of client tools.
+
+    ``agent``: the root agent's name. ``agents``: names of other possible authors. Raises ``ChatRequestError`` for a
+    refused request.
     """
     *earlier, last = request.messages_to_target
     if last["role"] == "assistant":
@@ -81,12 +85,12 @@ def _continuation(messages: list[UIMessage], last: UIMessage, agent: str, agents
 
 
 def _call_ids(messages: Iterable[UIMessage]) -> CallIds:
-    """Return the ids of all calls in these messages. The events made from the messages have other ids."""
+    """Return the ids of all calls in these messages. The events for these messages get other ids."""
     return CallIds(part["toolCallId"] for message in messages for part in message["parts"] if is_tool_part(part))
 
 
 def _last_calls(message: UIMessage) -> list[ToolPart]:
-    """Return the calls of the last step, without calls that the model provider executed."""
+    """Return the calls of the message's last step. Calls that the model's provider executed are left out."""
     calls: list[ToolPart] = []
     for part in message["parts"]:
         if part["type"] == "step-start":

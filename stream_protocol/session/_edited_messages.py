@@ -1,11 +1,10 @@
-"""Plans a user message: new, edited or regenerated.
+"""Plans a user message: new, edited, regenerated or sent again.
 
-``turn_to_rewind`` decides which stored turns the chat loses before the message is stored. The model's next prompt does
-not contain these turns.
+``plan_user_message`` decides if the agent runs, or if the message only repeats an earlier request. ``turn_to_rewind``
+finds the first stored turn to remove before the message is stored. The model does not read removed turns.
 
-A message that is sent again or regenerated replaces everything stored from that message on. Some UI libraries edit
-differently: they send only the messages before the edited one, and a new message. An outdated tab sends an equal
-request. So the app decides how a truncated history is handled.
+Some UI libraries edit in a different way: they send a new message after a shorter history. An outdated tab sends a
+request of the same form. So the app decides how a truncated history is handled.
 """
 
 from __future__ import annotations
@@ -14,8 +13,14 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from stream_protocol.adk import confirmed_call
 from stream_protocol.session._files import SavedFile
-from stream_protocol.session._request_plans import CallAnswer, NewUserTurn, call_answer
-from stream_protocol.session._stored_responses import has_ended_by_itself
+from stream_protocol.session._request_plans import CallAnswer, NewUserTurn, NothingToRun, call_answer
+from stream_protocol.session._stored_responses import (
+    has_ended_by_itself,
+    idempotency_key,
+    response_to_equal_message,
+    response_with_steering,
+    wants_stored_response,
+)
 from stream_protocol.session._submitted_answers import REJECTED, answers_before_message
 from stream_protocol.session._user_message import (
     artifact_path,
@@ -37,11 +42,42 @@ if TYPE_CHECKING:
     from stream_protocol.wire import ChatRequest, UIMessage
 
 TruncatedHistory: TypeAlias = Literal["append", "rewind"]
-"""Handling of a new message from a client that sends fewer messages than are stored. ``"append"``: append the message,
-and keep all stored messages. ``"rewind"``: remove everything stored after the last message that the client has."""
+"""Handling of a new message if the request has fewer messages than the stored chat.
+
+``"append"``: append the message, and keep all stored messages. ``"rewind"``: remove all stored messages that are
+missing in the request.
+"""
 
 
 def plan_user_message(
+    request: ChatRequest,
+    transcript: Transcript,
+    *,
+    chat_was_busy: bool,
+    truncated_history: TruncatedHistory,
+    known_key: str | None,
+    content: Sequence[TextOrFile] | None,
+) -> NewUserTurn | NothingToRun:
+    """Return the ``RequestPlan`` for the user message of a request. The keyword arguments are those of ``plan``.
+    ``content``: the content of the message, if it is already known."""
+    message = request.target
+    stored = transcript.find_user_message(message["id"])
+    if stored is None:
+        steered_turn = transcript.find_steering(message["id"])
+        accepted = transcript.accepted.get(message["id"])
+        is_in_reply = chat_was_busy or steered_turn is not None
+        if accepted is not None and is_in_reply and accepted.message.get("parts") != message["parts"]:
+            raise ChatRequestError("This message is part of a reply. Send the new text as a new message.", status=409)
+        if steered_turn is not None:
+            return response_with_steering(steered_turn, is_superseded=steered_turn is not transcript.turns[-1])
+    else:
+        repeated = response_to_equal_message(known_key or idempotency_key(request), stored)
+        if repeated is not None and (chat_was_busy or wants_stored_response(request, stored, transcript)):
+            return repeated
+    return _plan_run(request, message, transcript, stored, truncated_history=truncated_history, content=content)
+
+
+def _plan_run(
     request: ChatRequest,
     message: UIMessage,
     transcript: Transcript,
@@ -50,11 +86,10 @@ def plan_user_message(
     truncated_history: TruncatedHistory,
     content: Sequence[TextOrFile] | None,
 ) -> NewUserTurn:
-    """Return the ``RequestPlan`` for a user message after which the agent runs.
+    """Return the plan for a user message that starts a run.
 
-    ``stored``: the turn with this message, if the message is stored. ``content``: the content of the message, if an
-    earlier call of ``plan`` has found it. The trigger of a message that is not stored does not matter: the message may
-    be the retry of a failed regeneration.
+    ``stored``: the turn with this message, if the message is stored. For a message that is not stored, the request's
+    trigger is ignored, because the request may repeat a failed regeneration.
     """
     rewound = turn_to_rewind(request, transcript, stored, truncated_history)
     if stored is not None:
@@ -62,7 +97,7 @@ def plan_user_message(
     elif content is not None:
         parts = tuple(content)
     else:
-        # The message itself was rewound if its worker died before the response began.
+        # If its worker died before the response began, the message itself was rewound.
         ids = (*(rewound.user_message_ids if rewound is not None else ()), message["id"])
         edited = [version for user_id in ids for version in transcript.versions(user_id)]
         parts = tuple(_with_saved_files(request, message, edited))
@@ -85,11 +120,11 @@ def plan_user_message(
 
 
 def _kept_steering(message: UIMessage, transcript: Transcript, stored: Turn) -> tuple[str, ...]:
-    """Return the ids of the steering messages that the next reply to this message also reads.
+    """Return the ids of the steering messages that are kept for the next reply to this message.
 
-    A repeated message keeps the steering messages that no model call has read, because the user did not take them back.
-    If the stored reply is incomplete, the message also keeps the steering messages that this reply has read. An edited
-    message, or one that is not the newest, replaces everything after it.
+    For a repeated message, steering messages that no model call has read are kept. If the stored reply is incomplete,
+    the steering messages that it has read are also kept. None are kept for an edited message, or for a message that is
+    not the newest.
     """
     if stored is not transcript.turns[-1] or _is_edited(message, _message_parts(stored)):
         return ()
@@ -102,30 +137,35 @@ def _kept_steering(message: UIMessage, transcript: Transcript, stored: Turn) -> 
 def turn_to_rewind(
     request: ChatRequest, transcript: Transcript, stored: Turn | None, truncated_history: TruncatedHistory
 ) -> Turn | None:
-    """Return the turn to which the chat is rewound before the user's message is stored; ``None`` for no rewind.
+    """Return the first turn to remove before the user's message is stored; ``None`` if no turn is removed.
 
-    The rewind removes this turn and all later turns. ``stored``: as for ``plan_user_message``. Raises
-    ``ChatRequestError`` (409) if the turn shares its invocation with an earlier turn, so that no rewind can remove only
-    this turn.
+    All later turns are also removed. ``stored``: the turn with this message, if the message is stored. Raises
+    ``ChatRequestError`` (409) if an earlier turn has events of the same invocation, because a rewind would also remove
+    that turn.
     """
     turn = stored
     if stored is None and truncated_history == "rewind":
         turn = _first_missing_turn(request, transcript)
-    if turn is not None and not transcript.begins_invocation(turn):
+    if turn is not None and not _begins_invocation(turn, transcript):
         raise ChatRequestError("This message belongs to an answer that began earlier; it stays.", status=409)
     return turn
 
 
+def _begins_invocation(turn: Turn, transcript: Transcript) -> bool:
+    """Return True if no earlier turn has events of this turn's invocation. Only such a turn can be rewound."""
+    own = turn.invocation_id
+    return turn is next(each for each in transcript.turns if any(event.invocation_id == own for event in each.stored))
+
+
 def _first_missing_turn(request: ChatRequest, transcript: Transcript) -> Turn | None:
-    """Return the first turn that is missing in the client's history; ``None`` if the history is complete.
+    """Return the first stored turn that is missing in the request's history; ``None`` if the history is complete.
 
-    All turns after the client's newest stored message are missing. A turn counts as present if the client has its
-    question, because a client that disconnected early lacks the reply. A message without earlier user messages is the
-    first message of the chat, so all turns are missing. If the client has earlier user messages and none of them is
-    stored, the history comes from elsewhere, and the result is ``None``.
+    - A turn counts as present if the request has its user message. The reply may be missing after a lost connection.
+    - If the request has no earlier user messages, all stored turns are missing.
+    - If the request has earlier user messages but none of them is stored, the result is ``None``: the history comes
+      from elsewhere.
 
-    Raises ``ChatRequestError`` (409) if the client has a rewound message, because this message and its followers are no
-    longer part of the chat.
+    Raises ``ChatRequestError`` (409) if the request has a rewound message.
     """
     if not request.has_history:
         return None
@@ -143,7 +183,7 @@ def _first_missing_turn(request: ChatRequest, transcript: Transcript) -> Turn | 
 def _content_of_stored(
     request: ChatRequest, message: UIMessage, transcript: Transcript, stored: Turn
 ) -> Iterable[TextOrFile]:
-    """Return the texts and files of a stored message, with the client's changes."""
+    """Return the texts and files of a message that is stored. Changes in the request are included."""
     parts = _message_parts(stored)
     if request.trigger == "regenerate-message" and not _is_edited(message, parts):
         return stored_texts_and_files(parts, stored.stored[0].id)
@@ -151,7 +191,7 @@ def _content_of_stored(
 
 
 def _rejection(approval: StoredCall, turn: Turn) -> CallAnswer:
-    """Return the tool's response to a denied call, in ADK's form."""
+    """Return the function response for a tool whose call the user has denied."""
     call = confirmed_call(approval.args)
     event = turn.stored[approval.response_index]
     return CallAnswer(id=call.get("id", ""), name=call.get("name", ""), response={"error": REJECTED}, event=event)
@@ -162,11 +202,10 @@ def _message_parts(turn: Turn) -> list[types.Part | SavedFile]:
 
 
 def _is_edited(message: UIMessage, stored: list[types.Part | SavedFile]) -> bool:
-    """Return True if the client's text of a stored message differs from the stored text. Some clients edit a message in
+    """Return True if the text of a message in the request differs from its stored text. Some clients edit a message in
     place, and then request a regeneration.
 
-    Files are ignored, because a reloaded client may lack them. In place of a saved file, such a client has a link or a
-    line of text.
+    Files are ignored. After a reload, a client may have a link or a line of text in place of a file.
     """
     sent = texts(message)
     content = list(stored_texts_and_files(stored))
@@ -184,10 +223,10 @@ def _with_saved_files(request: ChatRequest, message: UIMessage, versions: Iterab
 
 
 def _saved_files(chat_id: str, versions: Iterable[Turn]) -> dict[str, SavedFile]:
-    """Return all files that any version of the message has, by artifact path.
+    """Return the saved files of all versions of a message, by artifact path.
 
-    A client may still show a file that an edit removed. The caller removes each file from the result after its first
-    use. Otherwise a small request could repeat a link a thousand times, and load a whole file for each link.
+    Earlier versions are included, because a client may still show a file that an edit has removed. The caller must use
+    each file only once. Otherwise a small request could repeat a link many times and load many files.
     """
     files = [part for turn in versions for part in _message_parts(turn) if isinstance(part, SavedFile)]
     return {artifact_path(chat_id, file.artifact, file.version): file for file in files}

@@ -1,8 +1,7 @@
 """Reads the files attached to a user message, and checks them against the app's limits.
 
-A browser sends a file as a data URL; an app that uploads first sends an https URL. All other schemes are refused:
-``file:`` would address the server's own disk, and ``javascript:`` and ``blob:`` only work in the browser. The server
-never fetches a URL.
+A file comes as a data URL, or as an HTTP URL if the app has uploaded the file before. All other URL schemes are
+refused. The server never fetches a URL.
 """
 
 from __future__ import annotations
@@ -40,33 +39,32 @@ MAX_LINK_LENGTH: Final = 16 * 1024
 """The maximum number of characters in the URL of a linked file: twice the default limit of web servers."""
 
 DECODED_PIECE: Final = 1024 * 1024
-"""The number of bytes of a data URL that are decoded at once: a multiple of 4. Other threads can run in between.
-"""
+"""The number of bytes of a data URL that are decoded at once. It is a multiple of 4. Other threads can run in
+between."""
 
 _NO_ESCAPE: Final = re.compile(rb"%(?![0-9A-Fa-f]{2})")
-"""A percent sign that does not begin an escape."""
+"""Pattern for a percent sign that does not begin a valid escape."""
 
 MAX_MEDIA_TYPE_LENGTH: Final = 255
-"""The maximum number of characters of a media type without parameters, by RFC 6838."""
+"""The maximum number of characters of a media type without parameters, according to RFC 6838."""
 
 MEDIA_TYPE_PATTERN: Final = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]*/[a-z0-9][a-z0-9!#$&^_.+-]*")
-"""A full media type by RFC 6838, without parameters. AI SDK 7 clients may send ``image`` or ``image/*`` instead; then
-the media type in the data URL is used."""
+"""Pattern for a media type without parameters, according to RFC 6838. Clients of AI SDK 7 may send ``image`` or
+``image/*`` instead. In this case, the media type of the data URL is used."""
 
 _MEDIA_TYPE_GLOB: Final = re.compile(r"\S*/\S*|\*")
 """A pattern that can match a media type."""
 
 FROM_BASE64URL: Final = bytes.maketrans(b"-_", b"+/")
-"""Translation from base64url to base64. ADK and Python clients write base64url, and browsers write base64."""
+"""Translation table from base64url to base64. ADK and Python clients write base64url, and browsers write base64."""
 
 SCHEMES: Final = frozenset({"data", "http", "https"})
-"""URL schemes for attached files. All other schemes are refused, even if an app lists them."""
+"""The URL schemes of attached files that an app can accept. All other schemes are always refused."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SavedFile:
-    """A file of an earlier message that ADK saved as an artifact. The stored message has a line of text in its
-    place."""
+    """A file of an earlier message that ADK saved as an artifact. The stored message has a line of text instead."""
 
     line: str
     artifact: str
@@ -75,16 +73,16 @@ class SavedFile:
     """The version of the artifact, from 0."""
     media_type: str
     name: str | None
-    """The file's name when the user attached it."""
+    """The name of the file that the user attached; ``None`` if unknown."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FilePlace:
-    """The position of the message part that holds a file's bytes."""
+    """Identifies the message part that contains a file's bytes."""
 
     index: int
     event_id: str | None = None
-    """The stored user event with the part; ``None`` for the message of the request."""
+    """The id of the stored user event with the part; ``None`` for the message in the request."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,12 +93,12 @@ class InlineFile:
     data: bytes
     name: str | None
     origin: SavedFile | FilePlace | None = field(default=None, compare=False, repr=False)
-    """A source from which the bytes can be read again; ``None`` if no source is known."""
+    """The place from which the bytes can be read again; ``None`` if there is none."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LinkedFile:
-    """A file that the message links to. The model provider fetches it; this server does not."""
+    """A file that the message links to. The model's provider fetches such a file. The server does not."""
 
     media_type: str
     url: str
@@ -115,11 +113,11 @@ TextOrFile: TypeAlias = str | InlineFile | LinkedFile | SavedFile
 class FilePolicy:
     """Limits for files attached to a message, and the form in which the agent's files are sent.
 
-    The server itself never fetches a link. Some model adapters do, from the server's machine (LiteLlm, for providers
-    that accept no links). If you use such an adapter in a network that browsers must not reach, set
-    ``schemes={"data"}``.
+    This library never fetches a link. Some model adapters fetch links from your server's machine, such as LiteLlm for
+    providers that accept no links. If your server can reach an internal network, set ``schemes={"data"}`` for such an
+    adapter.
 
-    Raises ``StreamProtocolError`` for a scheme or a size that no policy can allow.
+    Raises ``StreamProtocolError`` for an invalid scheme or size.
     """
 
     schemes: frozenset[str] = SCHEMES
@@ -149,7 +147,8 @@ class FilePolicy:
         check_text("artifact_base", self.artifact_base, or_none=True)
 
     def check(self, texts_and_files: Iterable[TextOrFile]) -> None:
-        """Raise ``ChatRequestError`` for the first refused file (413 size, 415 media type, 422 scheme)."""
+        """Check the files of a message. Raises ``ChatRequestError`` for a refused file (413 size, 415 media type, 422
+        scheme)."""
         for file in texts_and_files:
             if isinstance(file, InlineFile | LinkedFile):
                 self._check_file(file)
@@ -165,8 +164,10 @@ class FilePolicy:
 
 
 def read_file(part: FilePart) -> InlineFile | LinkedFile:
-    """Return the file of a ``file`` part. Raises ``ChatRequestError`` (413 too large, 415 media type, 422 other
-    errors)."""
+    """Return the file in a ``file`` part of a message.
+
+    Raises ``ChatRequestError``: 413 if it is too large, 415 for its media type, 422 for other errors.
+    """
     match part["url"].partition(":")[0].lower():
         case "data":
             return _inline(part)
@@ -211,11 +212,8 @@ def _too_large() -> ChatRequestError:
 
 
 def _unquote(text: bytes) -> bytes:
-    """Decode percent escapes with little memory. ``unquote_to_bytes`` creates an object for each escape: 30 MiB of them
-    would need seconds and a gigabyte.
-
-    The escapes are converted to those of quoted-printable, which has a decoder written in C.
-    """
+    """Decode percent escapes in little time and memory. The escapes are converted to quoted-printable, which has a
+    decoder written in C. The function ``unquote_to_bytes`` would need a gigabyte for 30 MiB of escapes."""
     decoded: list[bytes] = []
     start = 0
     while start < len(text):

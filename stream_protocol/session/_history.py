@@ -1,12 +1,11 @@
-"""Converts stored responses of a session or a recording to the messages that a client shows.
+"""Converts the stored responses of a session or a recording to UI messages.
 
-Each response goes through the converter and the client's reducer, like the live response. The converter gets the
-earlier events of the message as its past.
+Each response passes through the converter and the reducer of the AI SDK's client, so the messages equal those of a live
+client. Later events change earlier parts:
 
-The module also applies the effects of later events on earlier parts. If the user has answered an approval, the part
-with the approval shows the answer. A late result goes to the message with its call. If a call or an approval can no
-longer be answered, it is closed. ``transcript`` decides which events form a message, and ``adk`` finds the call of a
-response, and the message of the call.
+- The user's answer to an approval request is added to the part of the call.
+- A late result is added to the message that has its call.
+- A call that cannot be answered any more gets an error.
 """
 
 from __future__ import annotations
@@ -48,13 +47,13 @@ if TYPE_CHECKING:
     from stream_protocol.wire import AnyChunk, UIMessage
 
 _WITHOUT_QUESTION: Final = ("input-available", "output-available", "output-error")
-"""States in which a call shows no question to the user."""
+"""States in which a tool call does not ask the user anything."""
 
 _FILE_PLACE: Final = "adk-ui-stream-file:"
-"""Prefix of placeholder URLs for files. Real URLs do not begin with it: they are links, data URLs and artifact URLs."""
+"""The prefix of placeholder URLs for files. No real URL begins with it."""
 
 _WAITING: Final = ("input-available", "approval-requested")
-"""States of a call that still needs an answer."""
+"""States in which a tool call waits for an answer."""
 
 
 def session_to_messages(
@@ -63,10 +62,11 @@ def session_to_messages(
     """Return the messages of a chat, with the ids and parts that a live client received.
 
     ``session``: an ADK session, or a dictionary with ``events`` from Agent Engine or ADK's API server. ``options``: the
-    converter's options with which the chat is served. The calls of task-mode agents are hidden, as in ``ChatService``.
-    ``running``: True while the newest response is still running; its calls then stay open.
+    converter's options with which you serve the chat. ``running``: True if the newest run has not ended, so that its
+    calls stay open.
 
-    User messages have their client's ids, or else the ids of their events.
+    A user message has the id that the client sent, or the id of its event. Calls that start task-mode agents are
+    hidden.
     """
     check_flag("running", running)
     Settings(**options)
@@ -84,9 +84,9 @@ def transcript_to_messages(
     encoded: bool = True,
     **options: Unpack[ConverterOptions],
 ) -> list[UIMessage]:
-    """Return the messages of a transcript, like ``session_to_messages``. ``encoded``: if False, the URL of a file is a
-    ``DataUrl``, for ``history_json``."""
-    options.pop("on_error", None)  # a message has no place for an error's text
+    """Return the messages of a transcript, like ``session_to_messages``. ``encoded``: False to keep the URL of a file
+    as a ``DataUrl``, for ``history_json``."""
+    options.pop("on_error", None)  # messages do not contain the texts of errors
     task_agents = find_task_agents(transcript.stored)
     settings = HistorySettings(task_agents, encoded=encoded, **options)
     page = PageMessages()
@@ -100,16 +100,15 @@ def transcript_to_messages(
 
 
 def _without_answer(transcript: Transcript) -> list[UIMessage]:
-    """Return the steering messages that no run will read, because their worker has died."""
+    """Return the steering messages that no run has read, because their worker has died."""
     return [cast("UIMessage", {"role": "user", **accepted.message}) for accepted in transcript.waiting]
 
 
 class HistorySettings(Settings):
-    """Settings that replace the agent's files with placeholder URLs until the messages are complete.
+    """Settings that send placeholder URLs in place of the agent's files. ``fill`` replaces the placeholders at the end.
 
-    Each file is therefore encoded only once, and is not copied each time its message grows. The hook ``transform``
-    still gets the real URL of a file. ``encoded``: if True, a file's URL in the message is a text, otherwise a
-    ``DataUrl``.
+    So each file is encoded only once. The hook ``transform`` gets the real URL of a file. ``encoded``: True if the
+    final URL of a file is a text, False if it is a ``DataUrl``.
     """
 
     def __init__(self, task_agents: frozenset[str], /, *, encoded: bool, **options: Unpack[ConverterOptions]) -> None:
@@ -127,12 +126,13 @@ class HistorySettings(Settings):
     @property
     @override
     def nested(self) -> Settings:
-        """The settings for agents inside tool calls: with real URLs, because ``fill`` leaves outputs unchanged."""
+        """The settings for agents inside tool calls. They send real URLs, because ``fill`` does not change outputs of
+        calls."""
         return Settings(self._task_agents, **cast("ConverterOptions", {**self.options, "transform": None}))
 
     def _transformed(self, transform: Callable[[Any], Any], chunk: Any) -> Any:
-        """Return the chunk after the hook. The hook gets the real URL of a file. If the hook keeps this URL, the
-        placeholder is restored."""
+        """Return the result of the hook ``transform`` for a chunk. The hook gets the real URL of a file. If it keeps
+        this URL, the placeholder is restored."""
         place = chunk["url"] if chunk["type"] == "file" else ""
         if not place.startswith(_FILE_PLACE):
             return transform(chunk)
@@ -148,7 +148,7 @@ class HistorySettings(Settings):
         return DataUrl(file.media_type, file.data)
 
     def fill(self, message: UIMessage) -> None:
-        """Replace the placeholders in an assistant message with the real URLs."""
+        """Replace the placeholder URLs in an assistant message with the real URLs of files."""
         parts: list[dict[str, Any]] = cast("Any", message["parts"])
         for part in parts:
             if part["type"] == "file" and part["url"].startswith(_FILE_PLACE):
@@ -156,29 +156,30 @@ class HistorySettings(Settings):
 
 
 class PageMessages:
-    """Builder for the messages of a chat. Begin each turn, then add its responses in order.
+    """Builds the messages of a chat. Begin each turn, then add its responses in order.
 
-    Complete events are kept, because a later event may have the result of a call in any earlier message.
+    All complete events are stored, because a later event may have the result of a call in any earlier message.
     """
 
     def __init__(self) -> None:
         self._turns: list[_PageTurn] = []
         self._new: list[EventFacts] = []
-        """Events of the newest turn that may have results for earlier messages."""
+        """The events of the newest turn. They may contain results of calls in earlier messages."""
         self._calls = CallMessages[_PageTurn]()
 
     def begin_turn(self, message_id: str, settings: Settings, call_ids: CallIds = NO_IDS) -> None:
-        """Begin a turn. ``message_id``: the id of its assistant message. ``call_ids``: the client's ids of earlier
+        """Begin a turn. ``message_id``: the id of its assistant message. ``call_ids``: the client ids of earlier
         calls."""
         self._add_late_results()
         self._turns.append(_PageTurn(message_id, settings, call_ids))
 
     def add_events(self, events: Sequence[Event], *, ends: bool = True) -> None:
-        """Convert the events of a response, and add the response. ``ends``: True if the response is complete."""
+        """Convert the events of a response, and add the response. ``ends``: True if the response has ended."""
         self.add_response(events, self._turns[-1].convert(events, ends=ends))
 
     def add_response(self, events: Sequence[Event], chunks: Iterable[AnyChunk]) -> None:
         """Add a response. ``events``: the user's events that started the response, and the events of its run.
+
         ``chunks``: the chunks of the response.
         """
         newest, response = self._turns[-1], [read(event) for event in events]
@@ -195,13 +196,13 @@ class PageMessages:
         return [message for turn in self._turns for message in turn.messages()]
 
     def newest_messages(self) -> list[UIMessage]:
-        """Return the messages of the newest turn: the user's message, if there is one, and the assistant's."""
+        """Return the messages of the newest turn: the user's message if it has one, and the assistant's message."""
         return list(self._turns[-1].messages())
 
     def _add_late_results(self) -> None:
-        """Add results in the newest turn to the earlier messages that have their calls.
+        """Add results in the newest turn to earlier messages, if these messages have the calls.
 
-        These results cannot be sent to a live client, because it refuses an output for a call of an earlier message.
+        A live client does not get these results, because it refuses outputs for calls of earlier messages.
         """
         for facts in self._new if len(self._turns) > 1 else ():
             late: dict[_PageTurn, list[int]] = {}
@@ -215,20 +216,20 @@ class PageMessages:
 
 
 class _PageTurn:
-    """Builder for one turn: its user message and its assistant message."""
+    """Builds the messages of one turn: the user message and the assistant message."""
 
     def __init__(self, message_id: str, settings: Settings, call_ids: CallIds) -> None:
         self._message_id = message_id
         self._settings = settings
         self._ids_before = call_ids
         self._events: list[Event] = []
-        """The turn's events, without fragments that a complete event repeats."""
+        """The events of the turn. Fragments that a complete event repeats are left out."""
         self._late_events: list[Event] = []
-        """Events of later turns with results for this turn's calls."""
+        """Events of later turns that have results of this turn's calls."""
         self._message: UIMessage | None = None
 
     def convert(self, events: Sequence[Event], *, ends: bool) -> list[AnyChunk]:
-        """Return the chunks that these events add to the message."""
+        """Return the chunks that these events add to the message. ``ends``: True if the response has ended."""
         past = [*self._events, *self._late_events]
         conversion = chunk_conversion(past, self._message_id, self._settings, self._ids_before)
         with conversion.warn.silenced():
@@ -244,7 +245,7 @@ class _PageTurn:
         self._events += [facts.event for facts in response if not is_repeated_fragment(facts)]
 
     def add_late_results(self, late: Event) -> None:
-        """Add the results of an event that came while a later message was running."""
+        """Add results from an event of a later turn."""
         of_calls = ("tool-output", "data-adk-denial")
         chunks = [chunk for chunk in self.convert([late], ends=False) if chunk["type"].startswith(of_calls)]
         self._fold([read(late)], chunks)
@@ -253,7 +254,7 @@ class _PageTurn:
     def close_open_calls(self) -> None:
         """Close unanswered calls with an error, because the user has sent a newer message.
 
-        ``callProviderMetadata`` has ``{"adk": {"unanswered": True}}``, so that a client can tell them from failures.
+        These calls have ``{"adk": {"unanswered": True}}`` in ``callProviderMetadata``. Failed calls do not have it.
         """
         if self._message is None:
             return
@@ -271,9 +272,9 @@ class _PageTurn:
         self._message = fold_response(chunks, _apply_approvals(self._message, response), self._settings)
 
     def messages(self) -> Iterator[UIMessage]:
-        """Yield the user's message, if the turn has one, and the assistant's, if it has parts.
+        """Yield the user's message and the assistant's message of the turn, as far as they exist.
 
-        The client refuses a message without parts when it validates messages (``validateUIMessages``).
+        An assistant message without parts is left out, because the AI SDK's ``validateUIMessages`` refuses it.
         """
         events, settings = self._events, self._settings
         if events and is_user_message(events[0]):
@@ -287,9 +288,9 @@ class _PageTurn:
 
 
 def fold_response(chunks: Iterable[AnyChunk], message: UIMessage | None, settings: Settings) -> UIMessage:
-    """Return the message that the client shows after a response. ``message``: the message that the response continues.
+    """Return the message that the client has after a response. ``message``: the message that the response continues.
 
-    An empty last step is left out, because the client stores it only with the next change of the message.
+    An empty last step is left out. The client stores it only when the message changes again.
     """
     reducer = MessageReducer(ai_sdk=settings.client.major, message=message)
     shown = len(reducer.message["parts"])
@@ -305,9 +306,9 @@ def fold_response(chunks: Iterable[AnyChunk], message: UIMessage | None, setting
 
 
 def _drop_unanswered_approvals(message: UIMessage) -> None:
-    """Remove the approval from calls that ended before the user answered it.
+    """Remove the approval from calls that ended before the user approved or denied them.
 
-    The live client keeps the approval, but refuses it when it validates messages (``validateUIMessages``).
+    The live client keeps such an approval, but ``validateUIMessages`` refuses it.
     """
     parts: list[dict[str, Any]] = cast("Any", message["parts"])
     for part in parts:
@@ -316,11 +317,9 @@ def _drop_unanswered_approvals(message: UIMessage) -> None:
 
 
 def _apply_approvals(message: UIMessage | None, response: Iterable[EventFacts]) -> UIMessage | None:
-    """Mark the approvals in the first user events as answered in the message.
+    """Add the user's answers in the first events of a response to the approvals in the message.
 
-    The client did the same when it sent the answers.
-
-    Changes the message, and returns it.
+    Changes the message, and returns it. The live client did the same when it sent the answers.
     """
     parts: list[dict[str, Any]] = [] if message is None else cast("Any", message["parts"])
     for facts in takewhile(lambda facts: facts.by_user, response):

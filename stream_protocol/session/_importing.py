@@ -1,12 +1,15 @@
 """Converts UI messages to ADK events, for apps that keep their chats in the browser or in their own database.
 
-ADK has the following rules for the events of a history, and silently drops or rewrites events that break them. A call
-and its response are two events with one id, and the call comes first. The author is an agent of the tree. Every content
-has a role. Timestamps increase. Call ids begin with ``adk-``. ADK removes such ids from requests to Gemini, because
-Gemini did not create them.
+ADK silently drops or rewrites events that break its rules. So the created events follow these rules:
 
-An imported history cannot start anything. No event has actions or long-running ids. Calls without a result are left
-out. Calls to ADK's own control tools, such as agent transfers and confirmations, are also left out.
+- A call and its response are separate events with the same call id. The call comes first.
+- The author is an agent of the agent tree.
+- Each content has a role.
+- Timestamps increase.
+- Call ids begin with ``adk-``. ADK removes these ids from requests to Gemini.
+
+An imported history cannot start anything. Events have no actions and no long-running ids. Calls without a result and
+calls of ADK's control tools are left out.
 """
 
 import re
@@ -44,22 +47,20 @@ from stream_protocol.wire import (
 )
 
 MAX_INVOCATION_ID: Final = 128
-"""The maximum number of characters of a message id that becomes an invocation id. ADK's columns hold 256."""
+"""The maximum number of characters of a message id that is used as an invocation id. ADK's columns hold 256."""
 
 CALL_ID: Final = re.compile(r"adk-[A-Za-z0-9_-]{1,36}")
-"""A call id that every provider accepts: OpenAI allows 40 characters, and Anthropic allows only these characters."""
+"""Pattern for call ids that all model providers accept. OpenAI limits the length, and Anthropic limits the
+characters."""
 
 TOOL_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}")
-"""A function name that Gemini accepts."""
+"""Pattern for function names that Gemini accepts."""
 
 RESERVED: Final = "adk_"
-"""Prefix of ADK's own calls."""
+"""The prefix of names of ADK's own calls."""
 
 NOT_APPROVED_YET: Final = "This tool call requires confirmation, please approve or reject."
-"""ADK's text for a call that waits for approval.
-
-With this text, the model reads what it would read in ADK's own history.
-"""
+"""ADK's response text for a call that waits for approval. In an imported history, the model reads the same text."""
 
 
 def messages_to_events(
@@ -67,13 +68,13 @@ def messages_to_events(
 ) -> list[Event]:
     """Convert UI messages to the events of an ADK session. Append them to the session in order.
 
-    ``agent``: the root agent's name, and the author of assistant messages. ``agents``: the names of other agents that
-    may be the author in a part's ``providerMetadata.adk.author``. ``start``: the timestamp of the first event, in
-    seconds since 1970; each later event is a millisecond after the event before it. Equal arguments give equal events.
+    ``agent``: the root agent's name, used as the author of assistant messages. ``agents``: the names of other agents
+    that ``providerMetadata.adk.author`` of a part may name as its author. ``start``: the timestamp of the first event,
+    in seconds since 1970. The timestamps of later events increase by a millisecond. Equal arguments give equal events.
 
     The invocation id of a turn is the id of its assistant message. System messages, data parts, sources and other parts
-    without an ADK form are left out. Raises ``ChatRequestError`` for a value that is not a message, and for a refused
-    file of the user.
+    that ADK cannot represent are left out. Raises ``ChatRequestError`` for an invalid message, and for a refused file
+    of the user.
     """
     check_iterable("messages_to_events", messages, "messages", otherwise="collect the messages in a list first")
     check_text("agent", agent, empty=False, expected="the name of an agent")
@@ -94,7 +95,7 @@ def messages_to_events(
 
 
 class _HistoryBuilder:
-    """Collects the converted events, and the parts of the model response that is not complete yet."""
+    """Collects the converted events, and the parts of the unfinished model response."""
 
     def __init__(self, agents: Collection[str], root: str, start: float) -> None:
         self.events: list[Event] = []
@@ -103,20 +104,18 @@ class _HistoryBuilder:
         self._start = start
         self._invocations: set[str] = set()
         self._begun = 0
-        """The number of invocations so far."""
+        """The number of invocations that have begun."""
         self._invocation = ""
         self._call_ids: set[str] = set()
         self._numbers = count(1)
-        """Numbers for new call ids. Each number is tried only once, because retrying would take minutes for long
-        histories."""
+        """Numbers for new call ids. Each number is tried only once, so that long histories take linear time."""
         self._author = root
         self._parts: list[types.Part] = []
         self._results: list[types.FunctionResponse] = []
 
     def begin_invocation(self, name: str, *, only_first: bool = False) -> None:
-        """Begin a new invocation, with ``name`` as its id if possible. ``only_first``: True to do nothing if an
-        invocation exists.
-        """
+        """Begin a new invocation, with ``name`` as its id if possible. ``only_first``: do nothing if an invocation
+        exists."""
         if only_first and self._invocations:
             return
         usable = name and len(name) <= MAX_INVOCATION_ID and name not in self._invocations
@@ -147,7 +146,7 @@ class _HistoryBuilder:
         )
 
     def add_assistant_message(self, parts: Sequence[UIPart]) -> None:
-        """Add an assistant message. Each step becomes a model response, followed by the results of its calls."""
+        """Add an assistant message. Each step becomes a model response and the results of its calls."""
         denials = _denials(parts)
         for part in parts:
             if part["type"] == "step-start":
@@ -173,7 +172,7 @@ class _HistoryBuilder:
         )
 
     def _add_file(self, part: FilePart) -> None:
-        """Add a file of the agent, or of the tool if a tool result precedes it. A refused file is left out."""
+        """Add a file of the agent. A file after a tool result is added to this result. A refused file is left out."""
         with suppress(ChatRequestError):
             file = read_file(part)
             if self._results:
@@ -182,7 +181,7 @@ class _HistoryBuilder:
                 self._add_parts(part.get("providerMetadata"), adk_part(file))
 
     def _add_steering(self, message: UIMessage) -> None:
-        """Add a steering message, which the user sent while the agent worked. A refused message is left out."""
+        """Add a message that the user sent while the agent worked. A refused message is left out."""
         self._end_response()
         with suppress(ChatRequestError):
             parts = [*map(adk_part, texts_and_files(message))]
@@ -236,8 +235,8 @@ def _is_tool_name(name: str) -> bool:
 
 
 def _is_complete(part: ToolPart) -> bool:
-    """Return True if the model finished the call. An unfinished call has no input in AI SDK 6, and partial input in AI
-    SDK 7."""
+    """Return True if the model has finished the call. In AI SDK 6, unfinished calls have no input. In AI SDK 7, they
+    have partial input."""
     return "input" in part and part.get("errorText") != CALL_NOT_FINISHED_TEXT
 
 
@@ -253,9 +252,9 @@ def _steering_message(part: UIPart) -> UIMessage | None:
 
 
 def _denials(parts: Iterable[UIPart]) -> dict[str, Any]:
-    """Return the results that tools returned although the user denied the call, by call id.
+    """Return the outputs of tools that ran although the user denied their calls: call id -> output.
 
-    The results are stored in ``data-adk-denial`` parts.
+    The outputs come from ``data-adk-denial`` parts.
     """
     data = [cast("Any", part).get("data") for part in parts if part["type"] == "data-adk-denial"]
     return {
@@ -266,7 +265,7 @@ def _denials(parts: Iterable[UIPart]) -> dict[str, Any]:
 
 
 def _response(part: ToolPart, denials: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the function response that the model reads for a call; ``None`` for a call without a result."""
+    """Return the function response for a call in the message; ``None`` if the call has no result."""
     match part["state"]:
         case "output-available":
             return _object(tool_result(part), "result")
@@ -284,12 +283,12 @@ def _response(part: ToolPart, denials: Mapping[str, Any]) -> dict[str, Any] | No
 
 
 def _object(value: Any, key: str) -> dict[str, Any]:
-    """Return an object, as ADK needs for arguments and responses. Any other value is stored under ``key``."""
+    """Return an object for ADK's arguments or response. A value that is not an object is wrapped under ``key``."""
     return value if isinstance(value, dict) else {key: value}
 
 
 def _code_parts(part: ToolPart) -> list[types.Part]:
-    """Return the parts for executed code and its result; empty unless both exist."""
+    """Return the parts for executed code and its result; empty if one of them is missing."""
     match (part.get("input"), part.get("output")):
         case ({"code": str(code), **given}, {"output": str() | None as output, "outcome": outcome}):
             language = types.Language.PYTHON if given.get("language") == "PYTHON" else None
@@ -310,7 +309,7 @@ def _result_file(part: types.Part) -> types.FunctionResponsePart:
 
 
 def _signature(provider: Mapping[str, Any] | None) -> bytes | None:
-    """Return the thought signature from the key that the AI SDK's Google providers use."""
+    """Return the thought signature from the metadata of the AI SDK's Google providers."""
     match provider:
         case {"google": {"thoughtSignature": str(text)}} | {"vertex": {"thoughtSignature": str(text)}}:
             with suppress(ValueError):

@@ -1,7 +1,7 @@
-"""Creates the events that are appended after a run, so that history and the next prompt match the shown content.
+"""Creates events to append after a run, so that the history and the next prompt match what the client has shown.
 
-ADK stores only complete events. A run may have streamed text that no complete event repeats. If a run failed or was
-stopped, the session does not show this, and some calls have no response.
+ADK stores only complete events, and no event for a failure or a stop. So text of a stream, the end of the run and
+responses to calls can be missing in the session.
 """
 
 from collections.abc import Collection, Container, Iterable, Iterator, Sequence
@@ -36,9 +36,8 @@ from stream_protocol.stream import RUN_FAILED_TEXT, TOOL_FAILED_TEXT, Ending
 from stream_protocol.wire import RUN_STOPPED_TEXT
 
 RUN_FAILED_CODE: Final = "RUN_FAILED"
-"""``error_code`` of events appended after an error. After an abort or a timeout, the events have ADK's code ``ABORTED``
-instead, which closes pending calls. Only the event that marks the end of a timed-out run also has ``RUN_FAILED``.
-"""
+"""The ``error_code`` of events that are appended after an error, and of the last event after a timeout. Other events
+after an abort or a timeout have ADK's ``ABORTED``, which closes pending calls."""
 
 
 def completing_events(
@@ -64,17 +63,17 @@ def completing_events(
     for number, event in enumerate(added):
         event.timestamp = begin + number * EVENT_INTERVAL
         update_metadata(event, outcome=outcome)
-    if hidden:  # with the last of the shown content: a worker may lose the chat before it stores the next event
+    if hidden:  # stored with the last shown content, because the worker may lose the chat afterwards
         update_metadata(added[last_shown], hidden_events=tuple(event.id for event in hidden))
     return added
 
 
 def tool_failure_events(transcript: Transcript, raised: Iterable[CallReference], *, run_failed: bool) -> list[Event]:
-    """Return the events to append after a run in which the tools of these calls raised an exception. ADK stores no
-    response for them.
+    """Return error responses for calls whose tools raised an exception. ADK stores no responses for such calls.
 
-    ``transcript``: the complete session. A call gets no event if a callback of the app has responded to it meanwhile.
-    ``run_failed``: True if the exception ended the run. The events then have an error code, like ADK's own event.
+    Append the returned events after the run. Calls with a response, for example from a callback, are left out.
+    ``transcript``: the complete session. ``run_failed``: True if the exception ended the run. In this case, the events
+    have an error code.
     """
     turn, found = transcript.current, {transcript.find_call(reference) for reference in raised}
     unanswered = [call for call in (turn.calls if turn is not None else ()) if call in found and not call.responses]
@@ -101,10 +100,10 @@ def _closing_events(
     hidden: Sequence[Event],
     failed: Collection[str],
 ) -> list[Event]:
-    """Return the events that follow the last text of a failed or stopped run.
+    """Return the events to append after the last text of a failed or stopped run.
 
     ``streamed``: events with text that the run streamed. ``hidden``: stored events that the client was not shown.
-    ``failed``: the client's ids of calls whose tools raised.
+    ``failed``: the client ids of calls whose tools raised.
     """
     stopped = outcome != "error"
     error_text = RUN_STOPPED_TEXT if outcome == "abort" else RUN_FAILED_TEXT
@@ -123,10 +122,10 @@ def _closing_events(
 
 
 def _hidden_responses(turn: Turn, hidden: Sequence[Event]) -> Iterator[Event]:
-    """Yield stopped responses to calls that the client was shown, and that hidden events answer.
+    """Yield error responses for calls that the client was shown, but whose stored responses it was not shown.
 
-    They are for the client only, because the model reads the hidden responses. A call then ends in a history as it
-    ended in the response: with the work of the agent inside it.
+    Only the client gets these error responses, because the model reads the stored responses. So a call ends in the
+    history as it ended in the live response.
     """
     hidden_ids = {event.id for event in hidden}
     shown_calls = (call for call in turn.calls if call.event.id not in hidden_ids)
@@ -135,10 +134,10 @@ def _hidden_responses(turn: Turn, hidden: Sequence[Event]) -> Iterator[Event]:
 
 
 def stopped_responses(late: Event) -> Event:
-    """Return ADK's responses for a stopped run to the calls that ``late`` answers: an error in place of each result.
+    """Return a copy of the event ``late`` with an error in place of each function response. ADK writes such errors for
+    a stopped run.
 
-    ``late`` came after the response of the run had ended. The stored events of the agents that ran inside these calls
-    are kept.
+    ``late`` came after the end of the live response. The stored events of agents inside the calls are kept.
     """
     metadata = late.custom_metadata or {}
     parts = [
@@ -156,16 +155,14 @@ def stopped_responses(late: Event) -> Event:
 
 
 def _reports_outcome(last: Event, outcome: Ending) -> bool:
-    """Return True if the last event of the run already reports this outcome. ADK uses the same code for aborts and
-    timeouts.
-    """
+    """Return True if the last event of the run reports this outcome."""
     if outcome == "abort":
         return last.error_code == ABORTED
     return reports_error(last) and last.error_code != ABORTED and told_reason(last) is None
 
 
 def _end_mark(turn: Turn, agent: str, code: str) -> Event:
-    """Return an event without content that reports the end of the run."""
+    """Return an event that has no content and reports the end of the run."""
     author = next((event.author for event in reversed(turn.stored) if event.author != USER), agent)
     return Event(author=author, invocation_id=turn.stored[-1].invocation_id, error_code=code)
 
@@ -175,10 +172,9 @@ def _missing_responses(
 ) -> Iterator[Event]:
     """Yield error responses for the turn's unanswered calls.
 
-    The responses to all calls of one event are in one event.
-
-    ``hidden``: ids of stored events that the client was not shown. If only hidden events respond to a client tool's
-    call, the call counts as unanswered. ``failed``: the client's ids of calls whose tools raised.
+    The calls of one event get their responses in one event. ``closes_pending``: True to include calls that wait for an
+    answer. ``hidden``: ids of stored events that the client was not shown. The call of a client tool counts as
+    unanswered if only such events answer it. ``failed``: the client ids of calls whose tools raised.
     """
     unanswered = (
         call
@@ -196,10 +192,10 @@ def _is_answered(call: StoredCall, hidden: Container[str]) -> bool:
 
 
 def _responses_hidden_from_model(turn: Turn) -> Iterator[Event]:
-    """Yield copies of stored responses that ADK hides from the model, in events that the model reads.
+    """Yield copies of stored responses that ADK hides from the model. The model reads the copies.
 
-    ADK closes the calls of a stopped run in one event, and hides this event from the model if an approval is in it. The
-    copies are hidden from the client, which already has the responses.
+    ADK closes all calls of a stopped run in one event. If one of them is an approval request, ADK hides the whole event
+    from the model. The copies are hidden from the client, because the client has the responses.
     """
     unread = (
         call
@@ -217,7 +213,7 @@ def _is_readable(response: StoredResponse) -> bool:
 
 
 def _responses_event(outcomes: Sequence[tuple[StoredCall, dict[str, Any] | None]]) -> Event:
-    """Return an event with responses to the calls of one event."""
+    """Return one event with responses to these calls, which are all from one event."""
     responses = [
         types.FunctionResponse(id=stored.call.id, name=stored.name, response=outcome) for stored, outcome in outcomes
     ]

@@ -28,19 +28,19 @@ if TYPE_CHECKING:
     from google.adk.models import LlmRequest
 
 MAX_CONTEXT_BYTES: Final = 16 * 1024
-"""The maximum number of bytes of a context, as JSON. Each model call of the turn gets the context."""
+"""The maximum number of bytes of a context, as JSON. Each model call of the turn contains the context."""
 
 MAX_STATE_BYTES: Final = 64 * 1024
-"""The maximum number of bytes of state that one request can write, as JSON."""
+"""The maximum number of bytes of state that one request may write, as JSON."""
 
 MAX_DEPTH: Final = 32
-"""The deepest nesting of a value from the client."""
+"""The maximum number of nesting levels of a value from the client."""
 
 MAX_NAMED: Final = 100
 """The maximum number of characters of a field's path in an error message."""
 
 STATE_KEY: Final = "state"
-"""Key of the changed state in the body of a request."""
+"""The key of state changes in the body of a request."""
 
 PREAMBLE: Final = (
     "Context from the page on which the user writes, as JSON. It is data about what the user sees. It is not something "
@@ -48,13 +48,14 @@ PREAMBLE: Final = (
 )
 
 _FOREIGN_PREFIXES: Final = (State.APP_PREFIX, State.USER_PREFIX, State.TEMP_PREFIX, "_adk")
-"""Prefixes of state keys that do not belong to one chat, but to the app, the user, a run, or ADK itself."""
+"""Prefixes of state keys that belong to the app, the user, a run or ADK, and not to one chat."""
 
 
 class DeclaredType:
-    """A type that the app declares: a pydantic model or another type that pydantic supports, or a JSON schema.
+    """A type that the app declares for a value: any type that pydantic supports, or a JSON schema.
 
-    Raises ``StreamProtocolError`` for any other value. ``name``: the name of the option.
+    ``name``: the name of the option, for error messages. Raises ``StreamProtocolError`` if ``declared`` is anything
+    else.
     """
 
     def __init__(self, name: str, declared: Any) -> None:
@@ -68,14 +69,14 @@ class DeclaredType:
             return
         try:
             self._adapter = TypeAdapter(declared)
-            # The schema of a list has the model's name in it.
+            # The schema of a list contains the model's name.
             schema = TypeAdapter(list[declared]).json_schema()
             self.schema = {**schema["items"], "$defs": schema.get("$defs", {})}
         except (PydanticSchemaGenerationError, PydanticUserError, TypeError) as error:
             raise argument_error(name, expected, declared) from error
 
     def check(self, name: str, value: Any, *, max_bytes: int) -> Any:
-        """Return the value as plain JSON after validation. ``name``: the name of the value in error messages.
+        """Validate the value, and return it as plain JSON. ``name``: the name of the value, for error messages.
 
         Raises ``ChatRequestError``: 413 for a value that is too large, 422 for a value that does not match the type.
         """
@@ -101,26 +102,27 @@ class DeclaredType:
 
 
 class PageContext:
-    """Type of ``context`` in a request: for example the user's current view, selected rows, language or time zone.
+    """The type of ``context`` in a request, such as the user's current view, selected rows, language or time zone.
 
-    ``declared``: a pydantic model or another type, or a JSON schema. The model calls of the turn get the value; later
-    turns do not. Raises ``StreamProtocolError`` if ``declared`` is anything else.
+    ``declared``: any type that pydantic supports, such as a model, or a JSON schema. Only the model calls of the
+    request's turn get the context. Raises ``StreamProtocolError`` if ``declared`` is anything else.
     """
 
     def __init__(self, declared: Any) -> None:
         self.type: Final = DeclaredType("context", declared)
 
     def check(self, value: Any) -> Any:
-        """Return the context of a request as JSON. Raises ``ChatRequestError`` (413, 422) if the context is refused."""
+        """Validate the context of a request, and return it as JSON. Raises ``ChatRequestError`` (413, 422) if it is
+        invalid."""
         return self.type.check("The context", value, max_bytes=MAX_CONTEXT_BYTES)
 
 
 class SharedState:
     """The keys of a session's state that a client can read and write.
 
-    ``read``: keys that the client can read. ``write``: maps each key that the client can both write and read to the
-    type of its value: a pydantic model or another type, or a JSON schema. Raises ``StreamProtocolError`` for other
-    values, and for keys that do not belong to one chat: ``app:…``, ``user:…``, ``temp:…``.
+    ``read``: the keys that the client can only read. ``write``: key -> type of its value, for keys that the client can
+    write and read. The type is any type that pydantic supports, or a JSON schema. Raises ``StreamProtocolError`` for
+    other types, and for keys that do not belong to one chat: ``app:…``, ``user:…``, ``temp:…``.
     """
 
     def __init__(self, *, read: Collection[str] = (), write: Mapping[str, Any] | None = None) -> None:
@@ -135,7 +137,7 @@ class SharedState:
                 raise argument_error("shared_state", "keys of the chat's own state", key)
 
     def check(self, changes: Any) -> dict[str, Any]:
-        """Return the state changes of a request as JSON, by key. Raises ``ChatRequestError`` (413, 422)."""
+        """Validate the state changes of a request, and return them as JSON. Raises ``ChatRequestError`` (413, 422)."""
         if not isinstance(changes, dict):
             raise ChatRequestError("The state must be an object.", status=422)
         for key in changes:
@@ -149,16 +151,16 @@ class SharedState:
         }
 
     def readable(self, state: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the part of ``state`` that the client can read."""
+        """Return the values of ``state`` that the client can read."""
         return {key: state[key] for key in sorted(self.keys) if state.get(key) is not None}
 
 
 def replace_context(invocation: InvocationContext, request: LlmRequest, context: Any, *, earlier: Any) -> None:
     """Replace the client's context in this model request, and in all later model requests of the run.
 
-    ``earlier``: the context until now; ``None`` without context. ADK puts ``RunConfig.model_input_context`` before the
-    last content that equals the invocation's user message. If there is no such content, ADK puts it at the beginning.
-    All agents of the run share the run config.
+    ``earlier``: the previous context; ``None`` if there was none. As in ADK, the context stands before the last content
+    that equals the invocation's user message. Without such a content, the context stands at the beginning. All agents
+    of the run share the run config.
     """
     run_config, contents = invocation.run_config, request.contents
     if run_config is None:
@@ -174,14 +176,14 @@ def replace_context(invocation: InvocationContext, request: LlmRequest, context:
 
 
 def context_content(context: Any) -> types.Content:
-    """Return the content that gives the context to a model."""
+    """Return the content that passes the context to a model."""
     text = PREAMBLE + json.dumps(context, ensure_ascii=False)
     return types.Content(role="user", parts=[types.Part(text=text)])
 
 
 def _encoded(name: str, value: Any) -> bytes:
-    """Return a value as JSON. Raises ``ChatRequestError`` (422) for a value that a store, model or client cannot
-    accept."""
+    """Return a value as JSON. Raises ``ChatRequestError`` (422) if a store, a model or a client could not accept the
+    value."""
     if _is_too_deep(value):
         raise ChatRequestError(f"{name} is nested too deeply.", status=422)
     try:

@@ -1,13 +1,12 @@
-"""Plans a request.
+"""Decides what the server must run for a request, from the request and the stored events.
 
-Uses only the request and the stored events. Of the client's messages, only the newest counts. If it is a user message,
-it starts a new turn. The assistant message before it may contain the user's answers. Such answers count only if they
-merely inform the agent. If the newest message is an assistant message, the request answers calls of that message. An
-answer counts only for a call that is pending in the *stored* events of the current turn. Arguments and earlier outputs
-are never read from a client.
+Only the newest message of the client counts. A user message starts a new turn. The assistant message before it may
+contain the user's answers to calls. These answers count only if they merely inform the agent. If the newest message is
+an assistant message, the request answers calls of this message. An answer counts only if its call is pending in the
+*stored* events of the current turn. Arguments and earlier outputs are never read from the client.
 
-A repeated request is not an error, because the client may have lost the response. The response to it consists of the
-stored events that followed the first request, even if the user has sent another message meanwhile.
+A repeated request is not an error, because the client may have lost the response. Its response consists of the stored
+events that followed the first request.
 """
 
 from __future__ import annotations
@@ -18,14 +17,7 @@ from stream_protocol.adk import CallKind
 from stream_protocol.session._edited_messages import plan_user_message
 from stream_protocol.session._request_plans import AnsweredCalls, NothingToRun, call_answer
 from stream_protocol.session._schema_costs import Budget
-from stream_protocol.session._stored_responses import (
-    idempotency_key,
-    response_to_equal_answers,
-    response_to_equal_message,
-    response_to_superseded_answers,
-    response_with_steering,
-    wants_stored_response,
-)
+from stream_protocol.session._stored_responses import response_to_equal_answers, response_to_superseded_answers
 from stream_protocol.session._submitted_answers import (
     adk_response,
     answered_call,
@@ -55,43 +47,33 @@ def plan(
     known_key: str | None = None,
     texts_and_files: Sequence[TextOrFile] | None = None,
 ) -> RequestPlan:
-    """Decide what the server must run for a request: see ``RequestPlan``. ``transcript``: the stored chat; empty for a
-    new chat.
+    """Decide what the server must run for a request. ``transcript``: the stored chat; empty for a new chat.
 
-    ``resumed_agent``: a function that takes the name of the agent that made a call, and returns the name of the agent
-    that ADK resumes. Default: the same agent. ``truncated_history``: handling of a client that sends fewer messages
-    than are stored.
+    ``resumed_agent``: takes the name of the agent that made a call, and returns the name of the agent that ADK resumes.
+    By default, these agents are the same. ``truncated_history``: how to handle a request with fewer messages than the
+    stored chat.
 
-    ``chat_was_busy``: True if another run of the chat was active when the request came. In this case, a request that
-    equals the stored request is a retry. In an idle chat, an equal request is a retry only under two more conditions.
-    First, the client marks its message as new. Without the mark, the request may ask for a new reply. Second, the
-    stored response is useful: it is complete, or more messages follow it.
+    ``chat_was_busy``: True if a run of the chat was active when the request came. In this case, a request that equals a
+    stored request is a retry. In an idle chat, it is a retry only if two conditions are true:
+
+    1. The client marks its message as new. Otherwise the client may want a new reply.
+    2. The stored response is complete, or more messages follow it.
 
     ``known_key``: the idempotency key of the request, if it is known. ``texts_and_files``: the content of a message
-    that is not stored, if an earlier call of ``plan`` has found it. Links in the message may lead to files of a message
-    that has been rewound meanwhile.
+    that is not stored, if an earlier call of ``plan`` has found it.
 
     Raises ``ChatRequestError`` for a request that a client may not make.
     """
     target = request.target
     match target["role"]:
         case "user":
-            turn = transcript.find_user_message(target["id"])
-            accepted = transcript.accepted.get(target["id"]) if turn is None else None
-            steered_turn = transcript.find_steering(target["id"]) if turn is None else None
-            is_in_reply = chat_was_busy or steered_turn is not None
-            if accepted is not None and is_in_reply and accepted.message.get("parts") != target["parts"]:
-                raise ChatRequestError(
-                    "This message is part of a reply. Send the new text as a new message.", status=409
-                )
-            if steered_turn is not None:
-                return response_with_steering(steered_turn, is_superseded=steered_turn is not transcript.turns[-1])
-            if turn is not None:
-                repeated = response_to_equal_message(known_key or idempotency_key(request), turn)
-                if repeated is not None and (chat_was_busy or wants_stored_response(request, turn, transcript)):
-                    return repeated
             return plan_user_message(
-                request, target, transcript, turn, truncated_history=truncated_history, content=texts_and_files
+                request,
+                transcript,
+                chat_was_busy=chat_was_busy,
+                truncated_history=truncated_history,
+                known_key=known_key,
+                content=texts_and_files,
             )
         case "assistant" if request.trigger == "regenerate-message":
             raise ChatRequestError("There is no message of yours to answer again.", status=409)
@@ -137,13 +119,13 @@ def _plan_continuation(
 
 
 def _agent_waits_for(call: StoredCall, answered: Iterable[StoredCall], resumed: Mapping[str, str]) -> bool:
-    """Return True if the agent continues only after this call is also answered. ``answered``: calls with a new answer.
+    """Return True if the agent needs an answer to ``call`` before it continues. ``answered``: calls with a new answer.
 
-    An agent waits for all calls of one model response, except for calls that request credentials. Credentials can also
-    come in other ways. Two calls with equal ids are answered together, because ADK cannot distinguish them. Several
-    agents may have a common agent that ADK resumes in their place, such as their parent. All calls of these agents are
-    answered together, because the common agent continues as if all of them were answered.
-    ``resumed``: for each ``tool_call_id``, the agent that ADK resumes.
+    - An agent waits for all calls of one model response, except for credential requests.
+    - Calls with equal ids are answered together, because ADK cannot distinguish them.
+    - If ADK resumes the same agent for several calls, such as a parent agent, these calls are answered together.
+
+    ``resumed``: ``tool_call_id`` -> the agent that ADK resumes.
     """
     if not call.is_pending or call.kind is CallKind.CREDENTIAL:
         return False

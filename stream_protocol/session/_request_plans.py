@@ -1,110 +1,202 @@
-"""The possible results of planning a request: a user message, answers to calls, or no run."""
+"""The possible plans for a request: run the agent for a user message, run it for answers to calls, or run nothing.
+Plans also have the user's decisions about calls, for the audit trail."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from stream_protocol.adk import NO_IDS, CallIds
-from stream_protocol.session._decisions import Decision, decision
+from stream_protocol.adk import NO_IDS, CallIds, CallKind, confirmed_call
+from stream_protocol.session._submitted_answers import calls_by_client_id, is_stored_answer, submitted_answers
+from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:
     from google.adk.events import Event
 
     from stream_protocol.session._files import TextOrFile
-    from stream_protocol.session.transcript import StoredCall
+    from stream_protocol.session._submitted_answers import SubmittedAnswer
+    from stream_protocol.session.transcript import StoredCall, Transcript
+    from stream_protocol.wire import ChatRequest
+
+
+DecisionKind: TypeAlias = Literal["approve", "deny", "answer", "sign-in"]
+
+MAX_ATTEMPTED: Final = 20
+"""The maximum number of decisions that are listed for a refused request. A request can contain 100,000 answers."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decision:
+    """A user's decision about one call of the agent."""
+
+    kind: DecisionKind
+    call_id: str | None = None
+    """The ``toolCallId``. For an unknown call, this is the id that the client sent, or ``None``."""
+    tool: str | None = None
+    """The tool's name; ``None`` for an unknown call."""
+    arguments: dict[str, Any] | None = field(default=None, repr=False)
+    """The stored arguments; ``None`` for an unknown call."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttemptedDecisions:
+    """The decisions in a refused request."""
+
+    decisions: tuple[Decision, ...] = ()
+    """At most ``MAX_ATTEMPTED`` decisions."""
+    omitted: int = 0
+    """The number of decisions that are not listed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CallAnswer:
-    """A function response for ADK, with the id and name from the stored call."""
+    """A function response for ADK to a stored call."""
 
     id: str
     name: str
     response: dict[str, Any]
     event: Event | None = field(default=None, compare=False, repr=False)
-    """The stored event with the call; ``None`` in a history that the client sends."""
+    """The stored event with the call; ``None`` if the client sent the history."""
     resumes: str | None = field(default=None, compare=False)
-    """The name of the agent that ADK resumes with the response; ``None`` in a history that the client sends."""
+    """The name of the agent that ADK resumes with the response; ``None`` if the client sent the history."""
     decision: Decision | None = field(default=None, compare=False, repr=False)
-    """The user's decision; ``None`` if the response is not the user's answer."""
+    """The user's decision; ``None`` if the user did not give this response."""
 
     @property
     def is_denial(self) -> bool:
-        """True if the user denied the call."""
+        """True if the user has denied the call."""
         return self.decision is not None and self.decision.kind == "deny"
 
 
 @dataclass(frozen=True, kw_only=True)
 class NewUserTurn:
-    """The request has a new user message: the agent starts a new assistant message."""
+    """Plan for a request with a user message: the agent starts a new assistant message."""
 
     texts_and_files: tuple[TextOrFile, ...]
-    """The message's texts and files in order; never empty."""
+    """The texts and files of the message in order; never empty."""
     client_message_id: str
-    """The client's id of the user message."""
+    """The id of the user message in the client."""
     rewind_before: str | None = None
-    """The invocation to rewind first, together with all later invocations. Set for an edited or regenerated message,
-    and for a history that the client truncated."""
+    """The first invocation to remove before the run. Set for an edited or regenerated message, and for a truncated
+    history."""
     kept_steering: tuple[str, ...] = ()
-    """The ids of the steering messages that the rewind does not remove. The run reads them."""
+    """The ids of steering messages that the rewind does not remove. The run reads these messages."""
     answers: tuple[CallAnswer, ...] = ()
-    """The user's answers in the preceding assistant message: denials, and outputs. They start no run."""
+    """The user's denials and outputs in the preceding assistant message. They do not start a run."""
     rejections: tuple[CallAnswer, ...] = ()
-    """The tools' responses to the denied calls."""
+    """Function responses for the tools whose calls the user has denied."""
     reasons: dict[str, str] = field(default_factory=dict)
     """Approval id -> the user's reason for the denial."""
     call_ids: CallIds = field(default=NO_IDS, compare=False, repr=False)
-    """The client's ids of calls in earlier messages."""
+    """The client ids of calls in earlier messages."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnsweredCalls:
-    """The request has the user's answers to pending calls: the agent continues the assistant message of these calls."""
+    """Plan for a request with the user's answers to pending calls: the agent continues the assistant message."""
 
     answers: tuple[CallAnswer, ...]
     message_id: str
     past: tuple[Event, ...]
-    """The earlier events of the message, as the client was shown them."""
+    """The earlier events of the continued message, as the client was shown them."""
     reasons: dict[str, str] = field(default_factory=dict)
-    """Approval id -> the user's reason for the decision. ADK's own payload has no place for a reason."""
+    """Approval id -> the user's reason for the decision. ADK's own response has no field for a reason."""
     call_ids: CallIds = field(default=NO_IDS, compare=False, repr=False)
-    """The client's ids of calls in earlier messages."""
+    """The client ids of calls in earlier messages."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class NothingToRun:
-    """The request starts no run. The response has only the stored events that come after ``past``."""
+    """Plan for a request that starts no run. The response consists of stored events."""
 
     message_id: str
     past: tuple[Event, ...]
-    """The events of the message that the client has received."""
+    """Earlier events of the message that the client has received."""
     events: tuple[Event, ...] = ()
-    """The stored events that followed the repeated message or answers; empty while answers to other calls are
-    missing."""
+    """The stored events that followed the repeated message or answers. Empty if answers to other calls are missing."""
     is_interrupted: bool = False
-    """True if no response is stored: the run failed, or a worker that lost its connection is still running it."""
+    """True if no response is stored. Either the run failed, or a worker without a connection still executes it."""
     repeats: Literal["words", "answers", "steering"] | None = field(default=None, compare=False)
-    """The part of the request that was sent before, so that no run starts. ``None`` while answers to other calls are
-    missing. ``steering``: a run has read the steering message.
-    """
+    """The part of the request that was sent before, so that no run starts. ``None`` if no run starts because answers to
+    other calls are missing. ``steering``: a run has read the steering message."""
     is_superseded: bool = field(default=False, compare=False)
     """True if the user has sent another message after the repeated message or answers."""
     call_ids: CallIds = field(default=NO_IDS, compare=False, repr=False)
-    """The client's ids of calls in earlier messages."""
+    """The client ids of calls in earlier messages."""
 
 
 RequestPlan: TypeAlias = NewUserTurn | AnsweredCalls | NothingToRun
-"""The input of the run that a request needs, or the reason why no run starts."""
+"""The decision about a request: what to run, or the reason why no run starts."""
 
 
 def call_answer(call: StoredCall, response: dict[str, Any], *, resumes: str | None = None) -> CallAnswer:
-    """Return the answer to a stored call. ``response``: the function response, in ADK's form."""
+    """Return the answer to a stored call. ``response``: the function response for ADK."""
     return CallAnswer(
         id=call.reply_id,
         name=call.name,
         response=response,
         event=call.event,
         resumes=resumes,
-        decision=decision(call, response),
+        decision=_decision(call, response),
     )
+
+
+def _decision(call: StoredCall, response: dict[str, Any]) -> Decision:
+    """Return the user's decision about ``call``. ``response``: the function response for ADK with the user's answer."""
+    match call.kind:
+        case CallKind.APPROVAL:
+            confirmed = confirmed_call(call.args)
+            kind: DecisionKind = "approve" if response.get("confirmed") is True else "deny"
+            return Decision(
+                kind=kind, call_id=call.known.id, tool=confirmed.get("name", ""), arguments=confirmed.get("args", {})
+            )
+        case CallKind.CREDENTIAL:
+            kind = "sign-in"
+        case CallKind.INPUT | CallKind.CLIENT_TOOL:
+            kind = "answer"
+    return Decision(kind=kind, call_id=call.known.id, tool=call.name, arguments=call.args)
+
+
+def attempted_decisions(request: ChatRequest, transcript: Transcript) -> AttemptedDecisions:
+    """Return the decisions in a refused request. Answers that repeat a stored answer are left out.
+
+    If no answer matches a call, the result is a single decision of kind ``answer`` without a call.
+    """
+    message = request.continued_message or request.message_before_words
+    if message is None or request.trigger == "regenerate-message":
+        return AttemptedDecisions()
+    has_user_message = message is not request.target
+    calls = calls_by_client_id(transcript.current)
+    found: dict[tuple[str, DecisionKind], Decision] = {}
+    omitted = 0
+    for answer in submitted_answers(message, transcript.current):
+        call = calls.get(answer.tool_call_id)
+        if call is not None and answer.is_approval is not (call.kind is CallKind.APPROVAL):
+            call = None
+        if has_user_message and (call is None or not call.is_pending or answer.response.get("confirmed") is True):
+            continue
+        key = answer.tool_call_id, _claimed_kind(answer)
+        if key in found or (call is not None and not call.is_pending and _is_repeated(answer, call)):
+            continue
+        if len(found) == MAX_ATTEMPTED:
+            omitted += 1
+        elif call is None:
+            found[key] = Decision(kind=key[1], call_id=answer.tool_call_id)
+        else:
+            found[key] = _decision(call, answer.response)
+    if not found and not has_user_message:
+        return AttemptedDecisions(decisions=(Decision(kind="answer"),))
+    return AttemptedDecisions(decisions=tuple(found.values()), omitted=omitted)
+
+
+def _claimed_kind(answer: SubmittedAnswer) -> DecisionKind:
+    if not answer.is_approval:
+        return "answer"
+    return "approve" if answer.response["confirmed"] is True else "deny"
+
+
+def _is_repeated(answer: SubmittedAnswer, call: StoredCall) -> bool:
+    try:
+        return is_stored_answer(answer, call)
+    except ChatRequestError:  # invalid credentials
+        return False

@@ -23,20 +23,21 @@ from stream_protocol.session.transcript import (
 )
 
 UNANSWERED: Final = "The user went on without an answer."
-"""Error text for a call that a new user message superseded. The model reads it, and history shows it."""
+"""Error text for a call that the user left unanswered. The model reads this text, and the history shows it."""
 
 _READ_BY_MODEL: Final = frozenset({CallKind.CLIENT_TOOL, CallKind.INPUT})
 
 
 NO_MARK: Final[RunMark] = {"idempotency_key": None, "record": None}
-"""The mark of events that are not stored."""
+"""The ``RunMark`` of events that are not stored."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunInput:
-    """Input for one run. ``before``: events to append to the session first; the client already has their content.
+    """The input for one run of ADK. ``before``: events to append to the session before the run. The client already
+    shows the content of these events.
 
-    ``answers``: the user's answers in ``content`` and ``before``.
+    ``answers``: the user's answers that ``content`` and ``before`` contain.
     """
 
     content: types.Content
@@ -45,11 +46,10 @@ class RunInput:
 
 
 def run_inputs(request_plan: NewUserTurn | AnsweredCalls, mark: RunMark = NO_MARK) -> list[RunInput]:
-    """Return ADK's inputs for a ``RequestPlan``: the user's text and files, or the user's answers to calls. ADK does
-    not accept both.
+    """Return ADK's inputs for a plan. An input has the user's texts and files, or the user's answers to calls.
 
-    Answers may need several runs, one after the other, because ADK resumes one agent per run. ``mark``: stored with
-    the user's answers.
+    Answers may need several runs in sequence, because ADK resumes one agent per run. ``mark``: stored with the user's
+    answers.
     """
     match request_plan:
         case NewUserTurn():
@@ -62,12 +62,10 @@ def run_inputs(request_plan: NewUserTurn | AnsweredCalls, mark: RunMark = NO_MAR
 
 
 def denial_events(answers: Iterable[CallAnswer], reasons: Mapping[str, str], mark: RunMark) -> list[Event]:
-    """Return the events that store the denials among these answers of the user.
+    """Return events that store the denials among the user's answers.
 
-    The answers came for a run that was stopped, so the agent did not read them. A denial can be stored without a run of
-    the agent.
-
-    ``reasons``: approval id -> the user's reason for the denial. ``mark``: stored with the denials.
+    Use it for answers whose run was stopped before it read them. ``reasons``: approval id -> the user's reason for the
+    denial. ``mark``: stored with the denials.
     """
     events = []
     for answer in answers:
@@ -79,11 +77,11 @@ def denial_events(answers: Iterable[CallAnswer], reasons: Mapping[str, str], mar
 
 
 def _answers_for_run(answers: Sequence[CallAnswer], mark: RunMark) -> RunInput:
-    """Return the input for a run with these answers. ADK adds the content of a run to one branch only, so answers for
-    other branches become events before the run.
+    """Return the input for a run with these answers. Some answers become events before the run:
 
-    If the content has an approval or a credential, answers that the model must read also become events before the run.
-    ADK hides an event with an approval or a credential from the model, together with its other content.
+    - Answers for other branches, because ADK adds the content of a run to one branch only.
+    - Answers that the model must read, if the content has an approval or a credential. ADK hides such a content from
+      the model.
     """
     branch = _branch(answers[-1])
     hidden = any(_branch(answer) == branch and answer.name in HIDDEN_FROM_MODEL for answer in answers)
@@ -109,14 +107,13 @@ def _content(parts: Iterable[types.Part]) -> types.Content:
 
 
 def responses_missing_for_model(transcript: Transcript) -> list[Event]:
-    """Return the events to append before a new user message, so that the model reads a result for each call.
+    """Return events to append before a new user message, so that each call has a result. Models refuse calls without a
+    result.
 
-    Models refuse a call without a result. Unanswered calls get an error. An answer that was given while a task-mode
-    agent was active is repeated. ADK stores it in the scope of that task, which the calling agent does not read. The
-    events are hidden from the client, because history closes all unanswered calls of earlier messages.
-
-    A call of an agent behind A2A stays open. ADK would send the response beside the user's message, and an ADK agent
-    refuses both together.
+    Unanswered calls get an error. Answers that were given during a task-mode agent's task are repeated, because the
+    calling agent does not read the task's events. The client is not shown these events, because the history closes
+    unanswered calls itself. Calls of an agent behind A2A stay open: such an agent refuses a function response beside a
+    user message.
     """
     turn = transcript.current
     if turn is None:
@@ -138,10 +135,10 @@ def responses_missing_for_model(transcript: Transcript) -> list[Event]:
 
 
 def events_before_message(request_plan: NewUserTurn) -> list[Event]:
-    """Return the events to append before the user's message: the answers that came with it, then the rejections of
-    denied calls.
+    """Return events to append before the user's message: the answers that came with it, and the responses to denied
+    calls.
 
-    These events belong to the previous assistant message, so the response to the new message does not show them.
+    These events belong to the previous assistant message. The response to the new message does not show them.
     """
     answers = [_answer_event(answer, answer.event) for answer in request_plan.answers if answer.event is not None]
     for answer, event in zip(request_plan.answers, answers, strict=True):
@@ -160,7 +157,8 @@ def _reason(answer: CallAnswer, reasons: Mapping[str, str]) -> dict[str, str]:
 
 
 def _answer_event(answer: CallAnswer, call: Event) -> Event:
-    """Return an event in the call's invocation, branch and scope, where the calling agent finds it."""
+    """Return an event with the answer in the invocation, branch and scope of the call, where the calling agent reads
+    it."""
     return Event(
         author="user",
         invocation_id=call.invocation_id,
@@ -179,10 +177,8 @@ def _answer_part(answer: CallAnswer) -> types.Part:
 def run_config_for_turn(
     request_plan: NewUserTurn | AnsweredCalls, base: RunConfig, mark: RunMark = NO_MARK
 ) -> RunConfig:
-    """Return ``base`` with metadata from the client's request, which ADK stores with the user event.
-
-    ``mark``: stored with the user event.
-    """
+    """Return ``base`` with metadata from the client's request. ADK stores the metadata and ``mark`` with the user
+    event."""
     match request_plan:
         case NewUserTurn():
             has_files = any(isinstance(part, InlineFile) for part in request_plan.texts_and_files)

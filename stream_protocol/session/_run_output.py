@@ -1,6 +1,5 @@
-"""Compares the response of an ended run with the session: finds text that was shown but not stored, and events that
-were stored but not shown.
-"""
+"""Compares the response of an ended run with the session. Finds content that was shown but not stored, or the
+reverse."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
@@ -8,13 +7,13 @@ from typing import Any
 from google.adk.events import Event
 from google.genai import types
 
-from stream_protocol.adk import ABORTED, ProviderPart, begins_response, is_user_event, read
+from stream_protocol.adk import ABORTED, ProviderPart, is_user_event, read
 from stream_protocol.session.transcript import update_metadata
 from stream_protocol.stream import Conversion, PartKind, StreamedPart, UnconfirmedStream
 
 
 class RunOutput:
-    """Compares a run's response with the events that ADK has stored for the run."""
+    """Compares the response of a run with the events that ADK has stored for it."""
 
     def __init__(self, response: Conversion[Any] | None = None) -> None:
         self._response: Conversion[Any] | None = None
@@ -24,13 +23,13 @@ class RunOutput:
             self.follow(response)
 
     def follow(self, response: Conversion[Any]) -> None:
-        """Set the response that is compared with the session. It must not have sent any chunk yet."""
+        """Set the response to compare with the session. Call this method before the response has sent a chunk."""
         response.keep_unconfirmed()
         self._response = response
 
     @property
     def failed_calls(self) -> Collection[str]:
-        """The client's ids of calls that ended without a result because their tools raised an exception."""
+        """The client ids of calls that ended without a result because their tools raised an exception."""
         return () if self._response is None else self._response.failed_calls
 
     @property
@@ -43,24 +42,23 @@ class RunOutput:
         return [] if self._response is None else self._response.unconfirmed
 
     def add_earlier(self, stored: Iterable[Event]) -> None:
-        """Add the events of earlier executions of the run to the shown events. Clients have already received them."""
+        """Add events that earlier executions of the run have stored. Clients have received them."""
         self._shown_earlier.update({event.id: event for event in stored})
 
     def not_shown_again(self) -> list[Event]:
-        """Return events of earlier executions that this execution's response did not show, without the user's events.
-        The client already has the user's message, and some agents repeat this message with other ids.
-        """
+        """Return events of earlier executions of the run that the response of this execution did not show. Events of
+        the user are left out."""
         shown = {*self._shown}
-        return [event for event in self._shown_earlier.values() if event.id not in shown and not begins_response(event)]
+        return [event for event in self._shown_earlier.values() if event.id not in shown and not read(event).by_user]
 
     @property
     def shown_ids(self) -> frozenset[str]:
-        """The ids of complete events that this execution or an earlier one has shown to the client."""
+        """The ids of complete events that this or an earlier execution of the run has shown to the client."""
         return frozenset((*self._shown, *self._shown_earlier))
 
     @property
     def unfinished_text(self) -> str:
-        """The newest text that the client was shown, if no complete event has repeated it."""
+        """The newest text that the client was shown and that no complete event has repeated; empty if there is none."""
         texts = [part for stream in self._unconfirmed for part in stream.parts if part.kind is PartKind.TEXT]
         return "".join(texts[-1].pieces) if texts else ""
 
@@ -70,15 +68,14 @@ class RunOutput:
         return not self._unconfirmed
 
     def hidden(self, stored: Iterable[Event]) -> list[Event]:
-        """Return the run's stored events that the client was not shown.
+        """Return the stored events of the run that the client was not shown.
 
-        These events were yielded after the end of the response, or not yielded because the run was cancelled while ADK
-        stored them.
+        ADK yielded these events after the end of the response, or the run was cancelled while ADK stored them.
         """
         return unshown_events(stored, self.shown_ids)
 
     def unstored_events(self, of_run: Sequence[Event], hidden: Iterable[Event]) -> list[Event]:
-        """Return events with the content that the client was shown and ADK has not stored, in order.
+        """Return events with content that the client was shown but ADK has not stored, in order.
 
         ``of_run``: the stored events of the run. ``hidden``: stored events that the client was not shown.
         """
@@ -99,8 +96,8 @@ class RunOutput:
 def unshown_events(stored: Iterable[Event], shown: Collection[str]) -> list[Event]:
     """Return the events of a run that the client was not shown. ``shown``: the ids of shown events.
 
-    User events count as shown. The events with which ADK closes the calls of a stopped run also count as shown, because
-    the response closes these calls itself.
+    User events count as shown. Events with which ADK closes the calls of a stopped run also count as shown, because the
+    response closes the calls itself.
     """
     return [
         event for event in stored if event.id not in shown and event.error_code != ABORTED and not is_user_event(event)
@@ -108,10 +105,7 @@ def unshown_events(stored: Iterable[Event], shown: Collection[str]) -> list[Even
 
 
 def for_client_only(event: Event) -> Event:
-    """Return a copy of the event that is shown to the client and hidden from the model.
-
-    Use it for content that the model already has.
-    """
+    """Return a copy of the event that only the client is shown. Use it for content that the model already has."""
     stored = event.model_copy(update={"content": None})
     if event.content is not None:
         update_metadata(stored, shown_content=event.content.model_dump(mode="json", exclude_none=True))
@@ -119,11 +113,11 @@ def for_client_only(event: Event) -> Event:
 
 
 def _streamed_event(stream: UnconfirmedStream, last: Event, *, before: str | None, for_model: bool) -> Event:
-    """Return an event with streamed content that ADK did not store. ``before``: the id of the next event that was
-    shown.
+    """Return an event with streamed content that ADK did not store. ``before``: the id of the event that was shown
+    next.
 
-    ``for_model``: True if the model reads it. If the same agent's complete event was stored after the response ended,
-    the model reads the complete event instead.
+    ``for_model``: True if the model reads the content. False if the agent's complete event was stored after the
+    response ended, because the model reads that event.
     """
     shown = [*map(_part, stream.parts)]
     parts = [_part(part) for part in stream.parts if _is_for_model(part, stream)] if for_model else []
@@ -141,8 +135,9 @@ def _streamed_event(stream: UnconfirmedStream, last: Event, *, before: str | Non
 
 
 def unfinished_events(stream: UnconfirmedStream) -> Iterator[Event]:
-    """Yield a fragment for each text and thought that an agent inside a call has streamed, and no complete event has
-    confirmed.
+    """Yield a fragment for each text and thought in the stream of an agent inside a call.
+
+    No complete event has repeated these texts.
     """
     for part in stream.parts:
         if part.kind is not None and stream.newest is not None:
@@ -151,8 +146,10 @@ def unfinished_events(stream: UnconfirmedStream) -> Iterator[Event]:
 
 
 def _is_for_model(part: StreamedPart, stream: UnconfirmedStream) -> bool:
-    """Return True if no stored event gives this part to the model. False for code: some models refuse code without its
-    result."""
+    """Return True if the model must read this part, because no stored event contains it.
+
+    Returns False for code, because some models refuse code without its result.
+    """
     return not isinstance(part.whole, ProviderPart) and part.kind not in stream.repeated
 
 

@@ -1,8 +1,7 @@
 """Checks answers against JSON schemas that a model wrote, in bounded time.
 
-jsonschema-rs does the check, and blocks the event loop until the check is done. ``Budget`` therefore limits the size of
-schemas and answers. Only the linear regular-expression engine is used, and nothing is read from the network or from
-files.
+The library jsonschema-rs blocks the event loop during a check. So ``Budget`` limits the size of schemas and answers.
+Only the regular-expression engine with linear time is used. Nothing is read from the network or from files.
 """
 
 from __future__ import annotations
@@ -18,19 +17,20 @@ from stream_protocol.wire import short_json
 logger = logging.getLogger(__name__)
 
 Path = tuple[str, ...]
-"""The path of a field in an answer."""
+"""The path of a field in an answer, as keys."""
 
 _ALTERNATIVES: Final = ("anyOf", "oneOf")
 
 _PATTERNS: Final = RegexOptions(size_limit=2**18, dfa_size_limit=2**16)
-"""The linear-time engine, for compiled patterns of at most 256 KiB: ``^.{1,100}$`` fits, ``^.{1,200}$`` does not."""
+"""Options for regular expressions: linear time, and at most 256 KiB for a compiled pattern."""
 
 
 def first_misfit(schema: Any, answer: Any, budget: Budget) -> Path | None:
-    """Return the path of the first field that does not match the schema; ``None`` if all fields match. The path is
-    empty if the answer itself does not match.
+    """Return the path of the first field that does not match the schema; ``None`` if all fields match.
 
-    If the schema cannot be used, any answer matches, and a warning is logged. Raises ``TooCostlyError`` for an answer
+    The path is empty if the answer as a whole does not match.
+
+    If the schema is unusable, a warning is logged, and every answer matches. Raises ``TooCostlyError`` for an answer
     that is too large to check.
     """
     try:
@@ -69,7 +69,7 @@ def _validator(schema: Any) -> Draft202012Validator:
 
 
 def _place(schema: Any, answer: Any) -> Path:
-    """Return the path of the first field that does not match; empty if it is not known."""
+    """Return the path of the first field that does not match; empty if unknown."""
     if any(keyword in part for part in objects(schema) for keyword in _ALTERNATIVES):
         schema = _without_alternatives(schema)
     try:
@@ -82,7 +82,7 @@ def _place(schema: Any, answer: Any) -> Path:
 
 
 def _named(kind: ValidationErrorKind) -> list[Any]:
-    """Return the field inside a value that a validation error is about, as a path."""
+    """Return the path of the field that a validation error is about, inside the validated value."""
     match kind:
         case ValidationErrorKind.Required(property=name):
             return [name]
@@ -94,11 +94,11 @@ def _named(kind: ValidationErrorKind) -> list[Any]:
 
 
 def _without_alternatives(schema: Any) -> Any:
-    """Return the schema with each ``anyOf`` and ``oneOf`` inside a double ``not``, which has the same meaning.
+    """Return an equivalent schema with each ``anyOf`` and ``oneOf`` inside a double ``not``.
 
-    For nested alternatives, jsonschema-rs creates an error for each combination, with a copy of the value. That takes
-    seconds for schemas that it can check within a millisecond. For ``not`` it creates one error. Values inside ``not``
-    count as unevaluated, so keywords about unevaluated values are removed.
+    For nested alternatives, jsonschema-rs creates an error for each combination, which can take seconds. For ``not``,
+    it creates only one error. Keywords about unevaluated values are removed, because they have a different effect
+    inside ``not``.
     """
     if isinstance(schema, list):
         return [_without_alternatives(item) for item in schema]

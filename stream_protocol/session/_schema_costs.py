@@ -1,7 +1,7 @@
 """Counts the maximum cost of checking an answer against a JSON schema, before the check runs.
 
-The cost is a number of steps. One step is one comparison of a value with a schema by jsonschema-rs. Keywords that take
-longer count as more steps. All alternatives count, including those after a matching alternative.
+The cost is a number of steps. One step is the comparison of a value with a schema in jsonschema-rs. Keywords that take
+longer count as more steps. All alternatives are counted, even if an earlier alternative matches.
 """
 
 from __future__ import annotations
@@ -22,40 +22,42 @@ ANSWER_VALUES: Final = 20_000
 """The maximum number of values and keys in the answers of one request."""
 
 SHORT: Final = 100
-"""The maximum number of values of a short answer. If a short answer takes too many steps, the schema is the cause."""
+"""The maximum number of values in a short answer. If checking a short answer costs too much, the schema is the
+cause."""
 
 PATTERN_COST: Final = 6_000
-"""The maximum number of steps for compiling the patterns of one request: see ``_pattern_cost``."""
+"""The maximum number of steps for compiling the patterns of one request."""
 
 MAX_PATTERN: Final = 500
 """The maximum number of characters of one pattern. jsonschema-rs needs quadratic time to read a pattern."""
 
 MAX_DEPTH: Final = 100
-"""The deepest nesting of a schema, of an answer, and of schemas applied to the same value."""
+"""The maximum number of nesting levels of a schema, of an answer, and of schemas that apply to the same value."""
 
 MAX_INTEGER: Final = 2**64
 LARGEST, SMALLEST = 1e30, 1e-30
-"""Bounds for the size of a float. jsonschema-rs compares floats beyond them as fractions with many digits."""
+"""Bounds for the absolute value of a float. jsonschema-rs compares floats outside these bounds as long fractions."""
 
 MAX_REFERENCE: Final = 1_000
-"""The maximum number of characters of a reference."""
+"""The maximum number of characters of a ``$ref``."""
 
 _LONG_TEXT: Final = 1_000
-"""A text counts as one more value for each 1,000 characters."""
+"""The number of characters of a text that count as one more value."""
 
 _EXACT: Final = 2**53
-"""The smallest integer whose hash may equal its neighbour's. ``uniqueItems`` then compares each pair of items."""
+"""The smallest integer that may have the hash of a different integer. For such integers, ``uniqueItems`` compares all
+pairs."""
 
 UNEVALUATED: Final = ("unevaluatedProperties", "unevaluatedItems")
 UNEVALUATED_COST: Final = 4
-"""Factor for the cost of a schema with an ``unevaluated…`` keyword, because its values are checked again."""
+"""The factor for the cost of a schema with an ``unevaluated…`` keyword. Its values are checked again."""
 
 _HEAVY: Final = re.compile(r"\{|\\[pP]")
-"""Repetitions and Unicode classes in a pattern. They make the compiled pattern far longer than its text."""
+"""Finds repetitions and Unicode classes in a pattern. They make the compiled pattern far longer than its text."""
 
 _HEAVY_COST: Final = 500
 _PATTERN_STEP: Final = 25
-"""The number of characters that one step can search with a pattern of cost 1."""
+"""The number of characters that a pattern of cost 1 searches in one step."""
 
 _LISTS: Final = ("allOf", "anyOf", "oneOf")
 _SINGLE: Final = ("not", "if", "then", "else")
@@ -65,20 +67,20 @@ _SCHEMAS: Final = frozenset(
     {*_LISTS, *_SINGLE, *UNEVALUATED, "properties", "patternProperties", "additionalProperties", "propertyNames"}
     | {"dependentSchemas", "items", "prefixItems", "contains", "$defs", "definitions"}
 )
-"""Keywords that contain schemas. These schemas are counted when the check reaches them."""
+"""Keywords that contain schemas. The costs of these schemas are added separately."""
 
 
 class TooCostlyError(Exception):
-    """Raised if the check of the answer takes too many steps, or the answer has too many levels."""
+    """Raised if checking an answer would take too many steps, or if the answer has too many levels."""
 
 
 class UnusableSchemaError(Exception):
-    """Raised if the cost of the schema cannot be counted. The message names the reason."""
+    """Raised if the cost of a schema cannot be counted. The message names the reason."""
 
 
 @dataclass(slots=True)
 class Budget:
-    """The remaining work that a request may cause. All answers of the request share it."""
+    """The remaining work that a request may cause. All answers of the request share one budget."""
 
     steps: int = STEPS
     schema_values: int = SCHEMA_VALUES
@@ -86,7 +88,7 @@ class Budget:
     pattern_cost: int = PATTERN_COST
 
     def take_schema(self, schema: Any) -> None:
-        """Subtract the cost of a schema and its patterns. Raises ``UnusableSchemaError`` if the budget is too small."""
+        """Subtract the cost of a schema and its patterns. Raises ``UnusableSchemaError`` if the budget is exhausted."""
         count = count_values(schema, self.schema_values)
         if count is None:
             raise UnusableSchemaError("it is too large")
@@ -97,7 +99,7 @@ class Budget:
             raise UnusableSchemaError("its patterns are too long")
 
     def take_answer(self, schema: Any, answer: Any) -> None:
-        """Subtract the cost of an answer and of its check.
+        """Subtract the cost of checking an answer.
 
         Raises ``TooCostlyError`` if the answer is too large, and ``UnusableSchemaError`` if the schema is the cause.
         """
@@ -117,9 +119,9 @@ class Budget:
 
 
 def count_values(value: Any, most: int) -> int | None:
-    """Return the number of values and keys in a JSON value. A long text counts as several.
+    """Return the number of values and keys in a JSON value. A long text counts as several values.
 
-    Returns ``None`` for more than ``most`` values, for values that are nested too deeply, and for very long numbers.
+    Returns ``None`` for more than ``most`` values, for too many levels, and for very long numbers.
     """
     count, level = 1, [value]
     for _ in range(MAX_DEPTH):
@@ -150,7 +152,7 @@ def count_values(value: Any, most: int) -> int | None:
 
 
 def _all_values(value: Any) -> Iterator[Any]:
-    """Yield a JSON value and all values in it, without keys."""
+    """Yield a JSON value and all values inside it. Keys are left out."""
     waiting = [value]
     while waiting:
         item = waiting.pop()
@@ -162,7 +164,7 @@ def _all_values(value: Any) -> Iterator[Any]:
 
 
 def objects(value: Any) -> Iterator[dict[str, Any]]:
-    """Return all objects in a JSON value."""
+    """Return all objects in a JSON value, including the value itself."""
     return (item for item in _all_values(value) if isinstance(item, dict))
 
 
@@ -184,7 +186,7 @@ def _numbers(value: Any) -> int:
 
 
 def _number_steps(value: Any) -> int:
-    """Return the steps of one comparison with a number. All numbers except small integers are compared as fractions."""
+    """Return the steps for comparing a value with one number. Large integers and floats are compared as fractions."""
     match value:
         case bool() | str() | None:
             return 0
@@ -197,14 +199,13 @@ def _number_steps(value: Any) -> int:
 
 @dataclass(slots=True)
 class _Cost:
-    """Calculator for the highest cost of checking an answer. The schema must not change meanwhile."""
+    """Calculates the maximum cost of checking an answer. The schema must not change during the calculation."""
 
     root: Any
     steps: int
     """The remaining steps."""
     _own: dict[int, tuple[int, int]] = field(default_factory=dict)
-    """Id of a schema object -> its size without nested schemas, and the count of numbers that it compares
-    values with."""
+    """Id of a schema object -> its size without nested schemas, and how many numbers it compares values with."""
     _targets: dict[str, Any] = field(default_factory=dict)
     """Reference -> the schema that it points to."""
 
@@ -223,7 +224,7 @@ class _Cost:
             raise TooCostlyError
 
     def add(self, schema: Any, value: Any, times: int = 1, depth: int = 0) -> None:
-        """Add the cost of checking the value against the schema. ``times``: how often the check happens."""
+        """Add the cost of checking the value against the schema. ``times``: how often it is checked."""
         if depth > MAX_DEPTH:
             raise TooCostlyError
         if not isinstance(schema, dict):
@@ -258,7 +259,7 @@ class _Cost:
         return known
 
     def _in_place(self, schema: dict[str, Any], value: Any) -> Iterator[Any]:
-        """Yield the nested schemas that apply to the same value."""
+        """Yield the nested schemas that apply to the value itself, and not to its items or fields."""
         for keyword in _LISTS:
             yield from _list(schema.get(keyword))
         for keyword in _SINGLE:
@@ -306,8 +307,7 @@ class _Cost:
             self.spend(times * ((count_values(value, ANSWER_VALUES) or ANSWER_VALUES) + large * large // 10))
 
     def _target(self, reference: Any) -> Any:
-        """Return the schema that a reference points to, or True if it points nowhere. jsonschema-rs refuses such a
-        reference."""
+        """Return the schema to which a reference points; True if the schema does not exist."""
         if not isinstance(reference, str) or not reference.startswith("#") or len(reference) > MAX_REFERENCE:
             raise UnusableSchemaError("it refers to another document")
         if reference not in self._targets:

@@ -1,9 +1,8 @@
-"""Converts the values in an event to plain JSON before it is stored, so that each store returns the values that the
-client was shown.
+"""Converts the values in an event to plain JSON before the event is stored.
 
-ADK's stores differ. The memory store keeps any object. The other stores drop ``None`` fields and aliases of models.
-They refuse some values, and write some other values as their ``repr``. SQLite cannot read deeply nested values. Plain
-JSON is the same in all stores, live and after a reload.
+ADK's stores differ. The memory store keeps any object. The other stores refuse some values, and change others: for
+example, they write the ``repr`` of a value. SQLite cannot read deeply nested values. All stores return plain JSON
+unchanged, so a reloaded chat equals the live chat.
 """
 
 from __future__ import annotations
@@ -26,22 +25,22 @@ if TYPE_CHECKING:
     from google.adk.events import Event
 
 MAX_STORED_DEPTH: Final = 180
-"""The deepest nesting of one value. ADK's SQLite store can parse 200 levels; the other levels are for the
-event itself."""
+"""The maximum number of nesting levels of a value. ADK's SQLite store can read 200 levels, including those of the
+event."""
 
 _ORJSON_DEPTH: Final = 254
-"""The deepest nesting that ``orjson`` can write."""
+"""The maximum number of nesting levels that ``orjson`` can write."""
 
 _NUL: Final = re.compile(rb"((?<!\\)(?:\\\\)*)\\u0000")
-"""U+0000 in JSON text, after any escaped backslashes. PostgreSQL cannot store it."""
+"""Pattern for U+0000 in JSON text, after any escaped backslashes. PostgreSQL cannot store U+0000."""
 
 
 def make_storable(event: Event, state_writers: Mapping[str, Sequence[bool]]) -> list[str]:
-    """Replace the event's values with plain JSON, in place. Return a problem text for each value without a JSON form.
+    """Replace the event's values with plain JSON, in place. Return a problem text for each value that has no JSON form.
 
-    If a tool result has no JSON form, the call gets an error. If a tool wrote such a value to the state, its call also
-    gets an error. Other values without a JSON form are left out. ``state_writers``: state key -> True for each response
-    of the event whose call wrote the key.
+    A call gets an error if its result or a state value that it wrote has no JSON form. Other values without a JSON form
+    are left out. ``state_writers``: state key -> one bool for each response of the event: True if its call wrote the
+    key.
     """
     problems: list[str] = []
     responses = event.get_function_responses()
@@ -67,7 +66,7 @@ def make_storable(event: Event, state_writers: Mapping[str, Sequence[bool]]) -> 
     for call in event.get_function_calls():
         if call.name in (REQUEST_CONFIRMATION, REQUEST_INPUT):
             args = _lossy(call.args, f"The arguments of {call.name}", problems)
-            # Keep the arguments that can be stored, so that the user can still answer.
+            # Keep the arguments that can be stored, so that the user can answer the call.
             call.args = (
                 {key: storable_json(value) for key, value in (call.args or {}).items()} if args is None else args
             )
@@ -89,7 +88,7 @@ def storable_state(delta: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _stored(value: Any) -> Any:
-    """Return the value as plain JSON that every store can keep. Raises ``UnrepresentableValueError``."""
+    """Return the value as plain JSON that all stores can keep. Raises ``UnrepresentableValueError``."""
     plain = json_value(value)
     encoded = _encoded(plain)
     if encoded is None:
@@ -100,9 +99,9 @@ def _stored(value: Any) -> Any:
 
 
 def _encoded(plain: Any) -> bytes | None:
-    """Return plain JSON as text, inside extra arrays; ``None`` if it is nested deeper than a store can keep.
+    """Return plain JSON as text, inside extra arrays. Return ``None`` if it is nested too deeply for a store.
 
-    With the extra arrays, orjson itself refuses such a value.
+    The extra arrays make ``orjson`` refuse such a value.
     """
     for _ in range(_ORJSON_DEPTH - MAX_STORED_DEPTH):
         plain = [plain]
@@ -113,13 +112,15 @@ def _encoded(plain: Any) -> bytes | None:
 
 
 def is_too_deep(plain: Any) -> bool:
-    """Return True for plain JSON whose nesting is too deep for some of ADK's stores."""
+    """Return True if plain JSON is nested too deeply for some of ADK's stores."""
     return _encoded(plain) is None
 
 
 def _lossy(value: Any, what: str, problems: list[str]) -> Any:
-    """Return the value as plain JSON, and add a problem text if it is incomplete. A part without a JSON form becomes
-    ``None``. A value that is nested too deeply also becomes ``None``.
+    """Return the value as plain JSON. Parts without a JSON form, and values that are nested too deeply, become
+    ``None``.
+
+    In these cases, a problem text is added to ``problems``. ``what``: the name of the value in this text.
     """
     try:
         return _stored(value)
@@ -129,8 +130,9 @@ def _lossy(value: Any, what: str, problems: list[str]) -> Any:
 
 
 def storable_json(value: Any) -> Any:
-    """Return the value as plain JSON that every store can keep. Parts without a JSON form become ``None``. Values that
-    are nested too deeply also become ``None``.
+    """Return the value as plain JSON that all stores can keep.
+
+    Parts without a JSON form, and values that are nested too deeply, become ``None``.
     """
     try:
         return _stored(json_value(value, lossy=True))
@@ -139,7 +141,7 @@ def storable_json(value: Any) -> Any:
 
 
 def _take_unstorable(delta: dict[str, Any]) -> dict[str, UnrepresentableValueError]:
-    """Remove the keys whose values cannot be stored, and return the reasons."""
+    """Remove the keys whose values cannot be stored. Return the reason for each key."""
     refusals: dict[str, UnrepresentableValueError] = {}
     for key, value in delta.items():
         if key.startswith(State.TEMP_PREFIX) or _is_kept_by_adk(value):  # temporary values are not stored
@@ -154,7 +156,7 @@ def _take_unstorable(delta: dict[str, Any]) -> dict[str, UnrepresentableValueErr
 
 
 def _is_kept_by_adk(value: Any) -> bool:
-    """Return True if ADK's stores keep the value without loss. Agents of the run can then use the object itself."""
+    """Return True if ADK's stores keep the value without loss. In this case, the object itself stays in the state."""
     try:
         _stored(plain := to_jsonable_python(value))
         return _NUL.search(json.dumps(plain, allow_nan=False).encode()) is None

@@ -1,10 +1,7 @@
-"""Finds the stored response for a repeated request, and decides if the client gets this response or the agent runs
-again.
+"""Finds the stored response for a repeated request. Decides if the client gets this response or the agent runs again.
 
-A request has an idempotency key, which is equal for requests that must run only once.
-
-A client repeats a request if it lost the response. ADK stores no event for the end of a run, so this module also finds
-out if a stored response is complete.
+A client repeats a request if it lost the response. Repeated requests have the same idempotency key. ADK stores no event
+for the end of a run, so this module also checks if a stored response is complete.
 """
 
 from __future__ import annotations
@@ -43,18 +40,16 @@ if TYPE_CHECKING:
 _ANSWER_KEYS: Final = ("type", "toolName", "toolCallId", "state", "output", "errorText", "approval")
 
 TEXT_PIECE: Final = 256 * 1024
-"""The maximum number of characters that are hashed at once, so that other threads can run in between."""
+"""The maximum number of characters that are hashed at once. Other threads can run in between."""
 
 
 def idempotency_key(request: ChatRequest) -> str:
-    """Return a SHA-256 digest in hexadecimal. The digest is equal for requests that must run only once.
+    """Return a key that is equal for a request and its repetitions: a SHA-256 digest in hexadecimal.
 
-    The digest covers the parts of ``ChatRequest.target`` that ``plan`` reads. For a user message, these are its parts,
-    its id, and the denials that came with it. A new message with the same text has a different id, so it starts a new
-    turn. Earlier messages do not count, because the first request with this id has already rewound the chat. For an
-    assistant message, the digest covers the user's answers in its tool parts, and the payloads of these answers. The
-    digest ignores other parts, because they may differ between two tabs. Raises ``ChatRequestError`` (422) for invalid
-    payloads.
+    For a user message, the key covers its id, its parts, and denials that came with it. A new message with the same
+    text has a different id, so its key differs. Earlier messages do not count. For an assistant message, the key covers
+    the user's answers in tool parts, and their payloads. Other parts do not count, because they may differ between two
+    tabs. Raises ``ChatRequestError`` (422) for invalid payloads.
     """
     target = request.target
     content = _user_parts(request) if target["role"] == "user" else _answers(request)
@@ -64,7 +59,7 @@ def idempotency_key(request: ChatRequest) -> str:
 
 
 def _add(digest: _Hash, value: Any) -> None:
-    """Hash a JSON value. Different values add different bytes to the hash. The order of keys does not matter."""
+    """Hash a JSON value. Different values give different hashes. The order of keys does not matter."""
     match value:
         case str():
             digest.update(b'"%d:' % len(value))
@@ -107,8 +102,10 @@ def _answers(request: ChatRequest) -> list[Any]:
 
 
 def wants_stored_response(request: ChatRequest, turn: Turn, transcript: Transcript) -> bool:
-    """Return True if a retried request gets the stored response. If False, the stored response is incomplete or the
-    client wants a new response, so the agent runs again."""
+    """Return True if a repeated request gets the stored response. Return False if the agent must run again.
+
+    The agent runs again if the stored response is incomplete, or if the client wants a new response.
+    """
     if not request.says_new_words:
         return False
     goes_on = turn is not transcript.turns[-1] or len(turn.response_starts) > 1
@@ -116,7 +113,7 @@ def wants_stored_response(request: ChatRequest, turn: Turn, transcript: Transcri
 
 
 def response_to_equal_message(key: str, turn: Turn) -> NothingToRun | None:
-    """Return the stored response to an equal request, or ``None``. ``key``: the idempotency key of the request."""
+    """Return the stored response to a request with this idempotency key; ``None`` if the turn has a different key."""
     if EventMetadata.of(turn.stored[0]).idempotency_key != key:
         return None
     return NothingToRun(
@@ -132,7 +129,7 @@ def response_to_equal_message(key: str, turn: Turn) -> NothingToRun | None:
 def response_with_steering(turn: Turn, *, is_superseded: bool) -> NothingToRun:
     """Return the stored assistant message of the run that has already read this steering message.
 
-    ``is_superseded``: True if the user has started another turn after that.
+    ``is_superseded``: True if the user has started a newer turn.
     """
     return NothingToRun(
         message_id=turn.message_id,
@@ -147,10 +144,10 @@ def response_with_steering(turn: Turn, *, is_superseded: bool) -> NothingToRun:
 def response_to_superseded_answers(
     request: ChatRequest, message: UIMessage, transcript: Transcript, known_key: str | None
 ) -> NothingToRun | None:
-    """Return the stored response to an equal request with answers, if the user has sent a message after those answers;
-    else ``None``.
+    """Return the stored response to a repeated request with answers, if a newer message followed these answers.
 
-    A client that lost its connection repeats an accepted request, even if the user has sent a message in another tab.
+    Otherwise return ``None``. A client without a connection may repeat its request after the user has sent a message in
+    another tab.
     """
     key = known_key or idempotency_key(request)
     for turn in transcript.turns:
@@ -168,8 +165,7 @@ def response_to_superseded_answers(
 def response_to_equal_answers(
     target_id: str, matched: list[tuple[SubmittedAnswer, StoredCall]], turn: Turn
 ) -> NothingToRun:
-    """Return the stored events that followed these answers. Raises ``ChatRequestError`` (409) if the stored answers
-    differ."""
+    """Return the stored response to these answers. Raises ``ChatRequestError`` (409) if the stored answers differ."""
     if any(not is_stored_answer(answer, call) for answer, call in matched):
         raise ChatRequestError("That request was answered differently before.", status=409)
     awaited = [
@@ -189,10 +185,12 @@ def response_to_equal_answers(
 
 
 def has_ended_by_itself(turn: Turn, events: Sequence[Event]) -> bool:
-    """Return True if these events of the turn are complete: no error, no stop, no lost worker.
+    """Return True if these events are a complete response, without an error, a stop or a lost worker.
 
-    ADK stores no event for the end of a run, so two conditions must hold. First, after the newest event, the agent
-    waits for the user. Second, each call has a result, unless its result may come later.
+    ADK stores no event for the end of a run. So two conditions must be true:
+
+    1. After the newest event, the agent waits for the user.
+    2. Each call has a result, except calls whose result may come later.
     """
     shown = [*map(read, events)]
     by_agent = [
@@ -216,6 +214,6 @@ def _waits_for_user(facts: EventFacts) -> bool:
 
 
 def _lacks_result(call: StoredCall) -> bool:
-    """Return True if a result of the call is missing."""
+    """Return True if the call should have a result, but has none."""
     waits = call.call.kind is not None or call.has_placeholder or call.is_delegated
     return not (waits or call.responses)

@@ -1,11 +1,10 @@
-"""Finds the user's answers in a client's assistant message, and matches them with the stored calls.
+"""Finds the user's answers in an assistant message from the client, and matches them with the stored calls.
 
-The client's message has a part for each call. An answer is an approval or denial, or the output of a call that only the
-client can answer. All other outputs came from the server, and are ignored.
+An answer is an approval, a denial, or the output of a call that the client must answer. All other outputs came from the
+server, and are ignored.
 
-Answers to ``adk_request_input`` and ``adk_request_credential`` are also checked. Input that does not match the schema
-would fail the run, so it is checked against the schema stored with the call. ADK needs a credential as a complete auth
-config, so the credential is inserted into the stored config.
+An answer to ``adk_request_input`` is validated against the schema that is stored with the call. An answer to
+``adk_request_credential`` is inserted into the stored auth config.
 """
 
 from __future__ import annotations
@@ -35,18 +34,17 @@ REJECTED: Final = "This tool call is rejected."
 """The text that ADK sends to the model for a denied call."""
 
 CREDENTIAL_PROVIDED: Final = {"provided": True}
-"""The output of a credential request in the client's message. The credential itself is never sent to a client."""
+"""The output of an answered credential request in the client's message. The credential itself is never sent to a
+client."""
 
 MAX_NAMED: Final = 200
-"""The maximum number of characters of a field's name in an error message. The client may have invented the name."""
+"""The maximum number of characters of a field's name in an error message. The client may choose any name."""
 
 MAX_CREDENTIAL: Final = 2**16
-"""The maximum number of characters of a text in a credential: enough for any token and for any URL that a browser
-accepts.
-"""
+"""The maximum number of characters of a text in a credential. It is enough for any token or URL."""
 
 _SIGN_IN_KEYS: Final = ("authResponseUri", "authCode", "accessToken")
-"""Keys that finish a sign-in. The user's answer has exactly one of them."""
+"""Keys that complete a sign-in. The user's answer must have exactly one of them."""
 
 _OAUTH2_KEYS: Final = frozenset({*_SIGN_IN_KEYS, "state", "redirectUri"})
 _HTTP_KEYS: Final = frozenset({"username", "password", "token"})
@@ -56,7 +54,7 @@ _CREDENTIAL_KEYS: Final[Mapping[str, frozenset[str]]] = {
     "apiKey": frozenset({"apiKey"}),
     "http": _HTTP_KEYS,
 }
-"""Maps the type of the auth scheme to the keys that a client may send. Every value is a string."""
+"""Type of the auth scheme -> keys that a client may send. All values are strings."""
 
 # ADK has no public names for these functions. Without them, the check is skipped.
 _unwrapped_by_adk: Final = getattr(_rehydration_utils, "_unwrap_response", dict)
@@ -67,28 +65,28 @@ _ANSWERED_BY_PAGE: Final = frozenset({CallKind.CLIENT_TOOL, CallKind.INPUT})
 
 @dataclass(frozen=True, kw_only=True)
 class SubmittedAnswer:
-    """The user's answer to one call, read from a part of the client's message."""
+    """The user's answer to one call, from a part of the client's message."""
 
     tool_call_id: str
-    """The ``StoredCall.tool_call_id`` that the part names."""
+    """The ``StoredCall.tool_call_id`` of the answered call."""
     response: dict[str, Any]
-    """The answer in the form of ADK's function response."""
+    """The answer as a function response for ADK."""
     output: Any = None
-    """The output of the part, unchanged."""
+    """The ``output`` of the message part, unchanged."""
     is_approval: bool = False
     reason: str | None = None
-    """The user's reason for the approval or denial."""
+    """The user's reason for the approval or denial; ``None`` without a reason."""
     awaits_response: bool
-    """True if the client has not yet received any part of the agent's response to this answer."""
+    """True if the client has not received any part of the agent's response to this answer."""
 
 
 def calls_by_client_id(turn: Turn | None) -> dict[str, StoredCall]:
-    """Return the turn's calls that the client can answer or has answered, by ``tool_call_id``."""
+    """Return the calls of a turn that the client can answer or has answered: ``tool_call_id`` -> call."""
     return {call.tool_call_id: call for call in turn.external_calls} if turn is not None else {}
 
 
 def submitted_answers(message: UIMessage, turn: Turn | None) -> Iterator[SubmittedAnswer]:
-    """Yield the user's answers among the message's parts. ``turn``: the turn whose calls can be answered."""
+    """Yield the user's answers in the message. ``turn``: the turn whose calls can be answered."""
     calls = calls_by_client_id(turn)
     tools = {call.known.id: call.known.name for call in turn.calls} if turn is not None else {}
     parts = message["parts"]
@@ -118,7 +116,7 @@ def submitted_answers(message: UIMessage, turn: Turn | None) -> Iterator[Submitt
 
 
 def _output_response(part: ToolPart) -> dict[str, Any]:
-    """Return the output of a client tool as an object, the form of ADK's function responses."""
+    """Return the output of a client tool as a function response for ADK, which must be an object."""
     if part["state"] == "output-error":
         return {"error": part.get("errorText", "")}
     output = part.get("output")
@@ -130,9 +128,9 @@ def _takes_output(call: StoredCall | None) -> bool:
 
 
 def answered_call(answer: SubmittedAnswer, calls: Mapping[str, StoredCall]) -> StoredCall:
-    """Return the stored call for an answer.
+    """Return the stored call to which an answer belongs.
 
-    Raises ``ChatRequestError`` (409) if the call does not exist, needs a different kind of answer, or was closed.
+    Raises ``ChatRequestError`` (409) if the call does not exist, needs a different kind of answer, or is closed.
     """
     call = calls.get(answer.tool_call_id)
     if call is None or answer.is_approval is not (call.kind is CallKind.APPROVAL):
@@ -143,11 +141,14 @@ def answered_call(answer: SubmittedAnswer, calls: Mapping[str, StoredCall]) -> S
 
 
 def answers_before_message(message: UIMessage, turn: Turn | None) -> Iterator[tuple[SubmittedAnswer, StoredCall]]:
-    """Yield the answers that still count although the user then sent a new message.
+    """Yield the answers in an assistant message that still count after the user's next message.
 
-    Denials, client tool outputs and inputs still count, because they only inform the agent. Approvals and credentials
-    are left out: they would run the call, but the user has moved on. Answers to calls that are not pending are also
-    left out, and answers to calls of an agent behind A2A. An agent behind A2A accepts either an answer or a message.
+    Denials, outputs of client tools, and inputs still count, because they only inform the agent. These answers are left
+    out:
+
+    - approvals and credentials, because they would run a call;
+    - answers to calls that are not pending;
+    - answers to calls of an agent behind A2A, which accepts either an answer or a message.
     """
     calls, budget = calls_by_client_id(turn), Budget()
     for answer in submitted_answers(message, turn):
@@ -171,9 +172,9 @@ def _is_usable(answer: SubmittedAnswer, call: StoredCall, budget: Budget) -> boo
 
 
 def approval_payloads(request: ChatRequest) -> Mapping[str, Any]:
-    """Return the payloads for approvals, by approval id.
+    """Return the payloads of approvals in a request: approval id -> payload.
 
-    The payloads come under a separate key of the body, because a UI message has no place for them.
+    The payloads have a key of their own in the request's body, because a UI message cannot contain them.
     """
     payloads = request.body.get("approvalPayloads") or {}
     if not isinstance(payloads, dict):
@@ -184,7 +185,7 @@ def approval_payloads(request: ChatRequest) -> Mapping[str, Any]:
 def adk_response(
     answer: SubmittedAnswer, call: StoredCall, payloads: Mapping[str, Any], budget: Budget
 ) -> dict[str, Any]:
-    """Return the function response for ADK. ``budget``: the limit of work for checking all answers of the request.
+    """Return the function response for ADK. ``budget``: the remaining work for checking all answers of the request.
 
     Raises ``ChatRequestError`` (422) for an answer that ADK cannot use or that cannot be stored.
     """
@@ -208,7 +209,7 @@ def _checked_response(
 
 
 def is_stored_answer(answer: SubmittedAnswer, call: StoredCall) -> bool:
-    """Return True if the answer equals the stored answer to the call."""
+    """Return True if the answer equals the stored answer to this call."""
     stored = call.answer or {}
     if call.kind is CallKind.APPROVAL:  # the client cannot send the whole stored payload
         return answer.response["confirmed"] is is_confirmed(stored)
@@ -218,11 +219,11 @@ def is_stored_answer(answer: SubmittedAnswer, call: StoredCall) -> bool:
 
 
 def _check_input(args: Mapping[str, Any], answer: Any, response: Mapping[str, Any], budget: Budget) -> None:
-    """Check the user's answer to an input request, against its schema and with ADK's own parser.
+    """Validate the user's answer to an input request with the request's schema and with ADK's parser.
 
-    ``args``: the arguments of the request, with the schema if there is one. ``response``: the answer in ADK's form.
-    ``budget``: the limit of work for all answers of the request. Raises ``ChatRequestError`` (422) with the name of the
-    first field that does not match.
+    ``args``: the arguments of the input request, which may contain a schema. ``response``: the function response for
+    ADK. ``budget``: the remaining work for all answers. Raises ``ChatRequestError`` (422) with the name of the first
+    field that does not match.
     """
     schema = args.get("response_schema")
     if not isinstance(schema, dict):
@@ -239,10 +240,9 @@ def _check_input(args: Mapping[str, Any], answer: Any, response: Mapping[str, An
 
 
 def _misfit_of_adk(schema: Mapping[str, Any], response: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """Return the path of the first field that ADK's parser refuses, or ``None``.
+    """Return the path of the first field that ADK's parser refuses; ``None`` if it accepts the answer.
 
-    ADK builds a pydantic model from some schemas. Such a model refuses integers of more than 64 bits, and some field
-    names.
+    ADK builds a pydantic model from some schemas. Such a model refuses long integers and some field names.
     """
     try:
         _read_by_adk(_unwrapped_by_adk(response), schema)
@@ -258,7 +258,7 @@ def _misfit_of_adk(schema: Mapping[str, Any], response: Mapping[str, Any]) -> tu
 
 
 def _complete_credential(args: Mapping[str, Any], output: Any) -> dict[str, Any]:
-    """Return the auth config from a credential request's arguments, completed with the client's credential.
+    """Return the auth config from the arguments of a credential request, with the client's credential inserted.
 
     Raises ``ChatRequestError`` (422) if the output is not a credential of this type.
     """
@@ -294,10 +294,10 @@ def _is_credential(output: Any, allowed: frozenset[str]) -> bool:
 
 
 def _check_sign_in(stored: Mapping[str, Any], output: Mapping[str, str]) -> None:
-    """Refuse a sign-in that was started elsewhere, because it would sign the user in to another person's account.
+    """Refuse a sign-in that was not started by this credential request. Such a sign-in could be that of an attacker.
 
-    The sign-in's ``state`` comes back in the query of the redirect URL. A client that sends only a code or token must
-    also send ``state``. A redirect URI that the request already has cannot be replaced, because the code belongs to it.
+    The answer must contain the ``state`` of the request: in the query of the redirect URL, or beside a code or token.
+    If the request has a redirect URI, the answer cannot replace it.
     """
     finished = [key for key in _SIGN_IN_KEYS if key in output]
     if len(finished) != 1:

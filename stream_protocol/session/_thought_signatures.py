@@ -1,9 +1,9 @@
-"""Adds missing thought signatures to function calls, with a callback that an app can give to an agent.
+"""``repair_thought_signatures``: a callback for agents that adds missing thought signatures to function calls.
 
-Gemini 3 refuses a request if a function call of the current turn has no thought signature. A signature can be missing
-in an imported history, in a history of another model, or for a call that a callback created. Google's documentation of
-thought signatures defines which call needs a signature. This is the first call of a model response, because parallel
-calls share one signature. The documentation also defines the placeholder ``SKIP_SIGNATURE``.
+Gemini 3 refuses a request if a model response of the current turn has function calls without a thought signature. Only
+the first call of a model response needs a signature. Signatures are missing in imported histories, in histories of
+other models, and in calls that a callback created. Google's documentation defines the placeholder ``SKIP_SIGNATURE``
+for these cases.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def repair_thought_signatures(callback_context: CallbackContext, llm_request: Ll
 
         LlmAgent(…, before_model_callback=repair_thought_signatures)
 
-    A call without a signature gets the signature that the session has for this call, or ``SKIP_SIGNATURE``. Requests to
-    other models, existing signatures, and the session are not changed.
+    A call without a signature gets its signature from the session, or ``SKIP_SIGNATURE``. Existing signatures, the
+    session, and requests to other models are not changed.
     """
     if not _is_gemini_3(llm_request.model or ""):
         return
@@ -48,13 +48,15 @@ def repair_thought_signatures(callback_context: CallbackContext, llm_request: Ll
 
 
 def _is_gemini_3(model: str) -> bool:
-    """Return True for the name of a Gemini 3 model: a plain name, a Vertex resource path, or a LiteLLM name."""
+    """Return True for the name of a Gemini 3 model: a plain name, a Vertex resource path or a LiteLLM name."""
     return model.rpartition("/")[2].startswith("gemini-3")
 
 
 def _current_turn(contents: list[types.Content]) -> Iterator[types.Content]:
-    """Return the model's contents after the user's last message. A content with only function responses is not a
-    message."""
+    """Return the model's contents after the user's last message.
+
+    A content that has only function responses does not count as a message.
+    """
     begin = 0
     for index, content in enumerate(contents):
         if content.role == "user" and any(not part.function_response for part in content.parts or ()):
@@ -63,8 +65,10 @@ def _current_turn(contents: list[types.Content]) -> Iterator[types.Content]:
 
 
 def _stored_signature(call: types.FunctionCall, events: Iterable[Event]) -> bytes | None:
-    """Return the newest signature that the session has for this call. Without an id, a call is found by name and
-    arguments, because ADK removes its own ids from requests."""
+    """Return the newest signature of this call in the session; ``None`` if there is none.
+
+    A call without an id is found by name and arguments, because ADK removes its own ids from requests.
+    """
     found = None
     for event in events:
         for part in (event.content.parts if event.content is not None else None) or ():

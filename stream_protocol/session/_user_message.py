@@ -1,8 +1,11 @@
-"""Converts a user's message between three forms: the UI message, its texts and files, and the ADK event.
+"""Converts a user's message between its forms: the UI message, its texts and files, the ADK event, and the record.
 
-ADK can save the files of a message as artifacts (``SaveFilesAsArtifactsPlugin``, ``save_input_blobs_as_artifacts``).
-ADK then replaces each file in the event with a line of text for the model. If a model can load the artifact, a
-reference to the artifact follows the line. The client still shows the file, and history links to the artifact.
+The stored record of a run has the texts and files of the message as JSON, so that another worker can read them. This
+JSON has no file bytes. It identifies the artifact or the message part that has them.
+
+ADK can save the files of a message as artifacts (``SaveFilesAsArtifactsPlugin``, ``save_input_blobs_as_artifacts``). In
+the event, ADK then replaces each file with a line of text for the model. A reference to the artifact may follow. The
+history links to the artifact, so that the client shows the file.
 """
 
 from __future__ import annotations
@@ -30,10 +33,7 @@ if TYPE_CHECKING:
 
 
 MAX_TEXTS_AND_FILES: Final = 1_000
-"""The maximum number of texts and files in a user's message.
-
-A client sends one text, and models accept fewer images at once.
-"""
+"""The maximum number of texts and files in a user's message. Models accept fewer images at once."""
 
 
 def texts_and_files(
@@ -41,8 +41,9 @@ def texts_and_files(
 ) -> Iterator[TextOrFile]:
     """Yield the texts and files of a UI message. Empty texts and parts of other types are left out.
 
-    ``find_saved_file``: a function that takes the URL of a file part, and returns the artifact that it links to, or
-    ``None``. Raises ``ChatRequestError`` for a refused file, and for more than ``MAX_TEXTS_AND_FILES`` (413).
+    ``find_saved_file``: takes the URL of a file part, and returns the artifact to which the URL links, or ``None``.
+    Raises ``ChatRequestError`` for a refused file. More than ``MAX_TEXTS_AND_FILES`` texts and files raise it with
+    status 413.
     """
     if sum(part["type"] in ("text", "file") for part in message["parts"]) > MAX_TEXTS_AND_FILES:
         raise ChatRequestError(f"The message has more than {MAX_TEXTS_AND_FILES:,} texts and files.", status=413)
@@ -60,16 +61,14 @@ def _sent_file(part: FilePart, index: int) -> TextOrFile:
 
 
 def texts(message: UIMessage) -> list[str]:
-    """Return the texts in a UI message, without empty texts."""
+    """Return the texts of a UI message. Empty texts are left out."""
     found = [cast("TextPart", part)["text"] for part in message["parts"] if part["type"] == "text"]
     return [text for text in found if text]
 
 
 def adk_part(text_or_file: TextOrFile) -> types.Part:
-    """Return the part that ADK stores and sends to the model.
-
-    For a saved file, this part is the line of text that replaces the file.
-    """
+    """Return the part that ADK stores and sends to the model. For a saved file, this is the line of text about the
+    file."""
     match text_or_file:
         case InlineFile() as file:
             blob = types.Blob(mime_type=file.media_type, data=file.data, display_name=file.name)
@@ -84,20 +83,18 @@ def adk_part(text_or_file: TextOrFile) -> types.Part:
 
 
 def steering_content(message: Mapping[str, Any]) -> types.Content:
-    """Return the ADK content of a steering message, which the user sends while the agent works."""
+    """Return the ADK content of a message that the user sends while the agent works."""
     return types.Content(role="user", parts=[*map(adk_part, texts_and_files(cast("UIMessage", message)))])
 
 
 def stored_parts(event: Event, turn: Sequence[Event]) -> list[types.Part | SavedFile]:
-    """Return the parts of a stored user event in order, without references to artifacts. Saved files become
-    ``SavedFile``.
+    """Return the parts of a stored user event in order. Files that ADK saved as artifacts become ``SavedFile``.
 
     ``turn``: this event and the events up to the next user message.
 
-    ``SaveFilesAsArtifactsPlugin`` lists each artifact with its newest version in the agent's first event. Until that
-    event is stored, version 0 is assumed. Files of the same name have consecutive versions.
-    ``save_input_blobs_as_artifacts`` lists no artifacts. That option names an artifact after the invocation and the
-    part's index, and writes the name into the line of text.
+    With ``SaveFilesAsArtifactsPlugin``, the agent's first event lists each artifact with its newest version. Without
+    this event, version 0 is assumed. Files with the same name have consecutive versions. With
+    ``save_input_blobs_as_artifacts``, the line of text contains the artifact's name.
     """
     versions: dict[str, int] = {}
     event = _whole_speech(event, turn)
@@ -120,10 +117,10 @@ def stored_parts(event: Event, turn: Sequence[Event]) -> list[types.Part | Saved
 
 
 def _whole_speech(event: Event, turn: Sequence[Event]) -> Event:
-    """Return the complete transcription of the user's speech in a live run, if this event is its first fragment.
+    """Return the event with the complete transcription, if this event is the first fragment of the user's speech.
 
-    The result is the complete event that follows the fragments, or a new event with their joined texts. Any other event
-    is returned unchanged.
+    If no complete event follows the fragments, a new event has their joined texts. Any other event is returned
+    unchanged.
     """
     if not event.partial:
         return event
@@ -137,7 +134,7 @@ def _whole_speech(event: Event, turn: Sequence[Event]) -> Event:
 
 
 def _parts_with_files(event: Event) -> Iterator[tuple[types.Part, int, SentFile | None]]:
-    """Yield each part that the user sent, its index in the message, and the file that ADK saved from the part, or
+    """Yield each part that the user sent, with its index in the message and the file that ADK saved from it, or
     ``None``."""
     parts = (event.content.parts if event.content is not None else None) or []
     sent = EventMetadata.of(event).files
@@ -157,9 +154,9 @@ def _parts_with_files(event: Event) -> Iterator[tuple[types.Part, int, SentFile 
 def stored_texts_and_files(
     parts: Iterable[types.Part | SavedFile], event_id: str | None = None
 ) -> Iterator[TextOrFile]:
-    """Yield the texts and files of a user's message, from ``stored_parts``. ``event_id``: the id of the stored event.
+    """Yield the texts and files of a stored user message. ``parts``: the result of ``stored_parts``.
 
-    A reloaded client may have only links to its files, so the files are read from the stored event.
+    ``event_id``: the id of the stored event, from which the files can be read again.
     """
     for index, part in enumerate(parts):
         if isinstance(part, SavedFile):
@@ -183,16 +180,16 @@ def user_message(
     artifact_url: ArtifactUrl | None = None,
     file_url: Callable[[DataUrl], Any] = str,
 ) -> UIMessage:
-    """Return the UI message of a stored user event, with the client's id, or else the event's id.
+    """Return the UI message of a stored user event. Its id is the client's id, or the event's id if there is none.
 
-    ``turn``: as for ``stored_parts``. ``artifact_url``: a function that returns the URL for an artifact's name and
-    version. Without a URL, a saved file appears as its line of text. ``file_url``: a function that converts the data
-    URL of a file with bytes to the ``url`` in the message.
+    ``turn``: this event and the events up to the next user message. ``artifact_url``: takes an artifact's name and
+    version, and returns its URL. Without a URL, a saved file appears as its line of text. ``file_url``: converts the
+    data URL of a file to the ``url`` in the message.
     """
     event = _whole_speech(event, turn)
     parts = [ui_part for part in stored_parts(event, turn) if (ui_part := _ui_part(part, artifact_url, file_url))]
     message_id = EventMetadata.of(event).message_id or event.id
-    # The client refuses a message without parts when it validates messages (`validateUIMessages`).
+    # The AI SDK's `validateUIMessages` refuses a message without parts.
     return cast("UIMessage", {"id": message_id, "role": "user", "parts": parts or [_ui_text("")]})
 
 
@@ -221,17 +218,78 @@ def _ui_file(media_type: str, url: Any, name: str | None) -> dict[str, Any]:
 
 
 def artifact_path(chat_id: str, name: str, version: int) -> str:
-    """Return the path of an artifact's URL, to be appended to the chat endpoint:
-    ``/<chat>/artifacts/<name>?version=<n>``."""
+    """Return the path of an artifact's URL below the chat endpoint: ``/<chat>/artifacts/<name>?version=<n>``."""
     is_relative = {".", ".."} & {*name.split("/")}  # a browser would resolve relative segments
     return f"{_artifacts_folder(chat_id)}{quote(name, safe='' if is_relative else '/')}?version={version}"
 
 
 def linked_artifact_path(chat_id: str, url: str) -> str:
-    """Return the part of the URL that ``artifact_path`` made for this chat, or an empty text."""
+    """Return the part of the URL that ``artifact_path`` has made for this chat; empty if there is none."""
     _, folder, name = url.partition(_artifacts_folder(chat_id))
     return folder + name
 
 
 def _artifacts_folder(chat_id: str) -> str:
     return f"/{quote(chat_id, safe='')}/artifacts/"
+
+
+def record_content(texts_and_files: Iterable[TextOrFile]) -> list[dict[str, Any]]:
+    """Return the texts and files of a message as JSON. A file is represented by the place of its bytes."""
+    return [_recorded(item) for item in texts_and_files]
+
+
+def _recorded(text_or_file: TextOrFile) -> dict[str, Any]:
+    match text_or_file:
+        case str():
+            return {"text": text_or_file}
+        case LinkedFile():
+            return {"url": text_or_file.url, "mediaType": text_or_file.media_type, "name": text_or_file.name}
+        case SavedFile() | InlineFile(origin=SavedFile()):
+            file = text_or_file if isinstance(text_or_file, SavedFile) else cast("SavedFile", text_or_file.origin)
+            return {
+                "artifact": file.artifact,
+                "version": file.version,
+                "line": file.line,
+                "mediaType": file.media_type,
+                "name": file.name,
+            }
+        case InlineFile(origin=FilePlace() as place):
+            return {"part": place.index, "event": place.event_id}
+        case InlineFile():
+            raise ValueError("The place of a file is not known.")
+
+
+def content_from_record(
+    recorded: Iterable[dict[str, Any]], message: UIMessage, events: Sequence[Event]
+) -> list[TextOrFile]:
+    """Return the texts and files from JSON that ``record_content`` made. The caller must load saved artifacts.
+
+    ``message``: the message in the request. ``events``: all events of the session, including rewound events. Raises
+    ``ChatRequestError`` if a file does not exist any more.
+    """
+    return [_from_record(item, message, events) for item in recorded]
+
+
+def _from_record(item: dict[str, Any], message: UIMessage, events: Sequence[Event]) -> TextOrFile:
+    match item:
+        case {"text": str(text)}:
+            return text
+        case {"url": str(url), "mediaType": str(media_type), "name": name}:
+            return LinkedFile(media_type=media_type, url=url, name=name)
+        case {"artifact": str(artifact), "version": int(version), "line": str(line), "mediaType": str(media_type)}:
+            return SavedFile(
+                line=line, artifact=artifact, version=version, media_type=media_type, name=item.get("name")
+            )
+        case {"part": int(index), "event": None}:
+            return read_file(cast("FilePart", message["parts"][index]))
+        case {"part": int(index), "event": str(event_id)}:
+            return _stored_file(events, event_id, index)
+    raise ChatRequestError("The message has a part that this server cannot read.")
+
+
+def _stored_file(events: Sequence[Event], event_id: str, index: int) -> TextOrFile:
+    event = next((event for event in events if event.id == event_id), None)
+    found = stored_parts(event, [event])[index : index + 1] if event is not None else []
+    for file in stored_texts_and_files(found, event_id):
+        return file
+    raise ChatRequestError("A file of the message is not there any more.", status=409)

@@ -12,24 +12,31 @@ Where to change what:
 
 - ``_conversion``: begins and ends a response; message metadata.
 - ``_event_writer``: converts events to chunks: text, thoughts, files.
-- ``_inner_agents``: agents that run inside tool calls.
-- ``_aggregates``: decides which content of a complete event was streamed before, and must not appear again.
-- ``_streamed_texts``: stores streamed text for that comparison, and the text that no complete event has repeated.
+- ``_inner_agents``: finds the call inside which an agent runs, and shows the agent there.
+- ``_aggregates``: finds the content of a complete event that was streamed before, so that it does not appear twice.
+- ``_streamed_texts``: stores streamed text until a complete event repeats it.
 - ``_media``: files.
 - ``_sources``: sources and citations.
-- ``_data_parts``: ``data-*`` parts; steering messages.
-- ``_provider_metadata``: authors and thought signatures in the metadata of parts.
+- ``_data_parts``: ``data-*`` parts and steering messages.
 - ``_endings``: token usage, finish reasons, failures.
 - ``_function_calls``: finds or adds the tool call for a function call; handles duplicates and missing calls.
-- ``_function_responses``: finds the tool call of a result, a denial or an answer.
-- ``_nested_messages``: the message of an agent inside a tool call.
+- ``_function_responses``: finds the tool call for a function response, and writes its output.
+- ``_nested_messages``: builds the message of an agent that runs inside a tool call.
 - ``_steps``: begins and ends steps; adds an empty last step, so that clients do not send again automatically.
-- ``_speakers``: open parts of each author: agents, branches, parallel text.
+- ``_speakers``: the open part of each author. Parallel agents are separate authors.
 - ``_options``: options of the converter.
 """
 
-from stream_protocol.stream._conversion import RUN_FAILED_TEXT, Conversion, Ending
-from stream_protocol.stream._converter import StreamProtocolConverter, call_ids, chunk_conversion, sse_conversion
+from stream_protocol.stream._aggregates import InnerStreams
+from stream_protocol.stream._conversion import (
+    RUN_FAILED_TEXT,
+    Conversion,
+    Ending,
+    StreamProtocolConverter,
+    call_ids,
+    chunk_conversion,
+    sse_conversion,
+)
 from stream_protocol.stream._data_parts import DATA_WIDGET_PROVIDER, PROGRESS_PART
 from stream_protocol.stream._endings import DEFAULT_ERROR_TEXT, AgentRunError, RunLimitError
 from stream_protocol.stream._function_responses import TOOL_FAILED_TEXT
@@ -44,5 +51,5 @@ from stream_protocol.stream._options import (
     options_to_json,
 )
 from stream_protocol.stream._steps import CALL_NOT_FINISHED_TEXT
-from stream_protocol.stream._streamed_texts import InnerStreams, PartKind, StreamedPart, UnconfirmedStream
+from stream_protocol.stream._streamed_texts import PartKind, StreamedPart, UnconfirmedStream
 from stream_protocol.stream._streams import fail_response, iter_chunks, iter_sse, stream_chunks, stream_sse

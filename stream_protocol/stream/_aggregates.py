@@ -1,11 +1,11 @@
-"""Decide which parts of a complete event the client already has, because they were streamed before.
+"""Find the parts of a complete event that were not streamed before. Only these parts are sent to the client.
 
-An aggregate is the complete event that ADK creates from a stream. It repeats all of the streamed text. But a complete
-event is not always the aggregate of the stream before it. When a model fails during a stream,
-``on_model_error_callback`` returns a different response. An agent can also send text that differs from its stream. See
-``docs/decisions/text-and-aggregates.md`` for the rules.
+After the fragments of a stream, ADK creates a complete event that repeats the streamed text: the aggregate. A complete
+event can also be a different response. For example, ``on_model_error_callback`` returns a new response if the model
+fails during a stream. See ``docs/decisions/text-and-aggregates.md`` for the rules.
 
-``compare`` decides for all events, and ``new_speech`` for the transcribed speech of a live run.
+``compare`` handles the events of the response. ``new_speech`` handles the transcribed speech of a live run, and
+``InnerStreams`` the events of agents inside calls. No other module compares an event with a stream.
 """
 
 import re
@@ -13,8 +13,25 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from stream_protocol.adk import AgentSpeech, EventFacts, File, LiveTurnEnd, OtherPart, Part, ProviderPart, Text
-from stream_protocol.stream._streamed_texts import PartKind, PrefixHash, StreamedTexts, texts_by_kind
+from stream_protocol.adk import (
+    AgentSpeech,
+    EventFacts,
+    File,
+    LiveTurnEnd,
+    OtherPart,
+    Part,
+    ProviderPart,
+    SpeakerKey,
+    Text,
+)
+from stream_protocol.stream._streamed_texts import (
+    PartKind,
+    PrefixHash,
+    StreamedTexts,
+    UnconfirmedStream,
+    texts_by_kind,
+)
+from stream_protocol.stream.calls import CallRegistry
 
 if TYPE_CHECKING:
     from stream_protocol.stream._speakers import AuthorStream
@@ -23,23 +40,23 @@ STOP: Final = "STOP"
 """google-genai's finish reason of a stream that ended normally."""
 
 _MARK: Final = re.compile(r"/\*\w+\*/|</?\w+>")
-"""Pattern for the tags that divide a model's text, as for ADK's ``PlanReActPlanner``."""
+"""Pattern for tags and comments that divide a model's text, such as those of ADK's ``PlanReActPlanner``."""
 
 
 class OtherStreamedParts:
-    """The streamed parts of a response that are neither text nor calls, and streamed parts that are not written yet."""
+    """Parts of an author's fragments that are neither text nor calls, and parts that are held back."""
 
     __slots__ = ("deferred", "written")
 
     def __init__(self) -> None:
         self.written: Counter[str] = Counter()
-        """Fields of a part -> number of written parts with these fields."""
+        """Names of a part's fields -> number of written parts that have these fields."""
         self.deferred: list[Part] = []
-        """Parts of fragments that wait for the complete event: a file that may have been saved, and all parts after it.
-        """
+        """Parts of fragments that are held back until the complete event: a file that may become an artifact, and later
+        parts."""
 
     def any_missing_in(self, parts: Iterable[Part]) -> bool:
-        """Return True if one of these parts is missing in ``parts``. Texts, calls and empty parts are not compared."""
+        """Return True if ``parts`` lacks one of the stored parts. Texts, calls and empty parts are not compared."""
         streamed = self.written + Counter(_fields(self.deferred))
         return any(streamed) and any(streamed - Counter(_fields(parts)))
 
@@ -49,47 +66,48 @@ def _fields(parts: Iterable[Part]) -> Iterator[str]:
 
 
 class Comparison(NamedTuple):
-    """The result of comparing a complete event with the stream before it."""
+    """The result of comparing a complete event with the fragments that its author streamed before."""
 
     new_parts: Sequence[Part]
-    """The parts that the client does not have. Of a text that was streamed in part, only the rest.
+    """The parts of the event that the client does not have. If a text was streamed in part, only its rest is included.
 
-    A part that adds only its signature to the open part is an ``OtherPart``.
+    If a streamed part now has a signature, an ``OtherPart`` with this signature is included.
     """
     is_separate: bool
-    """True if the event is a separate response, and not the aggregate of the stream."""
+    """True if the event is a separate response. False if it is the aggregate of the stream."""
     same_text: bool
-    """True if the event's text begins with all of the streamed text, without any difference."""
+    """True if the event's text begins with all of the streamed text, unchanged."""
     ends_stream: bool
-    """True if no aggregate of the stream can come after this event: it has content, a finish reason or a failure."""
+    """True if the event ends the stream, because it has content, a finish reason or a failure."""
     ends_response: bool
-    """True if the author's current response ends with the event."""
+    """True if the author's current model response ends with the event."""
     confirms_stream: bool
-    """True if the event has all streamed parts, or is the changed aggregate of the stream."""
+    """True if the event has all streamed parts, or is the aggregate with a changed text."""
     repeated: list[PartKind]
-    """The kinds of text for which the event begins with the streamed text."""
+    """The kinds of text (text, thoughts) for which the event begins with the streamed text."""
 
 
 class _TextComparison(NamedTuple):
-    """The result of comparing only the texts."""
+    """The result of comparing only the texts and thoughts of a complete event with those that were streamed."""
 
     lengths: list[int]
-    """For each kind, the number of characters at the beginning of the event's text that are not written again."""
+    """For each kind, the number of characters at the beginning of the event's text that must not be written."""
     unrepeated: list[PartKind]
     """The kinds of text for which the event does not begin with the streamed text."""
     differs: bool
-    """True if the event has text of an unrepeated kind that was not streamed at all."""
+    """True if the event does not begin with the streamed text of a kind, and has text of this kind that was not
+    streamed."""
     same_text: bool = True
-    """As for ``Comparison``."""
+    """True if the event's text begins with all of the streamed text, unchanged."""
 
 
 _NOTHING_STREAMED: Final = _TextComparison([0 for _ in PartKind], [], differs=False)
 
 
-def compare(facts: EventFacts, author: "AuthorStream") -> Comparison:
-    """Compare a complete event with the parts that the same author has streamed before it.
+def compare(facts: EventFacts, author: "AuthorStream", calls: CallRegistry) -> Comparison:
+    """Compare a complete event with the parts that its author has streamed since the author's previous complete event.
 
-    Only parts after the author's previous complete event count.
+    ``calls``: the tool calls of the message.
     """
     parts, others, failure = facts.parts, author.other_parts, facts.failure
     written = {} if others is None else others.written
@@ -98,8 +116,8 @@ def compare(facts: EventFacts, author: "AuthorStream") -> Comparison:
     ends_stream = reports_end or facts.role is not None
     whole = author.streamed.whole if ends_stream else None
     differs = texts.differs or (others is not None and others.any_missing_in(parts))
-    has_all = not texts.unrepeated and (whole is None or whole.is_confirmed_by(parts))
-    is_changed_aggregate = (differs or not has_all) and _is_aggregate(facts, author)
+    has_all = not texts.unrepeated and (whole is None or _has_files_and_code(parts, whole))
+    is_changed_aggregate = (differs or not has_all) and _is_aggregate(facts, author, calls)
     is_separate = bool(parts) and differs and not is_changed_aggregate
     if is_separate:
         new_parts = _new_parts(parts, _NOTHING_STREAMED.lengths, {})
@@ -116,11 +134,17 @@ def compare(facts: EventFacts, author: "AuthorStream") -> Comparison:
     )
 
 
-def _new_parts(parts: Iterable[Part], lengths: Iterable[int], others: Mapping[str, int]) -> Iterator[Part]:
-    """Yield the new parts: see ``Comparison``.
+def _has_files_and_code(parts: Iterable[Part], stream: UnconfirmedStream) -> bool:
+    """Return True if ``parts`` contain all files and code of the stream."""
+    confirmed = [part.part for part in parts if isinstance(part, File | ProviderPart)]
+    return all(part.whole.part in confirmed for part in stream.parts if part.whole is not None)
 
-    ``lengths``: the number of characters to leave out for each kind of text. ``others``: the number of other parts to
-    leave out, by the fields of these parts.
+
+def _new_parts(parts: Iterable[Part], lengths: Iterable[int], others: Mapping[str, int]) -> Iterator[Part]:
+    """Yield the parts of an event that the client does not have.
+
+    ``lengths``: for each kind of text, the number of characters to leave out at the beginning. ``others``: names of a
+    part's fields -> number of such parts to leave out.
     """
     repeated, repeated_others = [*lengths], {**others}
     for part in parts:
@@ -145,9 +169,9 @@ def _new_parts(parts: Iterable[Part], lengths: Iterable[int], others: Mapping[st
 def _compare_texts(parts: Sequence[Part], streamed: StreamedTexts) -> _TextComparison:
     """Compare the texts of a complete event with the streamed texts.
 
-    Of a long stream, only the end is stored as text (``StreamedTexts``). An event that does not begin with the whole
-    stream counts as different. The exception is an event whose text is the beginning of the stream, or is contained in
-    that end. If a different event is the aggregate, none of its text is written again.
+    If an event does not begin with the whole stream, and the stream does not contain the event's text, the texts
+    differ. Of a long stream, ``StreamedTexts`` has only a hash of the beginning, so only its beginning and its end can
+    be compared.
     """
     if not streamed:
         return _NOTHING_STREAMED
@@ -164,10 +188,9 @@ def _compare_texts(parts: Sequence[Part], streamed: StreamedTexts) -> _TextCompa
     return _TextComparison(lengths, unrepeated, differs=differs, same_text=PartKind.TEXT not in unrepeated)
 
 
-def _is_aggregate(facts: EventFacts, author: "AuthorStream") -> bool:
+def _is_aggregate(facts: EventFacts, author: "AuthorStream", calls: CallRegistry) -> bool:
     """Return True if a complete event is the aggregate of the author's stream, although its text was changed."""
-    call_ids = {call_id for call_id, call in author.calls_by_id.items() if call in author.streaming_calls}
-    if any(call.id in call_ids for call in facts.calls):
+    if any(calls.newest(call.id, author.key) in author.streaming_calls for call in facts.calls):
         return True
     if author.model and facts.model and facts.model != author.model:
         return False
@@ -177,10 +200,10 @@ def _is_aggregate(facts: EventFacts, author: "AuthorStream") -> bool:
 
 
 def _same_words(streamed: Iterable[tuple[PartKind, str]], facts: Iterable[tuple[PartKind, str]]) -> bool:
-    """Return True if the event repeats the streamed text.
+    """Return True if the event repeats the streamed text, without regard to tags and to the kinds of text.
 
-    Tags may be missing, and text may have become thoughts. Planners create such events when they divide a complete text
-    at its tags.
+    Planners create such events: they divide a complete text at its tags, remove the tags, and turn some texts into
+    thoughts.
     """
     before, after = ("".join(text for _, text in texts) for texts in (streamed, facts))
     letters = _letters(after)
@@ -195,9 +218,9 @@ def _letters(text: str) -> str:
 
 
 def new_speech(speech: AgentSpeech, author: "AuthorStream") -> str:
-    """Return the text of a live run's speech that was not written before.
+    """Return the part of this speech that was not written before.
 
-    ADK first sends an utterance in pieces, and then the whole utterance again, with ``finished`` set.
+    In a live run, ADK first sends an utterance in fragments, and then the whole utterance with ``finished`` set.
     """
     pieces, text = author.speech, speech.text
     if not speech.finished:
@@ -208,3 +231,35 @@ def new_speech(speech: AgentSpeech, author: "AuthorStream") -> str:
     if pieces is None:
         return text
     return text[pieces.length :] if pieces.begins(text) else ""
+
+
+class InnerStreams:
+    """Streams of agents inside tool calls that no complete event has repeated.
+
+    ``max_length``: the maximum number of characters in all streams; ``None`` for no limit. With a limit, fragments
+    above the limit and fragments without text are left out.
+    """
+
+    __slots__ = ("_length", "_max_length", "_streams")
+
+    def __init__(self, max_length: int | None = None) -> None:
+        self._max_length = max_length
+        self._streams: dict[SpeakerKey, UnconfirmedStream] = {}
+        self._length = 0
+
+    def __iter__(self) -> Iterator[UnconfirmedStream]:
+        return iter(self._streams.values())
+
+    def add(self, facts: EventFacts, begin: int = 0) -> None:
+        """Store a fragment. If the event is a complete event with content, remove the stream of its author instead.
+
+        ``begin``: the number of complete events before the fragment.
+        """
+        if not facts.is_fragment:
+            repeated = self._streams.pop(facts.speaker, None) if facts.parts and self._streams else None
+            self._length -= 0 if repeated is None else repeated.length
+            return
+        length = sum(len(part.text) for part in facts.parts if isinstance(part, Text))
+        if self._max_length is None or (length and self._length + length <= self._max_length):
+            self._length += length
+            self._streams.setdefault(facts.speaker, UnconfirmedStream(is_nested=True)).add_fragment(facts, begin)

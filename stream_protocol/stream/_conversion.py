@@ -1,100 +1,118 @@
-"""The conversion of one response: it takes events one by one, and ends once with ``finish``, ``fail`` or ``abort``.
+"""Conversion of one response: it takes events one by one, and ends with ``finish``, ``fail`` or ``abort``.
 
-The chunks depend only on the events so far, so the same events give the same chunks.
+``StreamProtocolConverter`` is the public class for this. The conversion is deterministic: equal events give equal
+chunks.
 """
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from collections.abc import Callable, Collection, Iterable
+from typing import Any, Generic, Literal, TypeVar, Unpack
 
-from stream_protocol.adk import NO_IDS, CallIds, WarnOnce, begins_response, is_compaction, read_events, read_next
+from stream_protocol.adk import NO_IDS, CallIds, Compaction, EventOrDict, WarnOnce, read, read_events, read_next
 from stream_protocol.stream._endings import AgentRunError
 from stream_protocol.stream._event_writer import EventWriter
-from stream_protocol.stream._options import Settings
+from stream_protocol.stream._options import ConverterOptions, Settings
 from stream_protocol.stream._streamed_texts import UnconfirmedStream
-from stream_protocol.wire import RUN_STOPPED_TEXT, AnyChunk, ChunkSink, Sink, StreamProtocolError, json_value
-
-if TYPE_CHECKING:
-    from stream_protocol.adk import EventOrDict
-
+from stream_protocol.wire import (
+    RUN_STOPPED_TEXT,
+    AnyChunk,
+    ChunkSink,
+    Sink,
+    SseSink,
+    StreamProtocolError,
+    TransformedSink,
+    check_instance,
+    check_iterable,
+    check_text,
+    check_texts,
+    json_value,
+)
 
 NO_RESULT_TEXT = "The tool gave no result."
 RUN_FAILED_TEXT = "The run failed before the tool finished."
 
 Ending = Literal["finish", "error", "timeout", "abort"]
-"""The ending of a response. ``timeout`` is an ``error`` that also ended the calls that waited for an answer."""
+"""The ending of a response.
+
+``timeout`` is an ``error`` after which pending calls cannot be answered any more.
+"""
 
 T = TypeVar("T")
 
 
 class Conversion(Generic[T]):
-    """Conversion of one response of an agent, which writes chunks to a sink."""
+    """Converts the events of one response, and writes the chunks to a sink."""
 
-    __slots__ = ("_events", "_running", "_settings", "_sink", "message_id", "outcome", "warn")
+    __slots__ = ("_running", "_sink", "events", "message_id", "outcome", "warn")
 
     def __init__(self, sink: Sink[T], settings: Settings, message_id: str | None, call_ids: CallIds) -> None:
-        """``call_ids``: the ids of the calls in the chat's earlier messages."""
+        """``call_ids``: the client ids of tool calls in the chat's earlier messages."""
         self._sink = sink
-        self._settings = settings
         self.message_id = message_id
-        """The id of the response's message; ``None`` until an event names it."""
+        """The id of the message; ``None`` until the first event sets it."""
         self.warn = WarnOnce()
         """Logger for unexpected content of events."""
-        self._events = EventWriter(sink, settings, call_ids, self.warn, _begin_nested)
+        self.events = EventWriter(sink, settings, call_ids, self.warn, _begin_nested)
+        """Writes the chunks for the events of the response."""
         self._running = False
-        """True from the beginning of the response to its end."""
+        """True after the response has begun, until it ends."""
         self.outcome: Ending | None = None
-        """The ending of the response; ``None`` before the end."""
+        """How the response ended; ``None`` before its end."""
 
     def take(self) -> list[T]:
-        """Return and remove the written items, oldest first."""
+        """Return and remove the written items (chunks, or bytes of SSE events), oldest first."""
         return self._sink.take()
 
     # The life of a response
 
-    def replay(self, past: Iterable["EventOrDict"]) -> None:
-        """Take the calls, counters and totals from the message's earlier events. Write no chunks for these events."""
+    def replay(self, past: Iterable[EventOrDict]) -> None:
+        """Restore the state of the message from its earlier events, such as calls, counters and totals. Write no
+        chunks."""
         with self.warn.silenced():
             self._replay(past)
 
-    def _replay(self, past: Iterable["EventOrDict"]) -> None:
+    def _replay(self, past: Iterable[EventOrDict]) -> None:
         by_user = False
-        for event in read_events(past, self.warn):
-            if is_compaction(event):  # has the user as author, and begins no response
+        for facts in map(read, read_events(past, self.warn)):
+            if facts.reports_a(Compaction):  # has the user as author, and begins no response
                 continue
-            after_user, by_user = by_user, begins_response(event)
+            after_user, by_user = by_user, facts.by_user
             if self._running and by_user and not after_user:  # the event begins a new response
                 self._end_replayed()
-            self.message_id = self.message_id or event.invocation_id or None
+            self.message_id = self.message_id or facts.invocation_id or None
             self._running = True
-            self.feed(event)
+            self.events.add(facts)
         if self._running:
             self._end_replayed()
         self._running = False
 
     def _end_replayed(self) -> None:
-        """End an earlier response, and drop its chunks, because the client has them."""
-        self._events.end_parts(NO_RESULT_TEXT)
-        self._events.steps.finish_last("finish")
-        self._events.steps.response_has_content = False
-        self._events.summary.end_response()
+        """End an earlier response of the message. Discard its chunks, because the client has them."""
+        self.events.end_parts(NO_RESULT_TEXT)
+        self.events.steps.finish_last("finish")
+        self.events.steps.response_has_content = False
+        self.events.summary.end_response()
         self.take()
 
     @property
     def failure(self) -> AgentRunError | None:
-        """The first failure in the events so far from which the run has not recovered; ``None`` if there is none."""
-        return self._events.summary.failure
+        """The first failure that an event has reported and that the run has not recovered from; ``None`` if there is
+        none."""
+        return self.events.summary.failure
 
     @property
     def failed_calls(self) -> frozenset[str]:
-        """The client's ids of the calls that ended without a result because their tools raised."""
-        return frozenset(self._events.responses.failed)
+        """The client ids of calls that ended without a result because their tools raised."""
+        return frozenset(self.events.responses.failed)
 
     def finish(self) -> None:
-        """End the response after its last event: with ``finish``, or with the error or the abort that the events
-        report."""
+        """End the response after the last event of the run.
+
+        Writes the ``finish`` chunk. If the events report an error or an abort, it writes ``error`` or ``abort``
+        instead.
+        """
         if self.failure is not None:
             self.fail(self.failure)
-        elif self._events.summary.aborted:
+        elif self.events.summary.aborted:
             self.abort()
         else:
             self._finish()
@@ -102,40 +120,39 @@ class Conversion(Generic[T]):
     def _finish(self) -> None:
         self._check_running()
         metadata = self._metadata()
-        self._events.end_parts(NO_RESULT_TEXT)
-        self._events.responses.finalize_interim_outputs()
-        metadata = self._events.steps.finish_last("finish", metadata)
-        reason = self._events.summary.finish_reason(
-            any_pending=self.is_waiting, any_shown=self._events.steps.response_has_content
+        self.events.end_parts(NO_RESULT_TEXT)
+        self.events.responses.finalize_interim_outputs()
+        metadata = self.events.steps.finish_last("finish", metadata)
+        reason = self.events.summary.finish_reason(
+            any_pending=self.is_waiting, any_shown=self.events.steps.response_has_content
         )
         self._sink.finish(reason, metadata)
         self._end("finish")
 
     def fail(self, error: BaseException, *, stopped: bool = False) -> None:
-        """End the response of a failed run: end its open parts and calls, and write an ``error`` with the text of
+        """End the response of a failed run. Ends open parts and calls, and writes an ``error`` chunk with the text of
         ``on_error``.
 
-        Calls that wait for an answer stay open. ``stopped``: True if the run was stopped from outside. In this case,
-        calls that wait for an answer also end.
+        Calls that wait for an answer stay open, unless the run was stopped from outside (``stopped=True``).
         """
         closes_pending = stopped and self._running  # without an event of this run, its calls still wait
         self._check_running()
-        self._events.end_parts(RUN_FAILED_TEXT, closes_pending=closes_pending, error=error)
-        self._events.steps.finish_last("error")
-        self._sink.error(self._settings.error_text(error))
+        self.events.end_parts(RUN_FAILED_TEXT, closes_pending=closes_pending, error=error)
+        self.events.steps.finish_last("error")
+        self._sink.error(self.events.settings.error_text(error))
         self._end("timeout" if stopped else "error")
 
     def abort(self, reason: str | None = None) -> None:
         """End the response of a stopped run, with its open parts and calls.
 
-        As in ADK, calls that wait for an answer also end.
+        Calls that wait for an answer also end, as they do in ADK.
         """
         closes_pending = self._running  # without an event of this run, its calls still wait
         self._check_running()
         metadata = self._metadata()
-        self._events.responses.forget_failures()
-        self._events.end_parts(RUN_STOPPED_TEXT, closes_pending=closes_pending)
-        metadata = self._events.steps.finish_last("abort", metadata)
+        self.events.responses.forget_failures()
+        self.events.end_parts(RUN_STOPPED_TEXT, closes_pending=closes_pending)
+        metadata = self.events.steps.finish_last("abort", metadata)
         if metadata is not None:
             self._sink.message_metadata(metadata)
         self._sink.abort(reason)
@@ -158,35 +175,34 @@ class Conversion(Generic[T]):
         self._running = False
 
     def _metadata(self) -> dict[str, Any] | None:
-        usage = self._events.summary.usage
+        usage = self.events.summary.usage
         metadata: dict[str, Any] = {} if usage is None else {"usage": usage}
-        if self._events.summary.model_id is not None:
-            metadata["modelId"] = self._events.summary.model_id
-        return json_value(self._settings.options["message_metadata"](metadata), lossy=True) or None
+        if self.events.summary.model_id is not None:
+            metadata["modelId"] = self.events.summary.model_id
+        return json_value(self.events.settings.options["message_metadata"](metadata), lossy=True) or None
 
     # Agents inside tool calls
 
     def show_nested(self, *, shows: bool = True) -> None:
-        """Switch the preliminary outputs of agents inside tool calls on (``shows=True``) or off.
+        """Switch preliminary outputs of agents inside tool calls on (``shows=True``) or off.
 
-        Switch them off while nobody reads the response. The final outputs are always written.
+        Switch them off while no client reads the response. Final outputs are always written.
         """
-        self._events.responses.inner_agents.show(shows=shows)
+        self.events.responses.inner_agents.show(shows=shows)
 
     @property
     def is_waiting(self) -> bool:
-        """True if a call waits for an answer from outside the run."""
-        return any(call.is_pending for call in self._events.registry.waiting())
+        """True if a call waits for an answer from the user, the client or another system."""
+        return any(call.is_pending for call in self.events.registry.waiting())
 
     def end_nested(self, pending_text: str) -> None:
-        """End the message of a nested agent.
-
-        Calls that still wait for an answer end with the error ``pending_text``.
+        """End the message of a nested agent. Calls that still wait for an answer end with the error
+        ``pending_text``.
         """
         self._check_running()
-        self._events.end_parts(NO_RESULT_TEXT)
-        self._events.responses.end_calls(pending_text, closes_pending=True)
-        self._events.steps.finish()
+        self.events.end_parts(NO_RESULT_TEXT)
+        self.events.responses.end_calls(pending_text, closes_pending=True)
+        self.events.steps.finish()
         if (metadata := self._metadata()) is not None:
             self._sink.message_metadata(metadata)
         self._end("finish")
@@ -194,42 +210,144 @@ class Conversion(Generic[T]):
     # Streams that no complete event has confirmed
 
     def keep_unconfirmed(self) -> None:
-        """Start to store all streamed parts until a complete event confirms them. See ``unconfirmed``."""
-        self._events.authors.keep_unconfirmed()
+        """Store all streamed parts from now on, until a complete event repeats them."""
+        self.events.authors.keep_unconfirmed()
 
     @property
     def unconfirmed(self) -> list[UnconfirmedStream]:
-        """The streamed parts that no complete event has confirmed, oldest first."""
-        return self._events.authors.unconfirmed
+        """The streamed parts that no complete event has repeated, oldest first."""
+        return self.events.authors.unconfirmed
 
     @property
     def complete_ids(self) -> list[str]:
-        """The ids of the complete events since ``keep_unconfirmed``, in their order."""
-        return self._events.authors.complete_ids
+        """The ids of the complete events since ``keep_unconfirmed`` was called, in order."""
+        return self.events.authors.complete_ids
 
     # Events
 
-    @property
-    def text_delta(self) -> "Callable[[EventOrDict], T | None]":
-        """See ``EventWriter.text_delta``."""
-        return self._events.text_delta
-
-    def items(self, event: "EventOrDict") -> list[T]:
-        """Return all items that were not taken yet, including those that this event adds to the stream."""
-        item = None if self._sink.queue else self._events.text_delta(event)
+    def items(self, event: EventOrDict) -> list[T]:
+        """Return all items that were not taken yet, including the items for this event."""
+        item = None if self._sink.queue else self.events.text_delta(event)
         if item is not None:
             return [item]
         self.feed(event)
         return self.take()
 
-    def feed(self, event: "EventOrDict") -> None:
-        """Write the chunks that this event adds to the stream. The event may be a dictionary."""
+    def feed(self, event: EventOrDict) -> None:
+        """Write the chunks for an event. The event may be a dictionary."""
         facts = read_next(event, self.warn)
         if not self._running:
             self._start(facts.invocation_id)
-        self._events.add(facts)
+        self.events.add(facts)
 
 
 def _begin_nested(settings: Settings, call_id: str) -> Conversion[AnyChunk]:
-    """Return a new conversion for an agent inside a call. ``call_id``: the client's id of the call."""
+    """Return a new conversion for an agent inside a tool call. ``call_id``: the client's id of the call."""
     return Conversion(ChunkSink(), settings.nested, call_id, NO_IDS)
+
+
+class StreamProtocolConverter:
+    """Converter from the ADK events of one response to UI message chunks.
+
+    Pass the events of one run to ``convert`` in order, and send the chunks that it returns at once. End the response
+    with exactly one of ``finish``, ``fail`` and ``abort``. The first event adds the ``start`` chunk. Its ``messageId``
+    is ``message_id``, or the event's invocation id by default. An event may also be a dictionary, such as the JSON of
+    an Agent Engine or of ADK's API server. The first dictionary causes the import of ADK. Unknown fields of a
+    dictionary are left out.
+
+    ``past``: the earlier events of a message that the response continues, for example after an approval. The converter
+    takes calls, ids, sources and usage from these events, but sends no chunks for them.
+
+    ``taken_ids``: the ids of the tool calls in the chat's earlier messages. The client needs unique ids. So a call
+    whose id is in ``taken_ids``, or is already used in this message, gets the id ``<id>.2``, ``<id>.3``, and so on. A
+    call without an id in ADK gets ``call_0``, ``call_1``, and so on.
+
+    Calls that start a task-mode agent are not recognized, because the converter sees one event at a time. Pass their
+    tools as ``hidden_tools``.
+
+    Raises ``StreamProtocolError`` for contradictory options, and for a method call after the end of the response.
+    """
+
+    __slots__ = ("_conversion", "_items", "_take")
+
+    def __init__(
+        self,
+        *,
+        past: Iterable[EventOrDict] = (),
+        message_id: str | None = None,
+        taken_ids: Collection[str] = (),
+        **options: Unpack[ConverterOptions],
+    ) -> None:
+        self._conversion = chunk_conversion(past, message_id, Settings(**options), call_ids(taken_ids))
+        self._items: Callable[[Any], list[AnyChunk]] = self._conversion.items
+        self._take = self._conversion.take
+
+    def convert(self, event: EventOrDict) -> list[AnyChunk]:
+        """Return the chunks for an event: often one, sometimes none.
+
+        Raises ``StreamProtocolError`` for an invalid event.
+        """
+        return self._items(event)
+
+    def finish(self) -> list[AnyChunk]:
+        """End the response of a completed run. Returns the last chunks, with ``finish`` at the end.
+
+        If the events report an error or an abort, the last chunk is ``error`` or ``abort``.
+        """
+        self._conversion.finish()
+        return self._take()
+
+    def fail(self, error: BaseException) -> list[AnyChunk]:
+        """End the response of a run that raised ``error``. Returns the ends of open parts and calls, then the ``error``
+        chunk.
+
+        ``on_error`` returns the text of this chunk. If an event has reported the same failure before, it is sent only
+        once.
+        """
+        check_instance("error", error, BaseException, "an exception")
+        self._conversion.fail(error)
+        return self._take()
+
+    def abort(self, reason: str | None = None) -> list[AnyChunk]:
+        """End the response of a stopped run. Returns the ends of open parts and calls, then the ``abort`` chunk."""
+        check_text("reason", reason, or_none=True)
+        self._conversion.abort(reason)
+        return self._take()
+
+
+def call_ids(taken_ids: Collection[str]) -> CallIds:
+    """Return a collection with the ids of earlier calls. Raises ``StreamProtocolError`` if an item is not a text."""
+    return CallIds(check_texts("taken_ids", taken_ids, expected="a list of ids"))
+
+
+def chunk_conversion(
+    past: Iterable[EventOrDict], message_id: str | None, settings: Settings, call_ids: CallIds = NO_IDS
+) -> Conversion[AnyChunk]:
+    """Return a conversion that writes chunks as dictionaries. ``call_ids``: the ids of calls in the chat's earlier
+    messages."""
+    return _conversion(ChunkSink(), past, message_id, settings, call_ids)
+
+
+def sse_conversion(
+    past: Iterable[EventOrDict], message_id: str | None, settings: Settings, call_ids: CallIds = NO_IDS
+) -> Conversion[bytes]:
+    """Return a conversion that writes SSE events as bytes. ``call_ids``: the ids of calls in the chat's earlier
+    messages."""
+    return _conversion(SseSink(), past, message_id, settings, call_ids)
+
+
+def _conversion(
+    sink: Sink[T], past: Iterable[EventOrDict], message_id: str | None, settings: Settings, call_ids: CallIds
+) -> Conversion[T]:
+    check_text("message_id", message_id, or_none=True)
+    check_iterable("past", past, "events")
+    transform = settings.options["transform"]
+    if transform is None:
+        conversion = Conversion(sink, settings, message_id, call_ids)
+        conversion.replay(past)
+        return conversion
+    transformed = TransformedSink(sink)
+    conversion = Conversion(transformed, settings, message_id, call_ids)
+    conversion.replay(past)
+    transformed.transform = transform  # not before, because the hook has seen the chunks of `past` already
+    return conversion

@@ -1,4 +1,4 @@
-"""Write ``data-*`` parts for agents, artifacts, state, widgets, steering messages, and data of the app."""
+"""Write ``data-*`` parts for agents, artifacts, state, widgets, steering messages, and an app's own data."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final, Literal
@@ -24,15 +24,15 @@ from stream_protocol.stream.calls import CallRegistry
 from stream_protocol.wire import Sink, UnrepresentableValueError, is_too_large, json_value
 
 DATA_WIDGET_PROVIDER = "adk_ui_stream"
-"""The ``provider`` of UI widgets with data of the app. ADK streams, stores and merges only widgets."""
+"""The ``provider`` of UI widgets that contain an app's own data. ADK streams, stores and merges only widgets."""
 
 PROGRESS_PART = "adk-progress"
-"""The name of the part with the progress of a call. Its id is the call's id."""
+"""The name of the data part with the progress of a call. The id of the part is the id of the call."""
 
 _INTERNAL_STATE = ("temp:", "_adk", "_code_execution", "adk_oauth_")
 """Prefixes of state keys that are never sent. ``temp:`` is not stored, and the others are internal to ADK.
 
-A workflow that waits for a sign-in stores the PKCE verifier in ``adk_oauth_credential:…``.
+For example, ``adk_oauth_credential:…`` has the PKCE verifier of a sign-in.
 """
 
 
@@ -54,8 +54,8 @@ def write_artifacts(sink: Sink[Any], saved: Mapping[str, int], settings: Setting
 class EventActions:
     """Writer for the actions of events: transfers to agents, widgets, and state if the options send state.
 
-    A tool's data may be posted while the tool runs, and be repeated in the tool's event. The widget's id identifies the
-    data, so the data is written once. If the event has newer data under this id, the newer data is also written.
+    A tool may post a widget while it runs, and ADK repeats the widget in the tool's event. The repeated widget has the
+    same id, and is written again only if its data has changed.
     """
 
     __slots__ = ("_posted", "_registry", "_settings", "_sink")
@@ -65,10 +65,11 @@ class EventActions:
         self._settings = settings
         self._registry = registry
         self._posted: dict[str, dict[str, Any]] | None = None
-        """Widget id -> the newest posted payload, until the stored event comes; ``None`` if nothing was posted."""
+        """Widget id -> the newest posted payload. Entries are removed when the stored event comes. ``None`` if there
+        were none."""
 
     def write_posted(self, facts: EventFacts) -> None:
-        """Write the widgets of a posted event."""
+        """Write the widgets of an event that a tool has posted while it runs."""
         for report in facts.reports:
             if isinstance(report, Widget) and self._write_widget(report, facts):
                 self._posted = self._posted or {}
@@ -77,8 +78,7 @@ class EventActions:
     def write(self, facts: EventFacts) -> None:
         """Write the actions of a complete event.
 
-        Do not call this method for fragments: they share their ``actions`` with the later complete event, which changes
-        them.
+        Do not call this method for fragments. Their ``actions`` belong to the later complete event.
         """
         newest = self._newest_of_posted(facts)
         for report in facts.reports:
@@ -91,11 +91,11 @@ class EventActions:
                     _write_state(self._sink, delta, keys)
 
     def _newest_of_posted(self, facts: EventFacts) -> dict[str, Widget | None]:
-        """Return the posted widgets of this event: id -> the widget to write; ``None`` for a widget that was written
-        before.
+        """Return the widgets of this event that were posted before: id -> the widget to write; ``None`` if it is
+        unchanged.
 
-        Parallel calls may post data with the same id in a different order than the event has. The order of the event
-        counts.
+        If the event has several widgets with the same id, the last of them counts. Parallel calls may have posted them
+        in a different order.
         """
         if not self._posted:
             return {}
@@ -107,7 +107,7 @@ class EventActions:
         }
 
     def _write_widget(self, widget: Widget, facts: EventFacts) -> bool:
-        """Write the part of a widget. Return True if the part stays in the message."""
+        """Write the data part of a widget. Return True if the message keeps the part."""
         payload = widget.payload
         match payload:
             case {"name": str(name), "data": value} if widget.provider == DATA_WIDGET_PROVIDER:
@@ -124,9 +124,10 @@ class EventActions:
                 return True
 
     def _write_progress(self, payload: dict[str, Any], facts: EventFacts) -> bool:
-        """Write the progress of a call under its id in the client. Return False if the client has no such call.
+        """Write the progress of a call, with the call's id in the client. Return False if the client has no such call.
 
-        The payload has the call's number if the call is not the first with its id in its event. See ``CallReference``.
+        The payload also has the number of the call if an earlier call of the event has the same id. See
+        ``CallReference``.
         """
         adk_id, value, (author, branch, _) = payload.get("id"), payload["data"], facts.speaker
         if not isinstance(adk_id, str) or not isinstance(value, dict):
@@ -139,7 +140,7 @@ class EventActions:
 
 
 def _write_state(sink: Sink[Any], delta: Mapping[str, Any], keys: Literal[True] | Collection[str]) -> None:
-    """Write changed state. ``keys``: the keys to send, or ``True`` for all."""
+    """Write the changed values of the session state. ``keys``: the keys to send, or ``True`` for all keys."""
     sent = {
         key: value
         for key, value in delta.items()
@@ -150,10 +151,9 @@ def _write_state(sink: Sink[Any], delta: Mapping[str, Any], keys: Literal[True] 
 
 
 def write_confirmation(sink: Sink[Any], call_id: str, asked: Result) -> None:
-    """Write the hint of a tool that asks for approval by itself, and the payload that it expects back.
+    """Write the hint and the expected payload of a tool that requests an approval while it runs.
 
-    Do not call this function for a confirmation that ADK asks for. The hint of such a confirmation tells programmers
-    how to answer.
+    Do not call this function if ADK requests the approval before the tool runs. ADK's hint is written for programmers.
     """
     facts = _without_none({"hint": asked.hint or None, "payload": asked.payload})
     if facts:
@@ -161,8 +161,10 @@ def write_confirmation(sink: Sink[Any], call_id: str, asked: Result) -> None:
 
 
 def write_approval(sink: Sink[Any], call_id: str, note: ApprovalNote, settings: Settings) -> None:
-    """Write a tool's reason and descriptor for an approval, if the client's ``tool-approval-request`` has no keys for
-    them."""
+    """Write the reason and the descriptor that a tool declares for its approval, as a ``data-adk-approval`` part.
+
+    Writes nothing if the client reads them from ``tool-approval-request``.
+    """
     knows = settings.client.knows
     if not knows("tool-approval-request", "reason") or not knows("tool-approval-request", "approvalDescriptor"):
         declared = note.to_json()
@@ -171,26 +173,26 @@ def write_approval(sink: Sink[Any], call_id: str, note: ApprovalNote, settings: 
 
 
 def write_denial(sink: Sink[Any], call_id: str, response: Any) -> None:
-    """Write the output of a tool whose call was denied."""
+    """Write the output that a tool has returned for a denied call. ``tool-output-denied`` has no output."""
     sink.data("adk-denial", {"toolCallId": call_id, "output": json_value(response, lossy=True)}, data_id=call_id)
 
 
 def write_compaction(sink: Sink[Any], compaction: Compaction) -> None:
-    """Write that ADK has summarized earlier events for the model. The summary is not sent: it may contain hidden
+    """Write that ADK has summarized earlier events. The summary is not sent, because it may contain data of hidden
     tools."""
     sink.data("adk-compaction", {"startTimestamp": compaction.start, "endTimestamp": compaction.end})
 
 
 def write_retry(sink: Sink[Any], speaker: SpeakerKey) -> None:
-    """Write that a failed node tries again. The error is not sent."""
+    """Write that a failed workflow node tries again. The error is not sent."""
     author, _, path = speaker
     sink.data("adk-retry", {"author": author, "node": path})
 
 
 def write_output(sink: Sink[Any], facts: EventFacts, output: Any) -> None:
-    """Write the output of a workflow node, if the output is not content.
+    """Write the output of a workflow node whose output is not content of the message.
 
-    ``None`` is written for an output that has no JSON form or is too large.
+    Writes ``None`` for an output that has no JSON form or is too large.
     """
     try:
         value = None if is_too_large(output) else json_value(output)
@@ -201,8 +203,10 @@ def write_output(sink: Sink[Any], facts: EventFacts, output: Any) -> None:
 
 
 def write_steering_message(sink: Sink[Any], message_id: str, parts: Iterable[Part], settings: Settings) -> None:
-    """Write the texts and files of a steering message, as ``data-adk-steering`` for clients that do not accept
-    ``steering-message``."""
+    """Write the texts and files of a user message that the run received while it worked.
+
+    Clients that do not accept a ``steering-message`` chunk get a ``data-adk-steering`` part.
+    """
     ui_parts = [*_ui_parts(parts)]
     if settings.client.accepts(STEERING_MESSAGE):
         sink.steering_message(message_id, ui_parts)
@@ -211,7 +215,7 @@ def write_steering_message(sink: Sink[Any], message_id: str, parts: Iterable[Par
 
 
 def _ui_parts(parts: Iterable[Part]) -> Iterator[dict[str, Any]]:
-    """Yield the parts in the form of a user message. A file with bytes is a data URL."""
+    """Yield the parts as parts of a UI user message. The bytes of a file become a data URL."""
     for part in parts:
         match part:
             case Text(text=text) if text:

@@ -1,4 +1,4 @@
-"""The ending of a response: finish reasons, token usage, and failures that ADK reports as events."""
+"""Data for the end of a response: finish reason, token usage, and failures that ADK reports as events."""
 
 from dataclasses import dataclass
 from operator import add
@@ -8,13 +8,13 @@ from stream_protocol.adk import ABORTED, FINISH_REASONS, EventFacts, Failure, Li
 from stream_protocol.wire import FinishReason
 
 DEFAULT_ERROR_TEXT = "An error occurred."
-"""The error text for the client, unless the app has ``on_error``. The official server has the same text."""
+"""The error text for the client, unless the app sets ``on_error``. The AI SDK's server has the same default text."""
 
 
 class AgentRunError(Exception):
-    """A failure that ADK reported as an event (``error_code``, ``error_message``) and did not raise.
+    """A failure that ADK did not raise, but reported in an event as ``error_code`` and ``error_message``.
 
-    It has a code, a message or both. For example, the failure of an unreachable remote agent has no code.
+    The error has a code, a message or both. For example, there is no code if a remote agent cannot be reached.
     """
 
     def __init__(self, code: str | None, message: str | None) -> None:
@@ -24,7 +24,7 @@ class AgentRunError(Exception):
 
 
 class RunLimitError(Exception):
-    """The run reached a limit of the server: time, size, or number of model calls.
+    """Raised when a run reaches a limit of the server: time, size, or number of model calls.
 
     ``str(error)`` is one plain sentence, which the client sees if the app has no ``on_error``.
     """
@@ -32,19 +32,19 @@ class RunLimitError(Exception):
 
 @dataclass(slots=True, eq=False)
 class RunSummary:
-    """The usage, the model and the ending of a run, read from its events."""
+    """The token usage, the model and the ending of a run, collected from its events."""
 
     _usage: TokenUsage | None = None
-    """The sum over the model responses of the message; ``None`` if no response reported its usage."""
+    """The sum of the token counts of all model responses in the message; ``None`` if no response reported its usage."""
     model_id: str | None = None
     _interrupted: bool = False
-    """True if the agent of a live run was interrupted, and no content has followed."""
+    """True if the user has interrupted the agent of a live run, and no content has followed."""
     aborted: bool = False
-    """True if the events report a stopped run, and no failure after that."""
+    """True if an event reports that the run was stopped, and no failure has followed."""
     _reason: str | None = None
-    """google-genai's finish reason of the newest model response."""
+    """The finish reason of the newest model response, as google-genai names it."""
     _failures: tuple[tuple[str | None, AgentRunError], ...] = ()
-    """The branch and the error of each failure from which the run has not recovered."""
+    """Branch and error of each failure from which the run has not recovered."""
 
     @property
     def failure(self) -> AgentRunError | None:
@@ -53,8 +53,7 @@ class RunSummary:
 
     @property
     def usage(self) -> dict[str, Any] | None:
-        """The token counts with the AI SDK's names (``LanguageModelUsage``); ``None`` if no response reported its
-        usage."""
+        """The token counts as the AI SDK's ``LanguageModelUsage``; ``None`` if no response reported its usage."""
         if self._usage is None:
             return None
         return {
@@ -66,13 +65,17 @@ class RunSummary:
         }
 
     def add_finish_reason(self, reason: str, model_version: str | None) -> None:
-        """Process the finish reason of an event or fragment. Up to ADK 2.0, only fragments name the model."""
+        """Store the finish reason and the model of an event or fragment.
+
+        Up to ADK 2.0, only fragments name the model.
+        """
         self._reason = reason
         self.model_id = model_version or self.model_id
 
     def add(self, facts: EventFacts, *, has_content: bool, any_shown: bool) -> None:
-        """Process a complete event. ``has_content``: True if the event has parts. ``any_shown``: True if the response
-        has shown something before.
+        """Process a complete event. ``has_content``: True if the event has parts.
+
+        ``any_shown``: True if the response has shown content before this event.
         """
         branch = facts.speaker[1]
         if facts.model:
@@ -91,8 +94,10 @@ class RunSummary:
                     self._interrupted = self._interrupted or interrupted
 
     def add_error(self, failure: Failure, branch: str | None, *, any_shown: bool) -> None:
-        """Process the failure of an event or fragment. ``branch``: the event's branch. ``any_shown``: as for
-        ``add``."""
+        """Process the failure of an event or fragment. ``branch``: the event's branch.
+
+        ``any_shown``: True if the response has shown content before this event.
+        """
         if failure.code == ABORTED:
             self.aborted = True
             self._failures = ()  # tools may fail because they are stopped
@@ -105,7 +110,8 @@ class RunSummary:
     def finish_reason(self, *, any_pending: bool, any_shown: bool) -> FinishReason:
         """Return the finish reason of the response.
 
-        ``any_pending``: True if a tool call waits for an answer from outside the run. ``any_shown``: as for ``add``.
+        ``any_pending``: True if a tool call waits for an answer from outside the run. ``any_shown``: True if the
+        response has shown content.
         """
         if any_pending:
             return "tool-calls"
@@ -116,15 +122,15 @@ class RunSummary:
         return FINISH_REASONS.get(self._reason, "other")
 
     def end_response(self) -> None:
-        """End an earlier response of the message. Keep only the values that count for the whole message."""
+        """Reset the values that belong to one response. Keep the values that belong to the whole message."""
         self._reason = None
         self._interrupted = self.aborted = False
         self._failures = ()
 
 
 def _recovers(branch: str | None, failed: str | None) -> bool:
-    """Return True if content in ``branch`` shows a recovery from a failure in the branch ``failed``.
+    """Return True if content in ``branch`` shows that the run has recovered from a failure in the branch ``failed``.
 
-    The result is True if ``failed`` equals ``branch``, or is a branch inside ``branch``.
+    This is the case if ``failed`` is ``branch`` or a branch inside it.
     """
     return branch is None or failed == branch or (failed or "").startswith(f"{branch}.")

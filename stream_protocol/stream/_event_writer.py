@@ -1,9 +1,8 @@
-"""Write the chunks that events add to a response. ``_conversion`` begins and ends the response.
+"""Write the chunks of events. ``_conversion`` begins and ends the response.
 
-An ADK event is a fragment (``partial``) or complete. Each fragment is written when it arrives. A complete event repeats
-the fragments of its author, so only the difference is written. A complete event that repeats a stream is the stream's
-aggregate. It may differ from the streamed text, because a callback redacted it. Such an aggregate is not written again.
-A complete event that is not the aggregate of that stream is a separate response.
+An ADK event is a fragment (``partial``) or a complete event. Each fragment is written when it arrives. A complete event
+repeats the fragments of its author, so only new content is written. If a callback has changed the streamed text, the
+changed text is not written again. A complete event that belongs to no stream is a separate response.
 """
 
 from collections.abc import Callable, Iterable
@@ -37,7 +36,6 @@ from stream_protocol.adk import (
 )
 from stream_protocol.stream._aggregates import compare, new_speech
 from stream_protocol.stream._data_parts import (
-    EventActions,
     write_artifacts,
     write_compaction,
     write_output,
@@ -64,20 +62,18 @@ if TYPE_CHECKING:
 TEXT, REASONING = PartKind
 
 _OF_SOURCES = frozenset({Source, SearchSuggestions})
-"""Types of reports that come with sources. A citation always comes with its source."""
+"""Types of reports that show that an event has sources. A ``Citation`` never comes without its ``Source``."""
 
 T = TypeVar("T")
 
 
 class EventWriter(Generic[T]):
-    """Writer for the events of a response. It stores the state that later events need."""
+    """Writes the chunks of events, and stores the state that later events need."""
 
     __slots__ = (
-        "_actions",
         "_calls",
         "_complete_id",
         "_reasoning_count",
-        "_settings",
         "_sink",
         "_sources",
         "_speaker",
@@ -86,6 +82,7 @@ class EventWriter(Generic[T]):
         "authors",
         "registry",
         "responses",
+        "settings",
         "steps",
         "summary",
     )
@@ -98,9 +95,9 @@ class EventWriter(Generic[T]):
         warn: WarnOnce,
         begin_nested: Callable[[Settings, str], NestedConversion],
     ) -> None:
-        """``begin_nested``: as for ``FunctionResponses``."""
+        """``begin_nested``: begins the conversion for an agent inside a call. See ``InnerAgents``."""
         self._sink = sink
-        self._settings = settings
+        self.settings = settings
         self._warn = warn
         self._speaker: AuthorStream | None = None
         """The author of the newest event."""
@@ -111,13 +108,11 @@ class EventWriter(Generic[T]):
         self.registry = CallRegistry(sink, call_ids, warn)
         self.steps = Steps(sink, self.registry)
         self._calls = FunctionCalls(sink, settings, self.registry, self.steps)
-        self._actions = EventActions(sink, settings, self.registry)
         self.responses = FunctionResponses(
             sink,
             settings,
             registry=self.registry,
             steps=self.steps,
-            actions=self._actions,
             warn=warn,
             begin_nested=begin_nested,
         )
@@ -127,12 +122,10 @@ class EventWriter(Generic[T]):
         """The id of the newest complete event."""
 
     def text_delta(self, event: "EventOrDict") -> T | None:
-        """Return the stream's item for an event that only continues the open text or thought.
+        """Return the item (chunk or bytes) for an event that only continues the open text or thought.
 
-        Return ``None`` for every other event.
-
-        If the result is ``None``, nothing has changed. Pass the event to ``add`` instead, which can write every event.
-        Call this method only if ``sink.queue`` is empty: all earlier items must have been taken.
+        Return ``None`` for any other event, without a change. Pass such an event to ``add``. All earlier items must
+        have been taken before this call, so that ``sink.queue`` is empty.
         """
         speaker = self._speaker
         if speaker is None or speaker.opened is None or not (text := continued_text(event, speaker.opened)):
@@ -145,7 +138,7 @@ class EventWriter(Generic[T]):
         return item
 
     def add(self, facts: EventFacts) -> None:
-        """Write the chunks that this event adds to the stream."""
+        """Write the chunks for an event."""
         if facts.reports and (compaction := facts.report(Compaction)) is not None:
             write_compaction(self._sink, compaction)
             return
@@ -161,7 +154,7 @@ class EventWriter(Generic[T]):
         if facts.in_users_name:
             if (steering := facts.report(Steering)) is not None:
                 self.steps.end_before_message()
-                write_steering_message(self._sink, steering.id, facts.parts, self._settings)
+                write_steering_message(self._sink, steering.id, facts.parts, self.settings)
                 return
             self.responses.add_user_event(facts)
             if nesting is not None:
@@ -191,10 +184,11 @@ class EventWriter(Generic[T]):
             self._add_complete(read_complete(facts), speaker)
 
     def _add_inner(self, facts: EventFacts, nesting: ToolCall) -> None:
-        """Process an event that happened inside a call. The output of this call shows the event.
+        """Process an event of an agent inside a call. The output of the call shows the event.
 
-        The message itself shows only calls and texts that ask the user. The client's helpers send answers only for
-        calls of the message. A task agent's text asks for the user's next message.
+        Some content must also appear in the message itself. Calls that wait for the user must appear there, because the
+        client sends answers only for calls of the message. The text of a task-mode agent that waits for the user's next
+        message also appears.
         """
         calls = [] if facts.is_fragment else facts.calls
         self.responses.add_inner(nesting, facts, asks=any(call.kind is not None for call in calls))
@@ -218,7 +212,7 @@ class EventWriter(Generic[T]):
         speaker.end_response()
 
     def _change_speaker(self, facts: EventFacts) -> AuthorStream:
-        """Return the author of the event, which becomes the current author."""
+        """Make the author of the event the current author, and return its ``AuthorStream``."""
         self.responses.add_delegation(facts.event)
         self._speaker = self.authors.get(facts.speaker)
         return self._speaker
@@ -242,7 +236,7 @@ class EventWriter(Generic[T]):
             self._add_speech(facts, speech, speaker)
 
     def _add_delta(self, speaker: AuthorStream, part: Text, model: str | None) -> None:
-        """Write a piece of a text or of a thought."""
+        """Write a fragment of a text or a thought."""
         kind = REASONING if part.is_thought else TEXT
         if speaker.kind is kind or self._open(speaker, kind, model):
             speaker.write(part.text)
@@ -254,8 +248,8 @@ class EventWriter(Generic[T]):
             speaker.streamed.sign(part.signature)
 
     def _add_streamed_whole(self, speaker: AuthorStream, part: Part) -> None:
-        """Process a part of a fragment that is a whole part or only a signature."""
-        if self._settings.options["artifact_url"] is not None and isinstance(part, File):
+        """Process a part of a fragment that is not streamed text: a complete part or only a signature."""
+        if self.settings.options["artifact_url"] is not None and isinstance(part, File):
             # Only the complete event shows whether the file was saved, and as which artifact.
             speaker.defer(part)
             return
@@ -267,10 +261,10 @@ class EventWriter(Generic[T]):
             speaker.sign(part.signature)
 
     def _add_speech(self, facts: EventFacts, speech: AgentSpeech, speaker: AuthorStream) -> None:
-        """Write the agent's speech in a live run: a piece, or the missing rest of the whole text.
+        """Write the agent's transcribed speech in a live run: a fragment, or the missing rest of the whole text.
 
-        Tool calls may come between the pieces, so the next complete event is not treated as the whole text of the
-        pieces.
+        Only a ``finished`` event repeats the fragments of the speech. Other complete events, such as tool calls, may
+        come between the fragments.
         """
         text = new_speech(speech, speaker)
         if text and (speaker.kind is TEXT or self._open(speaker, TEXT)):
@@ -280,11 +274,11 @@ class EventWriter(Generic[T]):
             self._end_speaker(speaker)
 
     def _open(self, speaker: AuthorStream, kind: PartKind, model: str | None = None) -> bool:
-        """Open a part of this kind for the author. Return False if parts of this kind are not shown.
+        """Open a text part or reasoning part for the author. Return False if parts of this kind are not shown.
 
         ``model``: the model that streams the part.
         """
-        if kind is REASONING and not self._settings.options["send_reasoning"]:
+        if kind is REASONING and not self.settings.options["send_reasoning"]:
             speaker.close()
             return False
         self.steps.begin_content(speaker)
@@ -297,7 +291,7 @@ class EventWriter(Generic[T]):
 
     def _add_complete(self, facts: EventFacts, speaker: AuthorStream) -> None:
         parts, reports = facts.parts, {type(report) for report in facts.reports}
-        comparison = compare(facts, speaker)
+        comparison = compare(facts, speaker, self.registry)
         self.authors.replace_stream(speaker, comparison)
         if comparison.is_separate:
             self._end_speaker(speaker)
@@ -318,9 +312,9 @@ class EventWriter(Generic[T]):
             self._write_artifacts(speaker)
         self._complete_id = facts.id
         if reports:
-            self._actions.write(facts)
-            if not _OF_SOURCES.isdisjoint(reports) and self._settings.options["send_sources"]:
-                self._sources = self._sources or Sources(self._sink, self._settings.client)
+            self.responses.action_writer.write(facts)
+            if not _OF_SOURCES.isdisjoint(reports) and self.settings.options["send_sources"]:
+                self._sources = self._sources or Sources(self._sink, self.settings.client)
                 self._sources.add(facts, speaker, as_streamed=comparison.same_text)
         self.summary.add(facts, has_content=bool(parts), any_shown=self.steps.response_has_content)
         if comparison.ends_response:
@@ -330,11 +324,11 @@ class EventWriter(Generic[T]):
 
     def _write_artifacts(self, speaker: AuthorStream) -> None:
         for saved in speaker.saved_artifacts:
-            write_artifacts(self._sink, saved, self._settings)
+            write_artifacts(self._sink, saved, self.settings)
         speaker.saved_artifacts = ()
 
     def _end_speaker(self, speaker: AuthorStream) -> None:
-        """End the author's response without a complete event, and write the parts that waited for that event."""
+        """End the author's response without a complete event. Write the parts that were held back for that event."""
         for part in speaker.deferred:
             match part:
                 case Text(text=text) if text:
@@ -345,7 +339,7 @@ class EventWriter(Generic[T]):
         speaker.end_response()
 
     def _add_text(self, speaker: AuthorStream, part: Text) -> None:
-        """Write a text that was not streamed. The text may be empty: then the part has only a signature."""
+        """Write a text that was not streamed. If the text is empty, write only its signature."""
         kind = REASONING if part.is_thought else TEXT
         if part.text and (speaker.kind is kind or self._open(speaker, kind)):
             speaker.write_whole(part.text)
@@ -353,7 +347,7 @@ class EventWriter(Generic[T]):
             speaker.sign(part.signature)
 
     def _add_parts(self, facts: EventFacts, speaker: AuthorStream, new_parts: Iterable[Part]) -> None:
-        """Write the parts of a complete event that the client does not have."""
+        """Write the parts of a complete event that were not streamed before."""
         call_ids: set[str | None] | None = None
         for part in new_parts:
             assert not isinstance(part, CallPiece)  # only fragments have pieces of calls
@@ -375,11 +369,11 @@ class EventWriter(Generic[T]):
     def _add_whole(
         self, speaker: AuthorStream, part: File | ProviderPart | OtherPart, facts: EventFacts | None
     ) -> None:
-        """Write a part that is never streamed in pieces. ``facts``: the complete event; ``None`` for a fragment."""
+        """Write a part that is never streamed in fragments. ``facts``: the complete event; ``None`` for a fragment."""
         match part:
             case File():
                 self.steps.begin_content(speaker)
-                write_media(self._sink, part, self._settings)
+                write_media(self._sink, part, self.settings)
             case ProviderPart(value=ProviderCall() as call):
                 self._calls.add_provider_call(speaker, call)
             case ProviderPart(value=ProviderResult() as result):
@@ -388,7 +382,7 @@ class EventWriter(Generic[T]):
                 self._warn(f"Skipped a part with {fields or 'nothing in it'}")
 
     def end_parts(self, error_text: str, *, closes_pending: bool = False, error: BaseException | None = None) -> None:
-        """End all open parts, and the calls as ``FunctionResponses.end_calls`` does."""
+        """End all open parts. End the calls, as described for ``FunctionResponses.end_calls``."""
         for speaker in self.authors:
             self.authors.end_stream(speaker)
             speaker.has_failed = False  # a node tries again only within its run

@@ -1,8 +1,8 @@
-"""Convert function calls of the model, and ADK's requests for approval, to tool calls of the message.
+"""Convert function calls of the model and ADK's approval requests to tool calls of the message.
 
-This module finds the tool call to which a fragment or a complete call belongs. It uses ids where they are reliable. ADK
-makes ids (``adk-…``) for models without ids, and they can change with every event. So a fragment with a new id of this
-form may continue the newest call that is still open. A model's ids never change, so a new id is a new call.
+This module finds the tool call to which a fragment or a complete call belongs. ADK generates ids with the prefix
+``adk-`` for models without ids. These ids can change with every event. So a fragment with a new ``adk-`` id may
+continue the newest open call. Ids of a model never change, so a new id of a model means a new call.
 """
 
 from collections.abc import Collection
@@ -36,16 +36,17 @@ if TYPE_CHECKING:
     from google.adk.events import Event
 
 TOO_LARGE_INPUT = "The arguments are too large to be shown."
-"""The text in place of arguments that would block all chats of the server (see ``is_too_large``). The tool still gets
-the arguments.
+"""The text that the client gets in place of very large arguments. The tool gets the arguments.
+
+Very large arguments would block all chats of the server: see ``is_too_large``.
 """
 
 _ADK_ID = "adk-"
-"""The prefix of ids that ADK makes for calls without an id."""
+"""The prefix of ids that ADK generates for calls without an id."""
 
 
 class FunctionCalls:
-    """Finds the message's tool call for a function call of the model, or adds this tool call. Then sets its input."""
+    """Finds or adds the tool call of the message for a function call of the model, and writes its input."""
 
     __slots__ = ("_event", "_mentioned", "_registry", "_settings", "_sink", "_steps")
 
@@ -55,27 +56,26 @@ class FunctionCalls:
         self._registry = registry
         self._steps = steps
         self._event: Event | None = None
-        """The newest event with fragments of calls."""
-        self._mentioned: list[ToolCall] = []
-        """The calls with a fragment in this event so far."""
+        """The newest event, if it has fragments of calls; otherwise ``None``."""
+        self._mentioned: tuple[ToolCall, ...] = ()
+        """The calls that have a fragment in the newest event so far."""
 
     def add_fragment(self, event: "Event", speaker: AuthorStream, fragment: CallPiece) -> None:
-        """Process a streamed piece of a call."""
+        """Process a streamed fragment of a call."""
         if event is not self._event:
-            self._event, self._mentioned = event, []
+            self._event, self._mentioned = event, ()
         adk_id = fragment.id
-        call = speaker.calls_by_id.get(adk_id) if adk_id else None
+        call = self._registry.newest(adk_id, speaker.key)
         if call is not None and call.is_open:
             return
         if call is None or call not in speaker.streaming_calls:
             call = _continued(speaker, fragment, self._mentioned)
             if call is None:
                 call = self._registry.new(adk_id, speaker.key)
-                speaker.streaming_calls.append(call)
+                speaker.streaming_calls += (call,)
             if adk_id:
                 self._registry.known.alias(adk_id, call.known)
-                speaker.calls_by_id[adk_id] = call
-        self._mentioned.append(call)
+        self._mentioned += (call,)
         call.sign(fragment.signature)
         call.add_fragment(fragment)
         if call.state is CallState.UNNAMED:
@@ -94,11 +94,13 @@ class FunctionCalls:
     ) -> None:
         """Process a complete call. A repeated call changes nothing.
 
-        ``ids``: the ids of all complete calls of this event. ``is_nested``: True if the agent runs inside a call. The
-        outer call shows the agent's calls, so the message itself shows only calls that wait for the user or the client.
+        ``ids``: the ids of all complete calls of this event. ``is_nested``: True if the agent runs inside a call. In
+        this case, the message shows only calls that wait for the user or the client. The outer call shows the other
+        calls.
         """
         event, name, args, kind = facts.event, complete.name, complete.args, complete.kind
-        call = _completed(speaker, complete, ids)
+        self._event, self._mentioned = None, ()
+        call = self._completed(speaker, complete, ids)
         if kind is not None:
             self._hold_outer_calls(facts)
         if kind is CallKind.APPROVAL:
@@ -115,8 +117,6 @@ class FunctionCalls:
         if kind is CallKind.APPROVAL:
             self._request_approval(event, speaker, call, args)
             return
-        if complete.id:
-            speaker.calls_by_id[complete.id] = call
         speaker.remove_call(call)
         call.sign(complete.signature)
         if call.state is CallState.UNNAMED:
@@ -125,6 +125,19 @@ class FunctionCalls:
         if kind is not None:
             call.await_client()
 
+    def _completed(self, speaker: AuthorStream, complete: Call, ids: Collection[str | None]) -> ToolCall | None:
+        """Return the streamed call that this complete call finishes; ``None`` if it was not streamed."""
+        calls = (*speaker.streaming_calls, *speaker.unfinished_calls)
+        streamed = [call for call in calls if call.state <= CallState.INPUT_STREAMING]
+        if not streamed:
+            return None
+        same_id = self._registry.newest(complete.id, speaker.key)
+        if same_id in streamed:
+            return same_id
+        claimed = {self._registry.newest(call_id, speaker.key) for call_id in ids}
+        unclaimed = (call for call in streamed if call not in claimed)
+        return next((call for call in unclaimed if call.name in {"", complete.name}), None)
+
     def add_provider_call(self, speaker: AuthorStream, provider_call: ProviderCall) -> None:
         """Process a complete call of a tool that the model's provider runs, such as code execution."""
         call = self._registry.new(provider_call.id, speaker.key, provider_call.name, provider_executed=True)
@@ -132,10 +145,9 @@ class FunctionCalls:
         self._complete_input(call, provider_call.input)
 
     def _request_approval(self, event: "Event", speaker: AuthorStream, call: ToolCall, args: dict[str, Any]) -> None:
-        """Process ADK's ``adk_request_confirmation``: show the call that needs confirmation, and ask for its approval.
+        """Process ADK's ``adk_request_confirmation``: show the call that needs approval, and request the approval.
 
-        A confirmation is never shown as a separate call, even if it is streamed or the model invented it. ``args``: the
-        arguments of the request.
+        The request itself is never shown as a call. ``args``: the arguments of the request.
         """
         original = confirmed_call(args)
         if not call.is_shown:
@@ -148,10 +160,10 @@ class FunctionCalls:
         write_approval(self._sink, call.id, note, self._settings)
 
     def _hold_outer_calls(self, facts: EventFacts) -> None:
-        """Let the outer calls wait while a node inside them asks the user, because these calls have not ended.
+        """Mark the outer calls of an event as waiting, because an agent or node inside them asks the user.
 
-        A call that delegates to a task-mode agent does not wait, because its result may come several turns later. Such
-        a call got an interim output with the first event of its agent.
+        A call that starts a task-mode agent has an interim output, and does not wait. Its result may come several turns
+        later.
         """
         for outer in outer_calls(facts.speaker[1]):
             call = self._registry.find(outer) if outer.id != facts.scope else None
@@ -159,9 +171,7 @@ class FunctionCalls:
                 call.await_credential()
 
     def _await_credential(self, facts: EventFacts, args: dict[str, Any]) -> None:
-        """Process ``adk_request_credential``: the call that needs the credential now waits for the credential, not for
-        its tool.
-        """
+        """Process ``adk_request_credential``: mark the call that needs the credential as waiting for it."""
         call = self._credential_call(facts.speaker, credential_input(args))
         if call is not None and call.is_open:
             call.await_credential()
@@ -191,8 +201,10 @@ class FunctionCalls:
         call.complete_input(arguments, by_client=by_client)
 
     def _credential_input(self, speaker: SpeakerKey, args: Any) -> dict[str, Any]:
-        """Return the fields of a credential request that a browser may see, with the client's id of the call that needs
-        it."""
+        """Return the fields of a credential request that a browser may see.
+
+        ``functionCallId`` is the client's id of the call that needs the credential.
+        """
         visible = credential_input(args if isinstance(args, dict) else {})
         call = self._credential_call(speaker, visible)
         return visible if call is None else {**visible, "functionCallId": call.id}
@@ -203,7 +215,7 @@ class FunctionCalls:
         return self._registry.find(CallReference(visible.get("functionCallId"), author=author, branch=branch))
 
 
-def _continued(speaker: AuthorStream, fragment: CallPiece, mentioned: list[ToolCall]) -> ToolCall | None:
+def _continued(speaker: AuthorStream, fragment: CallPiece, mentioned: Collection[ToolCall]) -> ToolCall | None:
     """Return the call that a fragment with an unknown id continues; ``None`` if the fragment begins a call."""
     if not speaker.streaming_calls or (fragment.id and not fragment.id.startswith(_ADK_ID)):
         return None
@@ -211,16 +223,3 @@ def _continued(speaker: AuthorStream, fragment: CallPiece, mentioned: list[ToolC
     if not fragment.name:
         return newest
     return newest if newest not in mentioned and newest.takes(fragment) else None
-
-
-def _completed(speaker: AuthorStream, complete: Call, ids: Collection[str | None]) -> ToolCall | None:
-    """Return the streamed call that this complete call belongs to; ``None`` if it was not streamed."""
-    calls = (*speaker.streaming_calls, *speaker.unfinished_calls)
-    streamed = [call for call in calls if call.state <= CallState.INPUT_STREAMING]
-    if not streamed:
-        return None
-    claimed = {call_id: speaker.calls_by_id.get(call_id) for call_id in ids if call_id}
-    if complete.id and (same_id := claimed[complete.id]) in streamed:
-        return same_id
-    unclaimed = (call for call in streamed if call not in claimed.values())
-    return next((call for call in unclaimed if call.name in {"", complete.name}), None)

@@ -1,6 +1,6 @@
 """Convert function responses to outputs of tool calls.
 
-The responses come from tools, from clients, and from agents that run in a call.
+The responses come from tools, from clients, and from agents that run inside a call.
 """
 
 from collections.abc import Callable
@@ -46,29 +46,29 @@ if TYPE_CHECKING:
     from google.adk.events import Event
 
 TOOL_FAILED_TEXT = "The tool failed."
-"""The error of a call whose tool raised. Only ``on_error`` gets the exception, which is never part of the message."""
+"""The error text of a call whose tool raised. The exception itself is passed only to ``on_error``."""
 
 NODE_TIMEOUT = "NodeTimeoutError"
-"""``error_code`` of a workflow node that took too long. Its tools were cancelled, and did not raise."""
+"""The ``error_code`` of a workflow node that took too long. Its tools were cancelled, but did not raise."""
 
 TOO_LARGE_TEXT = "The tool's result is too large to be shown."
-"""The text in place of a result that would block all chats of the server (see ``is_too_large``).
+"""The text that the client gets in place of a very large result. The model gets the result.
 
-The model still gets the result.
+Very large results would block all chats of the server: see ``is_too_large``.
 """
 
 
 class FunctionResponses:
-    """Finds the tool call that a function response belongs to, and changes the call's state and output."""
+    """Finds the tool call to which a function response belongs, and changes the state and output of the call."""
 
     __slots__ = (
-        "_actions",
         "_raised",
         "_registry",
         "_settings",
         "_sink",
         "_steps",
         "_warn",
+        "action_writer",
         "failed",
         "inner_agents",
     )
@@ -80,26 +80,27 @@ class FunctionResponses:
         *,
         registry: CallRegistry,
         steps: Steps,
-        actions: EventActions,
         warn: WarnOnce,
         begin_nested: Callable[[Settings, str], NestedConversion],
     ) -> None:
-        """``begin_nested``: a function that begins the conversion for an agent inside a call. See ``InnerAgents``."""
+        """``begin_nested``: begins the conversion for an agent inside a call. See ``InnerAgents``."""
         self._sink = sink
         self._settings = settings
         self._registry = registry
         self._steps = steps
-        self._actions = actions
+        self.action_writer = EventActions(sink, settings, registry)
         self._warn = warn
         self._raised: set[ToolCall] | None = None
-        """The calls whose tools raised, if the events report that; ``None`` if there are none."""
+        """The calls for which an event has reported that the tool raised; ``None`` if there are none."""
         self.failed: tuple[str, ...] = ()
-        """The client's ids of the calls that ended without a result because their tools raised."""
+        """The client ids of calls that ended without a result because their tools raised."""
         self.inner_agents = InnerAgents(sink, settings, registry, begin_nested)
 
     def add_user_event(self, facts: EventFacts) -> None:
-        """Process the function responses in a user event. They answer calls of any agent. The user's text is not
-        written."""
+        """Process the function responses in an event of the user. They may answer calls of any agent.
+
+        The user's text is not written.
+        """
         self._registry.known.read_event(facts)
         for result in facts.results:
             self.add_response(facts, result)
@@ -135,7 +136,7 @@ class FunctionResponses:
         if self.inner_agents.has_ended(call):
             return
         if waits and result.waits_for is CallKind.APPROVAL:
-            # A placeholder. With an error, ADK asks and the tool has not run. Without an error, the tool itself asks.
+            # A placeholder. With an error, ADK asks, and the tool has not run. Otherwise the tool asks while it runs.
             if not failed:
                 write_confirmation(self._sink, call.id, result)
             if call.is_open:
@@ -162,15 +163,19 @@ class FunctionResponses:
                 write_media(self._sink, file, self._settings)
 
     def add_provider_result(self, facts: EventFacts | None, result: ProviderResult, speaker: SpeakerKey) -> None:
-        """Process the result of a tool that the model's provider ran. ``facts``: the complete event; ``None`` for a
-        fragment."""
+        """Process the result of a tool that the model's provider has run.
+
+        ``facts``: the complete event; ``None`` for a fragment.
+        """
         event = facts.event if facts is not None else None
-        known = self._registry.known.read_provider_result(event, speaker, result)
+        reference = CallReference(result.id, result.name)
+        known = self._registry.known.resolve_response(event, speaker, reference).call
         if known is not None:
             self._add_output(self._registry.of(known), result.output)
 
     def add_progress(self, facts: EventFacts) -> bool:
-        """Write an event of a running tool as a preliminary output of its call. Return False for any other event.
+        """Write the event as a preliminary output of a call, if a running tool has created the event. Otherwise return
+        False.
 
         The branch of such an event ends in ``<tool>@<call id>``.
         """
@@ -185,7 +190,7 @@ class FunctionResponses:
             return False
         if (artifacts := facts.report(Artifacts)) is not None:
             write_artifacts(self._sink, artifacts.saved, self._settings)
-        self._actions.write(facts)
+        self.action_writer.write(facts)
         if text := "".join(part.text for part in facts.parts if isinstance(part, Text)):
             self._add_output(call, text, preliminary=True)
         elif (output := facts.report(Output)) is not None:
@@ -196,36 +201,34 @@ class FunctionResponses:
         return True
 
     def add_posted(self, facts: EventFacts, posted: Posted) -> None:
-        """Write a posted event, which a tool sends while it runs. A posted event is not content of an agent."""
+        """Write an event that a tool has posted while it runs. Such an event is not content of an agent."""
         nested = facts.report(NestedEvent)
         if nested is not None:
             self.inner_agents.add_nested(nested)
         elif posted.kind == POSTED_WIDGETS:
-            self._actions.write_posted(facts)
+            self.action_writer.write_posted(facts)
         else:
             self._warn(f"Skipped a posted event of the unknown kind {posted.kind!r}")
 
     def add_inner(self, call: ToolCall, facts: EventFacts, *, asks: bool) -> None:
-        """Process an event that happened inside this call. ``asks``: True if the event asks the user. Then the call has
-        to wait.
-        """
+        """Process an event of an agent inside this call. ``asks``: True if the event asks the user, so that the call
+        must wait."""
         if (interim := self.inner_agents.add(call, facts, asks=asks)) is not None:
             self._add_interim(call, interim)
 
     def end_task(self, call: ToolCall) -> None:
-        """Write the output of a call whose task agent has asked the user.
+        """Write the output of a call whose task-mode agent has asked the user.
 
-        The agent continues in the next message, and its result comes in that message or later.
+        The agent continues in the next message. Its result comes in that message or a later one.
         """
         self._steps.add_output(call)
         call.answer(self.inner_agents.end_task(call))
 
     def add_delegation(self, event: "Event") -> None:
-        """Write an interim output for a call if the event is of an agent that works for it.
+        """Write an interim output for the call for which the event's agent works, if there is such a call.
 
-        After an interim output, the call no longer delays the next step. The result comes when that agent has ended.
-        This can be in a later response, because a task agent may need several messages, and any agent may first ask the
-        user.
+        A call with an interim output does not delay the next step. The final output comes when the agent has ended.
+        This may be in a later response, because the agent may ask the user first.
         """
         author, scope, agents_call = acting_for(event)
         find = self._registry.find
@@ -234,14 +237,14 @@ class FunctionResponses:
             self._add_interim(call, {"agent": author})
 
     def finalize_interim_outputs(self) -> None:
-        """Write interim outputs again as final outputs: see ``Steps.blocking_interims``."""
+        """Write the interim outputs of ``Steps.blocking_interims`` again as final outputs."""
         for call in self._steps.blocking_interims:
             self._add_output(call, call.interim)
 
     def add_failure(self, facts: EventFacts, speaker: SpeakerKey) -> None:
-        """Store the call whose tool raised, if this event shows it.
+        """Store the call whose tool raised, if this event reports the failure.
 
-        Such an event reports the failure and has no content. Nothing is stored unless exactly one call can have failed.
+        The event does not name the call. So nothing is stored if several calls may have failed.
         """
         failure = facts.failure
         if failure is None or failure.code in (ABORTED, NODE_TIMEOUT) or failure.finish_reason is not None:
@@ -251,11 +254,11 @@ class FunctionResponses:
             self._raised.add(call)
 
     def end_calls(self, error_text: str, *, closes_pending: bool, error: BaseException | None = None) -> None:
-        """End the calls without a result.
+        """End the calls that have no result.
 
-        With ``closes_pending``, also end the calls that wait for an answer from outside the run.
+        Calls that wait for an answer from outside the run stay open, unless ``closes_pending`` is True.
 
-        ``error``: the exception of the run. The calls in which it was raised end in any case.
+        ``error``: the exception of the run. Calls whose tools raised it always end.
         """
         raised = {self._registry.find(reference) for reference in raising_calls(error)} if error is not None else set()
         reported = self._raised or set()
@@ -278,11 +281,11 @@ class FunctionResponses:
         self.failed += tuple(failed)
 
     def forget_failures(self) -> None:
-        """Forget the failed calls, because the run was stopped and tools may have failed for that reason."""
+        """Remove all failed calls. After a stop, tools may have failed because of the stop."""
         self._raised = None
 
     def _add_interim(self, call: ToolCall, value: Any) -> None:
-        """Write a preliminary output of a call whose final output is not expected in this response."""
+        """Write a preliminary output. The final output of the call is not expected in this response."""
         self._add_output(call, value, preliminary=True)
         if call.is_open:
             call.accept_interim(value)
@@ -290,8 +293,7 @@ class FunctionResponses:
     def _add_output(
         self, call: ToolCall, response: Any, *, preliminary: bool = False, nested: NestedEvents | None = None
     ) -> None:
-        """Write the output or the failure of a tool or a client. ``nested``: the stored events of the agent inside the
-        call."""
+        """Write the output or the error of a call. ``nested``: the stored events of the agent inside the call."""
         if not call.is_shown:
             if not preliminary:
                 call.end_silently()

@@ -1,4 +1,4 @@
-"""Show agents that run inside tool calls: find the call of an event, and write the agent's message as its output."""
+"""Show agents that run inside tool calls: find the call, and write the agent's message as the call's output."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -22,25 +22,28 @@ class InnerAgents:
         registry: CallRegistry,
         begin_nested: Callable[[Settings, str], NestedConversion],
     ) -> None:
-        """``begin_nested``: a function that begins the conversion for an agent inside a call. Its arguments are
-        the settings and the client's id of the call."""
+        """``begin_nested``: begins the conversion for an agent inside a call.
+
+        Its arguments are the settings and the client's id of the call.
+        """
         self._sink = sink
         self._settings = settings
         self._registry = registry
         self._begin_nested = begin_nested
-        self._nested: dict[ToolCall, NestedMessage] = {}
-        """The messages of the agents that currently run inside calls."""
+        self._nested: dict[ToolCall, NestedMessage] | None = None
+        """Call -> message of the agent that runs inside the call now; ``None`` if there were no such agents."""
         self._shows = True
-        """False while nobody reads the response. Then preliminary outputs of these agents are not written."""
+        """False while no client reads the response. Then the agents' preliminary outputs are not written."""
 
     def nesting_call(self, facts: EventFacts) -> ToolCall | None:
-        """Return the call inside which an event of the same session happened, by its branch; ``None`` if there is none.
+        """Return the call inside which the event's agent runs; ``None`` if there is none. The event's branch names the
+        call.
 
-        A workflow that is a tool is not an agent, so the events of the workflow do not count as inside its call. Such
-        events are recognised by their node path, which also has the call's name. The path of a task agent also has this
-        name, but only a task agent's events have the call's id as their scope.
+        Events of a workflow that is a tool do not count as inside its call, because a workflow is not an agent. The
+        node path of these events contains the tool's name, and their scope is not the call's id. The scope
+        distinguishes them from events of a task-mode agent.
 
-        After a task agent has asked the user, its events are no longer inside its call, because it then talks to the
+        After a task-mode agent has asked the user, its events do not count as inside its call: it then talks to the
         user.
         """
         author, branch, path = facts.speaker
@@ -60,21 +63,22 @@ class InnerAgents:
         return None
 
     def add_nested(self, nested: NestedEvent) -> None:
-        """Process an event of an agent that runs inside a call: show the agent's message in that call."""
+        """Process an event of an agent that runs inside a call in a session of its own. Show the agent's message in the
+        call."""
         call = self._registry.find(nested.call)
         if call is None or not call.is_shown or call.state is not CallState.RUNNING:
             return
         if not self._settings.nests(call.name):
             return
-        if call not in self._nested:
-            self._nested[call] = self._begin_message(call)
-        self._nested[call].add(nested.event)
-        self._show(call)
+        message = self._message_of(call)
+        message.add(nested.event)
+        self._show(call, message)
 
     def add(self, call: ToolCall, facts: EventFacts, *, asks: bool) -> Any:
-        """Process an event that happened inside this call, and show the agent's message in the call.
+        """Process an event of an agent that runs inside this call in the same session. Show the agent's message in the
+        call.
 
-        ``asks``: True if the event asks the user. Then the call has to wait, and its interim output is returned.
+        ``asks``: True if the event asks the user. In this case, the call must wait, and its interim output is returned.
         """
         if any(
             outer.id == facts.scope and self._registry.find(outer) is call for outer in outer_calls(facts.speaker[1])
@@ -83,71 +87,80 @@ class InnerAgents:
         call.has_agent_inside = True
         if not self._settings.nests(call.name):
             return {"agent": call.name} if asks else None
-        if call not in self._nested:
-            self._nested[call] = self._begin_message(call, answerable=True)
-        self._nested[call].add(facts.event)
-        self._nested[call].add_stored(facts)
+        message = self._message_of(call, answerable=True)
+        message.add(facts.event)
+        message.add_stored(facts)
         if asks:
-            return self._nested[call].so_far()
-        self._show(call)
+            return message.so_far()
+        self._show(call, message)
         return None
 
     def end_task(self, call: ToolCall) -> Any:
-        """Return the output of a call whose task agent has asked the user: the message so far, without a result."""
+        """Return the output of a call whose task-mode agent has asked the user: the agent's message so far."""
         if not self._settings.nests(call.name):
             return {"agent": call.name}
-        return self._whole(call, self._nested[call]).ended()
+        return self._whole(call, self._message_of(call)).ended()
 
     def has_ended(self, call: ToolCall) -> bool:
-        """Return True if the output of the call is final although a result may come: see ``end_task``.
+        """Return True if the call of a task-mode agent has its final output, although the agent's result may still
+        come.
 
-        A live client refuses outputs for calls of earlier messages. So the history also leaves the result out.
+        The late result is never shown, because a client refuses outputs for calls of earlier messages.
         """
         return call.runs_task and call.state is CallState.ANSWERED
 
     def stopped(self, call: ToolCall, *, run_failed: bool) -> Any:
-        """Return the output of a call that ends without a result: its agent's message so far.
+        """Return the output of a call that ends without a result: the message so far of the agent inside the call.
 
-        Return ``None`` if nothing of the agent was shown. ``run_failed``: True if the run ended with an error. In this
-        case, the call also ends with an error, unless ADK has closed it before.
+        Return ``None`` if the call must end with an error instead. This is the case if the agent has shown nothing, or
+        if the run failed (``run_failed``) before ADK closed the call.
         """
-        message = self._nested.get(call)
-        if message is None or not self._settings.nests(call.name):
+        if call not in self._messages or not self._settings.nests(call.name):
             return None
         if run_failed and not call.closed_by_stop:
             return None
-        ended = self._nested.pop(call).ended({"stopped": True})
+        ended = self._messages.pop(call).ended({"stopped": True})
         return ended if ended["parts"] else None
 
     def note_stopped(self, call: ToolCall, kept: NestedEvents | None) -> None:
-        """Note that ADK has closed the call because the run was stopped.
+        """Store that ADK has closed the call because the run was stopped.
 
-        ``kept``: the agent's stored events. They become its message, unless the agent was shown live.
+        ``kept``: the stored events of the agent inside the call. These events become the agent's message, unless the
+        agent was shown live.
         """
         call.closed_by_stop = True
-        if kept is None or call in self._nested or not self._settings.nests(call.name):
+        if kept is None or call in self._messages or not self._settings.nests(call.name):
             return
-        self._nested[call] = self._begin_message(call)
+        message = self._message_of(call)
         for event in kept.events:
-            self._nested[call].add(event)
+            message.add(event)
 
     def show(self, *, shows: bool) -> None:
-        """Switch preliminary outputs of nested agents on or off.
-
-        When they are switched on, the current messages are written.
-        """
+        """Switch the preliminary outputs of agents inside calls on or off. When they are switched on, the agents'
+        current messages are written."""
         began, self._shows = shows and not self._shows, shows
-        for call in self._nested if began else ():
+        for call, message in self._messages.items() if began else ():
             if call.state is not CallState.ANSWERED:
-                self._show(call)
+                self._show(call, message)
 
-    def _show(self, call: ToolCall) -> None:
+    def _show(self, call: ToolCall, message: NestedMessage) -> None:
         if not self._shows:
             return
-        if (message := self._nested[call].next_preliminary()) is not None:
-            call.write_preliminary(message)
-        for chunk in self._nested[call].take_transient():
+        if (output := message.next_preliminary()) is not None:
+            call.write_preliminary(output)
+        for chunk in message.take_transient():
             self._sink.data(chunk["type"].removeprefix("data-"), chunk["data"], data_id=chunk.get("id"), transient=True)
+
+    @property
+    def _messages(self) -> dict[ToolCall, NestedMessage]:
+        return {} if self._nested is None else self._nested
+
+    def _message_of(self, call: ToolCall, *, answerable: bool = False) -> NestedMessage:
+        """Return the message of the agent inside the call. Begin a message if there is none."""
+        self._nested = self._nested or {}
+        if call not in self._nested:
+            self._nested[call] = self._begin_message(call, answerable=answerable)
+        return self._nested[call]
 
     def _begin_message(self, call: ToolCall, *, answerable: bool = False) -> NestedMessage:
         conversion = self._begin_nested(self._settings, call.id)
@@ -156,17 +169,20 @@ class InnerAgents:
     def output(self, call: ToolCall, output: Any, kept: NestedEvents | None) -> Any:
         """Return the output of a call, with the message of the agent that ran inside it.
 
-        ``kept``: the agent's stored events. The final message is built from these events even in a live response, so
-        that it equals the message in a history.
+        ``kept``: the stored events of the agent. The final message is built from these events, so that it is the same
+        in a live response and in a history.
         """
-        message = self._nested.pop(call, None)
+        message = self._messages.pop(call, None)
         if not self._settings.nests(call.name) or (message is None and kept is None):
             return output
         omitted = kept.omitted if kept is not None else 0
         return self._whole(call, message, kept).ended({"result": output}, omitted=omitted)
 
     def _whole(self, call: ToolCall, message: NestedMessage | None, kept: NestedEvents | None = None) -> NestedMessage:
-        """Return the message to end: from the stored events if there are any, else the message so far."""
+        """Return the complete message of the agent inside the call, ready to be ended.
+
+        The message is built from the stored events. Without stored events, it is the message so far.
+        """
         whole = self._begin_message(call)
         if message is not None and message.stored is not None:
             events: Sequence[Any] = message.stored
@@ -180,7 +196,8 @@ class InnerAgents:
 
 
 def ends_task_turn(facts: EventFacts) -> bool:
-    """Return True for a task agent's reply without calls. The agent then waits for the user's next message."""
+    """Return True for a reply of a task-mode agent that has no calls. The agent then waits for the user's next
+    message."""
     branch, scope = facts.speaker[1], facts.scope
     by_task_agent = scope is not None and branch is not None and branch.rpartition("@")[2] == scope
     return (

@@ -1,4 +1,4 @@
-"""Write the chunks of files, with bytes or links that a browser can load."""
+"""Write the chunks of files. A file is sent as its bytes or as a link that a browser can load."""
 
 from base64 import b64encode
 from collections.abc import Callable, Iterator
@@ -11,28 +11,28 @@ if TYPE_CHECKING:
     from stream_protocol.stream._options import Settings
 
 ArtifactUrl = Callable[[str, int], str | None]
-"""Function: name and version of an artifact -> its URL for the browser; ``None`` if there is none."""
+"""Function that takes the name and the version of an artifact, and returns its URL for the browser, or ``None``."""
 
 UNKNOWN_MEDIA_TYPE = "application/octet-stream"
 
 ENCODED_PIECE: Final = 48 * 1024
-"""The number of bytes of a file that are encoded at once, a multiple of 3."""
+"""The number of bytes of a file that are encoded at once. It is a multiple of 3, as Base64 needs."""
 
 
 class DataUrl:
-    """A file as a data URL. ``str`` returns the whole URL, and ``pieces`` encodes it piece by piece."""
+    """A file as a data URL. ``str`` returns the whole URL, and ``pieces`` yields its Base64 text in pieces."""
 
     def __init__(self, media_type: str | None, data: bytes) -> None:
         self.head: Final = f"data:{media_type or UNKNOWN_MEDIA_TYPE};base64,"
         self._data = data
 
     def pieces(self) -> Iterator[bytes]:
-        """Yield the Base64 text after the head, in pieces."""
+        """Yield the Base64 text of the URL in pieces. The text before it (``data:…;base64,``) is left out."""
         for begin in range(0, len(self._data), ENCODED_PIECE):
             yield b64encode(self._data[begin : begin + ENCODED_PIECE])
 
     def __str__(self) -> str:
-        # Not from ADK's JSON, which has base64url: browsers do not accept it in a data URL.
+        # ADK's JSON has base64url, which browsers do not accept in a data URL.
         return self.head + b64encode(self._data).decode()
 
 
@@ -48,20 +48,20 @@ _DOCUMENT_TYPES = {
 
 
 def is_web_url(uri: str) -> bool:
-    """Return True if a browser can load the URL over the network."""
+    """Return True if the URL begins with ``http://`` or ``https://``."""
     return uri.lower().startswith(("http://", "https://"))
 
 
 def document_type(name: str) -> str:
-    """Return the media type for the name of a document, as the AI SDK's Google provider does."""
+    """Return the media type for a document's file name. The types are those of the AI SDK's Google provider."""
     return _DOCUMENT_TYPES.get(name.lower().rpartition(".")[2], UNKNOWN_MEDIA_TYPE)
 
 
 def write_media(sink: Sink[Any], file: File, settings: "Settings") -> None:
     """Write a file as a ``file`` chunk.
 
-    A link that is not http(s), such as ``gs://``, becomes ``data-adk-file``. A data part of an agent behind A2A becomes
-    ``data-adk-data``. A file that was saved as an artifact can become a link to the artifact.
+    A link that is not HTTP, such as ``gs://``, becomes ``data-adk-file``. A data part of an agent behind A2A becomes
+    ``data-adk-data``. A file that is also saved as an artifact becomes a link, if the option ``artifact_url`` is set.
     """
     match file.content:
         case RelayedData(value):

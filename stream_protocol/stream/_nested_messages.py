@@ -1,8 +1,8 @@
 """The message of an agent that runs inside a tool call.
 
-A separate converter and a separate client reducer process the agent's events. The message is the output of the call, as
-for sub-agents of the AI SDK. While the agent runs, preliminary outputs contain the message so far. The final output has
-the whole message and the tool's result.
+The message is the output of the call, as for sub-agents of the AI SDK. A converter and a reducer of its own build the
+message from the agent's events. While the agent runs, preliminary outputs contain the message so far. The final output
+has the whole message and the tool's result.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
     from stream_protocol.adk import EventOrDict
 
 UNANSWERABLE_TEXT: Final = "This needs an answer from you, and an agent that runs as a tool cannot wait for one."
-"""The error of a nested call that asks the user. ``AgentTool`` discards the session in which the agent could continue.
-"""
+"""The error of a call inside an ``AgentTool`` that needs an answer from the user. ``AgentTool`` cannot wait for
+answers."""
 
 FREE_BYTES: Final = 2**20
-"""The bytes of preliminary outputs that each call may send. New bytes of the message allow more: see
-``BYTES_PER_NEW_BYTE``.
-"""
+"""The number of bytes of preliminary outputs that each call may send for free. ``BYTES_PER_NEW_BYTE`` allows more."""
 
 BYTES_PER_NEW_BYTE: Final = 6
-"""The bytes of preliminary outputs that each new byte of the message allows."""
+"""The number of bytes of preliminary outputs that each new byte of the message allows."""
 
 RESERVE: Final = 2**18
-"""The bytes that are reserved for parts other than text while text is sent often."""
+"""The number of bytes that are kept back for parts other than text. Text is sent seldom once the budget is this
+small."""
 
 OFTEN, SELDOM = 64, 4
-"""Divisors for text. The message is sent again when its new text is a 64th of its size. If few bytes are left, it is
-sent again when the new text is a fourth of its size.
+"""Divisors that decide when new text is sent: when it is 1/64 (often) or 1/4 (seldom) of the message.
+
+``SELDOM`` applies when few bytes are left.
 """
 
 
@@ -48,7 +48,7 @@ class NestedConversion(Protocol):
 
 
 class NestedMessage:
-    """The message of a nested agent, which grows with the agent's events."""
+    """The message of an agent inside a tool call. The message grows with the agent's events."""
 
     __slots__ = (
         "_answerable",
@@ -74,36 +74,37 @@ class NestedMessage:
         self._sending = _Sending()
         self._unread: list[EventOrDict] = []
         self._has_begun_part = False
-        """True if parts other than text have come since the newest preliminary output."""
+        """True if parts other than text were added after the newest preliminary output."""
         self._transient: list[Any] = []
-        """Transient data parts, which are not in the message."""
+        """Transient data parts. They are not stored in the message."""
         self.stored: list[Any] | None = None
-        """The complete events of an agent that runs in the same session; ``None`` for other agents."""
+        """The complete events of an agent that runs in the outer session; ``None`` for an agent with a session of its
+        own."""
 
     def add(self, event: "EventOrDict") -> None:
-        """Add the agent's next event. The event is processed when the message is read."""
+        """Add the next event of the agent. The event is processed when the message is read."""
         self._unread.append(event)
 
     def add_stored(self, facts: EventFacts) -> None:
-        """Store the event of an agent that runs in the same session, unless it is a fragment."""
+        """Store an event of an agent that runs in the outer session. Fragments are not stored."""
         self.stored = self.stored or []
         if not facts.is_fragment:
             self.stored.append(facts.event)
 
     def next_preliminary(self) -> Any:
-        """Return the message if it should be sent again now; else ``None``."""
+        """Return the message if it should be sent again now; otherwise ``None``."""
         self._read()
         if not self._answerable and self._conversion.is_waiting:
             return None  # the user could not answer the agent's question
         return self._sent() if self._sending.is_due(is_text=not self._has_begun_part) else None
 
     def so_far(self) -> Any:
-        """Return the current message, which the caller sends."""
+        """Return the current message. The caller must send it."""
         self._read()
         return self._sent()
 
     def take_transient(self) -> list[Any]:
-        """Return and remove the transient data parts, which are sent to the client outside the message."""
+        """Return and remove the transient data parts. They are sent to the client outside the message."""
         taken, self._transient = self._transient, []
         return taken
 
@@ -113,7 +114,7 @@ class NestedMessage:
         return json_value(self._reducer.message)
 
     def ended(self, added: Mapping[str, Any] | None = None, *, omitted: int = 0) -> Any:
-        """End the message, and return it with this metadata. ``omitted``: the number of events that were not
+        """End the message and return it. ``added``: metadata to add. ``omitted``: the number of events that were not
         stored."""
         self._read()
         self._conversion.end_nested(UNANSWERABLE_TEXT)
@@ -142,9 +143,10 @@ class NestedMessage:
 
 
 class _Sending:
-    """Decides when a growing message is sent again, so that the total of sent bytes grows linearly with the message.
+    """Decides when a growing message is sent again. The total number of sent bytes is proportional to the message's
+    size.
 
-    It uses no clock, so the same events give the same stream.
+    The decision does not depend on time, so equal events give equal streams.
     """
 
     __slots__ = ("_credit", "_outputs", "_size", "_unsent")
@@ -154,10 +156,10 @@ class _Sending:
         self._size = 0
         self._unsent = 0
         self._outputs: dict[str, int] = {}
-        """Id of a nested call -> size of its newest output, which replaces the output before."""
+        """Id of a nested call -> size of its newest output. A new output replaces the previous output."""
 
     def count(self, chunk: AnyChunk) -> None:
-        """Count a chunk that becomes part of the message."""
+        """Count the bytes of a chunk that is added to the message."""
         added = _size(chunk)
         match chunk:
             case {"type": "tool-output-available", "toolCallId": str(call_id)}:
@@ -172,14 +174,15 @@ class _Sending:
         self._credit += new * BYTES_PER_NEW_BYTE
 
     def is_due(self, *, is_text: bool) -> bool:
-        """Return True if the message should be sent now. ``is_text``: True if only text is new."""
+        """Return True if the message should be sent now. ``is_text``: True if only text was added since it was last
+        sent."""
         if not self._unsent or self._credit < self._size:
             return False
         part = OFTEN if self._credit >= self._size + RESERVE else SELDOM
         return not is_text or self._unsent * part >= self._size
 
     def note_sent(self) -> None:
-        """Note that the message was sent."""
+        """Record that the message was sent."""
         self._credit -= self._size
         self._unsent = 0
 

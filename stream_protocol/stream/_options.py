@@ -1,4 +1,4 @@
-"""The converter's options: their meaning, defaults and checks, and their form in a recording."""
+"""The converter's options, with their defaults and checks. Recordings store the options as JSON."""
 
 import logging
 from collections.abc import Callable, Collection, Mapping
@@ -32,11 +32,11 @@ ToolSelection = Collection[str] | Callable[[str], bool] | Literal["all"]
 NESTED_AGENTS: Final = get_args(NestedAgents)
 
 CONTROL_TOOLS = frozenset({"transfer_to_agent", "set_model_response", "exit_loop", "finish_task"})
-"""ADK's control tools, which are never shown: they control agents and mean nothing to users."""
+"""ADK's tools that control agents. Their calls are never shown, because they mean nothing to users."""
 
 
 class ConverterOptions(TypedDict, total=False):
-    """Keyword options of the converter and of all functions over it."""
+    """Keyword options of ``StreamProtocolConverter`` and of all functions that convert events."""
 
     ai_sdk: AiSdkOption
     """Version of the client's ``ai`` package: 6, 7, or a full version such as ``"7.0.120"``.
@@ -120,7 +120,7 @@ class ConverterOptions(TypedDict, total=False):
 
 
 def masked_error_text(error: BaseException) -> str:
-    """Returns the default text of an error. All errors have the same default text, except ``RunLimitError``."""
+    """Return the default error text for the client. Only a ``RunLimitError`` has a text of its own."""
     return str(error) if isinstance(error, RunLimitError) else DEFAULT_ERROR_TEXT
 
 
@@ -146,9 +146,9 @@ DEFAULTS: Final[ConverterOptions] = {
 
 
 class Settings:
-    """The options of a conversion, checked and with defaults.
+    """The options of a conversion, after validation and with defaults.
 
-    ``task_agents``: tools that delegate to a task-mode agent. If ``nested_agents`` is ``"flat"`` for such a tool, its
+    ``task_agents``: the tools that start a task-mode agent. If ``nested_agents`` is ``"flat"`` for such a tool, its
     calls are hidden.
 
     Raises ``StreamProtocolError`` for an invalid value, and ``TypeError`` for an unknown option.
@@ -163,7 +163,7 @@ class Settings:
             _CHECKS[name](name, value)
         self._task_agents = task_agents
         self.options: Final[ConverterOptions] = {**DEFAULTS, **options} if options else DEFAULTS
-        """All options, with a value for each."""
+        """The options. Each option has a value."""
         self.client: Final = client_version(self.options["ai_sdk"])
         """The version of the client."""
 
@@ -178,14 +178,14 @@ class Settings:
         return _nested_agents(self.options["nested_agents"], tool)
 
     def nests(self, tool: str) -> bool:
-        """Return True if the agent that this tool calls is shown in the call."""
+        """Return True if the agent that this tool starts is shown inside the call."""
         return self.nested_agents(tool) == "nested" and not self.hides(tool)
 
     @property
     def nested(self) -> "Settings":
-        """The settings for agents inside tool calls, without ``transform``.
+        """The settings for the conversion of agents inside tool calls.
 
-        This hook gets the messages of these agents as outputs of calls.
+        The hook ``transform`` is left out, because it gets the agents' messages as outputs of their calls.
         """
         if self.options["transform"] is None:
             return self
@@ -199,7 +199,7 @@ class Settings:
         return str(DataUrl(file.media_type, file.data))
 
     def error_text(self, error: BaseException) -> str:
-        """Return the error text for the client: that of ``on_error``, or the default text if ``on_error`` raises."""
+        """Return the error text for the client from ``on_error``. If ``on_error`` raises, return the default text."""
         try:
             text = self.options["on_error"](error)
             return to_well_formed(str.__str__(text))  # raises for anything but text
@@ -248,7 +248,7 @@ _CHECKS: Final[Mapping[str, Callable[[str, object], None]]] = {
     "on_error": partial(check_callable, arguments=("error",), plain=True),
     "message_metadata": partial(check_callable, arguments=("metadata",), plain=True),
 }
-"""Name of an option -> its check."""
+"""Name of an option -> function that validates its value."""
 
 
 def _selects(selection: ToolSelection, tool: str) -> bool:
@@ -258,9 +258,9 @@ def _selects(selection: ToolSelection, tool: str) -> bool:
 
 
 def hide_task_agents(tools: frozenset[str], options: ConverterOptions) -> ConverterOptions:
-    """Return the options with the tools of flat task agents added to the hidden tools.
+    """Return the options with additional hidden tools: those that start a task-mode agent and are shown ``"flat"``.
 
-    ``tools``: the tools that delegate to task-mode agents. Raises ``StreamProtocolError`` for invalid options.
+    ``tools``: the tools that start task-mode agents. Raises ``StreamProtocolError`` for invalid options.
     """
     hidden = options.get("hidden_tools", ())
     _check_tools("hidden_tools", hidden)
@@ -289,11 +289,11 @@ _JSON_TYPES: Final[Mapping[type, tuple[type, ...]]] = {
     dict: (dict,),
     str: (str, dict),
 }
-"""Type of an option's default -> its types in JSON. Options with defaults of other types are not stored."""
+"""Type of an option's default -> valid types of its value in JSON. Options with other types are not stored."""
 
 
 def options_to_json(options: ConverterOptions) -> dict[str, Any]:
-    """Return the options as JSON, without functions. Only the chunks show the effects of the functions."""
+    """Return the options as JSON. Options that are functions are left out."""
     plain: dict[str, Any] = {}
     for name, value in options.items():
         match value:
@@ -307,7 +307,8 @@ def options_to_json(options: ConverterOptions) -> dict[str, Any]:
 
 
 def options_from_json(recorded: Mapping[str, Any]) -> ConverterOptions:
-    """Return the options from JSON of ``options_to_json``. Unknown names and values of a wrong type are left out."""
+    """Return the options from the JSON of ``options_to_json``. Unknown names and values of a wrong type are left
+    out."""
     types = {name: _JSON_TYPES.get(type(default), ()) for name, default in DEFAULTS.items()} | {"ai_sdk": (int, str)}
     return cast(
         "ConverterOptions", {name: recorded[name] for name in types if isinstance(recorded.get(name), types[name])}

@@ -1,7 +1,7 @@
 """Write sources, citations and Google's search suggestions.
 
-Clients since 7.0.138 read citations on ``text-end``. All other clients get ``data-adk-citations``. If citations come
-after the end of their text, all clients get them in ``data-adk-citations``.
+Clients with ``ai`` 7.0.138 or later get citations in ``text-end``. Older clients get them in ``data-adk-citations``.
+All clients get ``data-adk-citations`` if the text has already ended.
 """
 
 from bisect import bisect_right
@@ -20,16 +20,18 @@ if TYPE_CHECKING:
 MAX_LENGTH: Final = 1_000_000
 """The maximum number of characters in the citations of one event.
 
-Each citation repeats its source, so many citations are large.
+Each citation repeats its source, so many citations take much space.
 """
 
 _OF_MAP: Final[ProviderMetadata] = {"adk": {"grounding": "maps"}}
-"""Metadata of a source on Google Maps, because apps must show the name Google Maps with it."""
+"""Metadata of a source on Google Maps. Apps must show the name Google Maps with such a source."""
 
 
 class Sources:
-    """Writer for the sources and searches that the message does not have yet. Their ids are numbered within the
-    message."""
+    """Writes the sources and suggested searches that the message does not have yet.
+
+    The ids of sources are numbered within the message.
+    """
 
     __slots__ = ("_client", "_searches", "_sink", "_sources")
 
@@ -37,12 +39,13 @@ class Sources:
         self._sink = sink
         self._client = client
         self._sources: dict[str, UrlSource | DocumentSource] = {}
-        """URI of a source -> the source in the form for citations."""
+        """URI of a source -> the source in the format for citations."""
         self._searches: set[SearchSuggestions] = set()
 
     def add(self, facts: EventFacts, speaker: "AuthorStream", *, as_streamed: bool) -> None:
-        """Write the new sources, citations and searches of an event. ``as_streamed``: True if the client has the
-        event's texts unchanged.
+        """Write the new sources, citations and suggested searches of an event.
+
+        ``as_streamed``: True if the client has the event's texts unchanged.
         """
         for report in facts.reports:
             if isinstance(report, Source) and report.uri not in self._sources:
@@ -115,10 +118,10 @@ class Sources:
 
 
 def _by_block(citations: Iterable[Citation], lengths: Sequence[int], text: str) -> Mapping[int, list[Citation]]:
-    """Return the citations of each text part. Their indexes count UTF-16 units of this part.
+    """Return the citations of each text part. Positions are in UTF-16 units of this part.
 
-    ``lengths``: the lengths of the parts of ``text``. A citation across two parts is divided. Citations with the same
-    source and range are written once.
+    ``lengths``: the lengths of the parts of ``text``. A citation across two parts is split. Citations with the same
+    source and range are merged.
     """
     begins = [0, *accumulate(lengths)]
     cut: dict[int, dict[tuple[str, int, int], Citation]] = defaultdict(dict)
@@ -142,7 +145,7 @@ def _by_block(citations: Iterable[Citation], lengths: Sequence[int], text: str) 
 
 
 def _utf16_units(text: str, places: Iterable[int]) -> dict[int, int]:
-    """Return a mapping from indexes in characters of the text to indexes in UTF-16 units."""
+    """Map indexes in characters of the text to indexes in UTF-16 units."""
     units: dict[int, int] = {}
     counted = before = 0
     for place in sorted(places):

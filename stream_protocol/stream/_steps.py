@@ -1,24 +1,24 @@
-"""Begin and end the steps of a message. This module decides when the client's auto-send helpers send.
+"""Begin and end the steps of a message. The steps decide when the client's auto-send helpers send a request.
 
 A ``start-step`` chunk adds a ``step-start`` part to the message. The AI SDK's auto-send helpers check only the parts
 after the last ``step-start`` of the last message (``ai@6`` ``lastAssistantMessageIsCompleteWithToolCalls``,
 ``…WithApprovalResponses``). These rules follow.
 
-* A step begins with each model response, and with the content after a tool's output.
-* No step begins while a call of this message waits for its result. The call must stay after the last ``step-start``.
-  Otherwise the client would never send an answer that the user gives in the browser.
-* A response must not end in a step whose calls all have outputs. Otherwise the helper would send requests in an endless
-  loop. So an empty step follows. The predicate of Vercel's chatbot template ignores steps. A service handles this
-  predicate in ``serving/runs/_auto_resend``.
-* While a call waits for an answer, an interim output in its step becomes final: see ``blocking_interims``.
-* The part of an approved call does not stay ``approval-responded`` while its output is awaited: see
+- A step begins with each model response, and with the content after a tool's output.
+- No step begins while a call of this message waits for its result. Otherwise the client would never send the user's
+  answer to this call.
+- A response must not end in a step whose calls all have outputs. Otherwise the helper would send requests in an endless
+  loop. So an empty step is added. The predicate of Vercel's chatbot template ignores steps: see
+  ``serving/runs/_auto_resend``.
+- If a call waits for an answer, interim outputs in its step become final: see ``blocking_interims``.
+- The state ``approval-responded`` of an approved call is replaced if the client sends the output: see
   ``after_approval``.
 
-A step ends only when no author has an open part. ``finish-step`` makes a v6 client close all open text parts, and a
-tool input that continues after a ``start-step`` would become a second part. So parallel agents share steps.
+A step ends only when no author has an open part, so parallel agents share steps. At ``finish-step``, a v6 client closes
+all open text parts. A tool input that continued after ``start-step`` would become a second part.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from stream_protocol.stream._speakers import AuthorStream
@@ -27,7 +27,7 @@ from stream_protocol.wire import Sink
 from stream_protocol.wire.client import may_resend
 
 CALL_NOT_FINISHED_TEXT = "The model did not finish this call."
-"""The error of a call whose complete event never came."""
+"""The error text of a streamed call whose complete event never came."""
 
 
 @dataclass(slots=True, eq=False)
@@ -36,8 +36,8 @@ class Steps:
 
     _sink: Sink[Any]
     _registry: CallRegistry
-    _busy: list[AuthorStream] = field(default_factory=list)
-    """Authors that may have open parts, in the order in which they were added. See ``AuthorStream.may_be_busy``."""
+    _busy: tuple[AuthorStream, ...] = ()
+    """Authors that may have open parts, in the order in which they were added."""
     response_has_content: bool = False
     """True if this response has written any content."""
     _step_is_open: bool = False
@@ -45,19 +45,19 @@ class Steps:
     """True if the open step has content."""
     _step_has_output: bool = False
     """True if the open step has a tool's output."""
-    calls: list[ToolCall] = field(default_factory=list)
-    """The calls after the last ``start-step``, including those of an earlier response of this message.
+    _calls: list[ToolCall] | None = None
+    """The calls after the last ``start-step``. They may belong to an earlier response of the same message.
 
-    Calls that the model's provider runs are not included, because the helpers ignore them.
+    Calls that the model's provider runs are left out, because the client's auto-send helpers ignore them. ``None``
+    without calls.
     """
 
     def begin_content(self, speaker: AuthorStream, *, requests_credential: bool = False) -> None:
-        """End the author's open part, and start a new step if the next content needs one.
+        """End the author's open part. Start a new step if the next content needs it.
 
-        A running call delays a new step, because it may still need approval. But a request for a credential begins a
-        new step even if a call is running. If the running call were in the same step as the request, the client could
-        not send the answer. A call whose input still streams delays even such a request, because the rest of the input
-        would become a second part.
+        A new step waits for running calls, because they may still need approval. A request for a credential does not
+        wait: in one step with a running call, the client could not send the user's answer. Every new step waits for
+        calls whose input is still streamed.
         """
         speaker.close()
         if not speaker.in_response:
@@ -72,12 +72,12 @@ class Steps:
             self._start()
         if not speaker.may_be_busy:
             speaker.may_be_busy = True
-            self._busy.append(speaker)
+            self._busy += (speaker,)
         speaker.in_response = True
         self._step_has_content = self.response_has_content = True
 
     def end_unfinished_calls(self, speaker: AuthorStream) -> None:
-        """End the calls of the author's earlier responses whose complete event never came."""
+        """End the calls of the author's earlier responses whose complete events never came."""
         for call in speaker.unfinished_calls:
             if call.state <= CallState.INPUT_STREAMING:
                 if call.is_shown:
@@ -87,11 +87,12 @@ class Steps:
 
     def _any_busy(self) -> bool:
         while self._busy and not self._busy[-1].is_busy:
-            self._busy.pop().may_be_busy = False
+            self._busy[-1].may_be_busy = False
+            self._busy = self._busy[:-1]
         return bool(self._busy)
 
     def _call_stays(self, *, requests_credential: bool) -> bool:
-        """Return True if a call without a result must stay in the current step, so that no new step may start."""
+        """Return True if a new step must not start yet, because a call in the current step has no result."""
         return any(
             call.state is not CallState.AWAITING_CREDENTIAL
             and not (requests_credential and call.state is CallState.RUNNING)
@@ -102,23 +103,24 @@ class Steps:
         self._sink.start_step()
         self._step_is_open = True
         self._step_has_content = self._step_has_output = False
-        self.calls.clear()
+        self._calls = None
 
     def add_call(self, call: ToolCall) -> None:
         """Add the call to the open step."""
         if not call.provider_executed:
-            self.calls.append(call)
+            self._calls = self._calls or []
+            self._calls.append(call)
 
     def add_output(self, call: ToolCall) -> None:
-        """Count the call's result as content of the open step."""
+        """Record that a call of the open step has a result."""
         self.response_has_content = True
         self._step_has_output = self._step_has_output or not call.provider_executed
 
     def after_approval(self, call: ToolCall) -> None:
-        """Send the input of an approved call again if the client or another system sends the output.
+        """Send the input of an approved call again, if the client or another system sends its output.
 
-        This changes ``approval-responded`` back to ``input-available``. Otherwise the client's approvals helper would
-        send requests again and again until there is an output.
+        In the client, this changes the state ``approval-responded`` to ``input-available``. Otherwise the client's
+        auto-send helper would repeat its request until the call has an output.
         """
         if call.approved and call.long_running:
             call.send_input_again()
@@ -127,18 +129,17 @@ class Steps:
     def blocking_interims(self) -> list[ToolCall]:
         """The calls whose interim outputs must become final at the end of the response.
 
-        The client's helpers send only when every output after the last ``start-step`` is final. But an interim output
-        would become final only in the next response, which the client requests by sending the answers. So the client
-        would never send them.
+        The client's auto-send helpers send the user's answers only if all outputs after the last ``start-step`` are
+        final. So an interim output beside a pending call must become final. Otherwise the answer would never be sent.
         """
-        if not any(call.is_pending for call in self.calls):
-            return []
-        return [call for call in self.calls if call.state is CallState.INTERIM]
+        calls = self._calls or []
+        any_pending = any(call.is_pending for call in calls)
+        return [call for call in calls if any_pending and call.state is CallState.INTERIM]
 
     def end_before_message(self) -> None:
         """End the open step before a steering message, so that the next content begins a new step.
 
-        The step stays open while an author has an open part, or a call must stay in it.
+        The step stays open if an author has an open part, or if a call in it has no result.
         """
         if not self._any_busy() and not self._call_stays(requests_credential=False):
             self.finish()
@@ -152,12 +153,12 @@ class Steps:
     def finish_last(self, ending: str, metadata: dict[str, Any] | None = None) -> dict[str, Any] | None:
         """End the last step of a response, so that the client's auto-send helpers do not loop.
 
-        Return the metadata to write after the step: ``metadata``, or empty metadata if an empty step was added. The
-        client stores an empty step only with the next change of the message, and metadata changes it. ``ending``: type
-        of the chunk that ends the response.
+        If needed, an empty step is added. Returns the metadata to write after the step: ``metadata``, or ``{}`` after
+        an empty step without metadata. The client stores the empty step only when metadata changes the message.
+        ``ending``: the type of the response's last chunk.
         """
         self.finish()
-        if not may_resend(ending) or not self.calls or not all(call.is_settled for call in self.calls):
+        if not may_resend(ending) or not self._calls or not all(call.is_settled for call in self._calls):
             return metadata
         self._start()
         self.finish()

@@ -1,41 +1,42 @@
-"""The parts that an author has streamed since its last complete event.
+"""The parts that an author has streamed since the author's last complete event.
 
-``StreamedTexts`` compares the texts with the next complete event. A stream may be long, and there may be thousands of
-streams. So only a short text is stored as text. The beginning of a longer text is stored as a hash. With the hash, the
-module detects that a complete event repeats the text, as nearly all complete events do.
+``StreamedTexts`` stores the texts that ``_aggregates`` compares with the next complete event. Its size is bounded: the
+beginning of a long text is stored as a hash. The hash shows if a complete event repeats the text, as nearly all
+complete events do.
 
-``UnconfirmedStream`` is the whole stream. A server stores it when the run ends, so that the history and the next prompt
-have everything that the client has shown. Without a server, no ``UnconfirmedStream`` exists.
+``UnconfirmedStream`` stores a whole stream until a complete event repeats it. When a run ends early, a server writes
+these streams to the session. So the history and the next prompt have all text that the client has shown.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final
 
-from stream_protocol.adk import CODE_EXECUTION, EventFacts, File, Part, ProviderPart, SpeakerKey, Text
+from stream_protocol.adk import CODE_EXECUTION, EventFacts, File, Part, ProviderPart, Text
 
 BLOCK: Final = 512
-"""The number of characters in one step of the hash."""
+"""The number of characters that are hashed at once."""
 
 END: Final = 4096
-"""The number of characters at the end of a text that are never hashed."""
+"""The minimum number of characters at the end of a text that are not hashed."""
 
 MAX_KNOWN: Final = 2 * END
-"""The maximum number of characters of a stream that is stored whole."""
+"""The maximum number of characters of a stream without hashes. A longer stream is hashed."""
 
 MAX_RECENT: Final = 1024
-"""The maximum number of characters that wait to be added to a hashed beginning."""
+"""The maximum number of new characters of a hashed stream that are stored as text before they are hashed."""
 
 MAX_PIECES: Final = 64
-"""The maximum number of texts in which the waiting characters are stored."""
+"""The maximum number of separate texts in which new characters are stored."""
 
 GATHERED: Final = 64
-"""The number of fragments that are joined to one text."""
+"""The number of fragments that are joined into one text."""
 
 
 class PartKind(IntEnum):
-    """The kinds of parts that grow. The values are indexes of lists, because hashing an enum member is slow."""
+    """The kinds of parts that are streamed in fragments. The values are list indexes, because hashing enum members is
+    slow."""
 
     TEXT = 0
     REASONING = 1
@@ -43,10 +44,10 @@ class PartKind(IntEnum):
 
 @dataclass(slots=True)
 class StreamedPart:
-    """Consecutive texts or thoughts; or one file or one piece of code."""
+    """Consecutive texts or thoughts of a stream. A file or a piece of code is also a part."""
 
     kind: PartKind | None = None
-    """The kind of a text; ``None`` for a file and for code."""
+    """The kind of the texts; ``None`` for a file or code."""
     pieces: list[str] = field(default_factory=list)
     signature: bytes | None = None
     whole: File | ProviderPart | None = None
@@ -54,22 +55,22 @@ class StreamedPart:
 
 @dataclass(slots=True, eq=False)
 class UnconfirmedStream:
-    """The parts that an author streamed between two of its complete events, without pieces of calls."""
+    """The parts that an author streamed between two of the author's complete events. Tool calls are left out."""
 
     begin: int = 0
-    """The number of complete events before the stream."""
+    """The number of complete events that came before the stream."""
     newest: EventFacts | None = None
-    """The newest fragment that was not only continued text, for its other fields."""
+    """The newest fragment that did more than continue a text. Its fields are copied to the stored event."""
     ended: bool = False
-    """True if a complete event of the author came after the stream."""
+    """True if a complete event of the author came after the stream, but did not repeat all of it."""
     repeated: list[PartKind] = field(default_factory=list)
-    """The kinds of text that this complete event repeats."""
+    """The kinds of text that the complete event after the stream repeats."""
     parts: list[StreamedPart] = field(default_factory=list)
     is_nested: bool = False
-    """True if the stream is of an agent inside a call. Only the call's output shows it."""
+    """True if the stream comes from an agent inside a tool call. Only the output of the call shows such a stream."""
 
     def add_fragment(self, fragment: EventFacts, begin: int) -> None:
-        """Store the next fragment and append its parts. ``begin``: as for ``note``."""
+        """Append the parts of the next fragment. ``begin``: the number of complete events before it."""
         self.note(fragment, begin)
         for part in fragment.parts:
             self.add(part)
@@ -80,7 +81,8 @@ class UnconfirmedStream:
         return sum(len(piece) for part in self.parts for piece in part.pieces)
 
     def note(self, fragment: EventFacts, begin: int) -> None:
-        """Store the next fragment. ``begin``: the number of complete events before this fragment."""
+        """Store the next fragment, because its fields may be needed later. ``begin``: how many complete events came
+        before this fragment."""
         if self.newest is None:
             self.begin = begin
         self.newest = fragment
@@ -106,60 +108,13 @@ class UnconfirmedStream:
                 self.sign(part.signature)
 
     def sign(self, signature: bytes | None) -> None:
-        """Set the signature of the newest part, unless that is a file or code."""
+        """Set the thought signature of the newest part, unless the part is a file or code."""
         if signature is not None and self.parts and self.parts[-1].kind is not None:
             self.parts[-1].signature = signature
 
-    def is_confirmed_by(self, parts: tuple[Part, ...]) -> bool:
-        """Return True if the stream's files and code are among these parts."""
-        confirmed = [part.part for part in parts if isinstance(part, File | ProviderPart)]
-        return all(part.whole.part in confirmed for part in self.parts if part.whole is not None)
-
-
-class InnerStreams:
-    """The streams of agents inside calls that no complete event has repeated.
-
-    ``max_length``: the maximum number of characters in all streams. Fragments above it, and fragments without text, are
-    left out. ``None`` stores all fragments.
-    """
-
-    __slots__ = ("_length", "_max_length", "_streams")
-
-    def __init__(self, max_length: int | None = None) -> None:
-        self._max_length = max_length
-        self._streams: dict[SpeakerKey, UnconfirmedStream] = {}
-        self._length = 0
-
-    def __iter__(self) -> Iterator[UnconfirmedStream]:
-        return iter(self._streams.values())
-
-    def add(self, facts: EventFacts, begin: int = 0) -> None:
-        """Store a fragment. A complete event with content repeats the stream of its author, so this stream is removed.
-
-        ``begin``: as for ``UnconfirmedStream.note``.
-        """
-        if not facts.is_fragment:
-            repeated = self._streams.pop(facts.speaker, None) if facts.parts and self._streams else None
-            self._length -= 0 if repeated is None else repeated.length
-            return
-        length = sum(len(part.text) for part in facts.parts if isinstance(part, Text))
-        if self._max_length is None or (length and self._length + length <= self._max_length):
-            self._length += length
-            self._streams.setdefault(facts.speaker, UnconfirmedStream(is_nested=True)).add_fragment(facts, begin)
-
-
-@dataclass(slots=True, eq=False)
-class UnconfirmedStreams:
-    """The streams of a response that no complete event has confirmed, except those that are still growing."""
-
-    ended: list[UnconfirmedStream] = field(default_factory=list)
-    inner: InnerStreams = field(default_factory=InnerStreams)
-    complete_ids: list[str] = field(default_factory=list)
-    """The ids of the response's complete events, in their order."""
-
 
 class PrefixHash:
-    """A growing text, stored as a hash of its first blocks and at least ``END`` characters after them."""
+    """A growing text. Its first blocks are stored as a hash, and at least the last ``END`` characters as text."""
 
     __slots__ = ("_blocks", "_hash", "_rest")
 
@@ -175,13 +130,13 @@ class PrefixHash:
         return self._blocks * BLOCK + len(self._rest)
 
     def plus(self, text: str) -> "PrefixHash":
-        """Return this text followed by another text, for a comparison. The other text is not hashed."""
+        """Return a copy with ``text`` appended, for a comparison. ``text`` is not hashed."""
         longer = PrefixHash(self._rest + text)
         longer._blocks, longer._hash = self._blocks, self._hash
         return longer
 
     def add(self, text: str) -> None:
-        """Append to the text, and hash all full blocks before its last ``END`` characters."""
+        """Append ``text``. Hash all full blocks before the last ``END`` characters."""
         text = self._rest + text
         full = max(0, len(text) - END) // BLOCK
         self._hash = _hash(self._hash, text, full)
@@ -189,11 +144,11 @@ class PrefixHash:
         self._rest = text[full * BLOCK :]
 
     def begins(self, whole: str) -> bool:
-        """Return True if ``whole`` begins with this text."""
+        """Return True if ``whole`` begins with the stored text."""
         return self._begins_alike(whole) and whole.startswith(self._rest, self._blocks * BLOCK)
 
     def holds(self, piece: str) -> bool:
-        """Return True if this text contains ``piece``, at its beginning or in the part that is not hashed."""
+        """Return True if the stored text contains ``piece``, at the beginning or after the hashed blocks."""
         rest = piece[self._blocks * BLOCK :]
         return piece in self._rest or (self._begins_alike(piece) and self._rest.startswith(rest))
 
@@ -208,32 +163,32 @@ def _hash(before: int, text: str, blocks: int) -> int:
 
 
 class StreamedTexts:
-    """The texts and thoughts of a stream, in constant memory."""
+    """The texts and thoughts of a stream, stored in bounded memory."""
 
     __slots__ = ("_earlier", "_kind", "_known", "_length", "_part_length", "fragments", "kept")
 
     def __init__(self) -> None:
         self._earlier: list[PrefixHash] | None = None
-        """For each kind, the hashed beginning of the stream; ``None`` while nothing is hashed."""
-        self._known: list[tuple[PartKind, str]] = []
-        """The texts after the hashed beginning, in their order."""
+        """The hashed beginning of the stream, for each kind of text; ``None`` if nothing is hashed."""
+        self._known: tuple[tuple[PartKind, str], ...] = ()
+        """The texts after the hashed beginning of the stream, in order."""
         self._length = 0
-        """The number of characters in these texts."""
+        """The number of characters in ``_known``."""
         self._kind = PartKind.TEXT
         """The kind of the newest part of the stream."""
         self._part_length = 0
-        """The number of characters in that part, without ``fragments``."""
+        """The number of characters in the newest part. ``fragments`` are not counted."""
         self.fragments: list[str] = []
-        """The newest fragments of that part, which are not in the stored texts yet."""
+        """The newest fragments of the newest part. They are not in ``_known`` yet."""
         self.kept: UnconfirmedStream | None = None
-        """The whole stream, if the response needs it when the run ends; else ``None``."""
+        """The whole stream, if it is stored for the end of the run; otherwise ``None``."""
 
     def __bool__(self) -> bool:
         """Return True if any text was streamed."""
         return bool(self.fragments or self._known or self._earlier)
 
     def begin(self, kind: PartKind) -> None:
-        """Begin a new part."""
+        """Begin a new part of the stream."""
         self.gather()
         self._kind = kind
         self._part_length = 0
@@ -245,7 +200,7 @@ class StreamedTexts:
         return self._part_length
 
     def add_unstreamed(self, text: str) -> None:
-        """Count a text of the newest part that was not streamed, and that no complete event repeats."""
+        """Count a text that was written to the newest part without being streamed."""
         self._part_length += len(text)
 
     def add(self, fragment: str) -> None:
@@ -255,55 +210,54 @@ class StreamedTexts:
             self.gather()
 
     def keep(self, part: Part) -> None:
-        """Add a part without text to the stored parts of the whole stream, if they are stored."""
+        """Add a part without text to the stored stream. Does nothing if the stream is not stored."""
         if self.kept is not None:
             self.gather()
             self.kept.add(part)
 
     def sign(self, signature: bytes) -> None:
-        """Add the signature of the newest thought to the whole stream, if the whole stream is stored."""
+        """Set the signature of the newest thought in the stored stream. Does nothing if the stream is not stored."""
         if self.kept is not None:
             self.gather()
             self.kept.sign(signature)
 
     @property
     def whole(self) -> UnconfirmedStream | None:
-        """The whole stream, if it is stored; else ``None``."""
+        """The whole stream, if it is stored; otherwise ``None``."""
         self.gather()
         return self.kept
 
     def take_kept(self) -> UnconfirmedStream | None:
-        """Return the whole stream, if it is stored, and begin a new stream."""
+        """Return the stored stream, and begin to store a new stream. Return ``None`` if streams are not stored."""
         if (kept := self.whole) is not None:
             self.kept = UnconfirmedStream()
         return kept
 
     def clear(self) -> None:
-        """Forget the texts of the stream. The whole stream stays."""
+        """Remove the texts that complete events are compared with. The stored stream (``kept``) stays."""
         self.gather()
-        self._earlier = None
-        self._known.clear()
+        self._earlier, self._known = None, ()
         self._length = 0
 
     @property
-    def all_known(self) -> list[tuple[PartKind, str]] | None:
-        """The texts of the stream in their order; ``None`` if their beginning is stored as a hash."""
+    def all_known(self) -> Sequence[tuple[PartKind, str]] | None:
+        """All texts of the stream in order; ``None`` if the beginning is stored as a hash."""
         self.gather()
         return self._known if self._earlier is None else None
 
     def of(self, kind: PartKind) -> PrefixHash:
-        """Return the stream's text of this kind."""
+        """Return the streamed text of this kind: text or thoughts."""
         self.gather()
         known = texts_by_kind(self._known)[kind]
         return PrefixHash(known) if self._earlier is None else self._earlier[kind].plus(known)
 
     def gather(self) -> None:
-        """Join the newest fragments, so that the list of fragments stays short."""
+        """Join the newest fragments into one text, so that the list of fragments stays short."""
         if not self.fragments:
             return
         text = "".join(self.fragments)
         self.fragments.clear()
-        self._known.append((self._kind, text))
+        self._known += ((self._kind, text),)
         self._length += len(text)
         self._part_length += len(text)
         if self.kept is not None:
@@ -316,12 +270,11 @@ class StreamedTexts:
             self._earlier = [PrefixHash() for _ in PartKind]
         for beginning, text in zip(self._earlier, texts_by_kind(self._known), strict=True):
             beginning.add(text)
-        self._known.clear()
-        self._length = 0
+        self._known, self._length = (), 0
 
 
 def texts_by_kind(texts: Iterable[tuple[PartKind, str]]) -> list[str]:
-    """Return the joined texts of each kind."""
+    """Return the joined texts of each kind. The list index is the kind."""
     joined: list[list[str]] = [[] for _ in PartKind]
     for kind, text in texts:
         joined[kind].append(text)

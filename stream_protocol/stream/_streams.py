@@ -1,8 +1,8 @@
-"""Convert a whole run to a stream, from its first event to the end. An exception of the run becomes an ``error`` chunk.
+"""Convert the events of a whole run to a stream of chunks. An exception of the run becomes an ``error`` chunk.
 
 ``stream_*`` functions take an asynchronous iterable, ``iter_*`` functions a synchronous iterable. ``*_chunks``
-functions yield dictionaries. ``*_sse`` functions yield bytes with one SSE event each, and ``data: [DONE]`` last. An
-event may be a dictionary: see ``StreamProtocolConverter``.
+functions yield dictionaries. ``*_sse`` functions yield the bytes of one SSE event at a time, and ``data: [DONE]`` at
+the end. An event may be a dictionary: see ``StreamProtocolConverter``.
 """
 
 import logging
@@ -10,7 +10,6 @@ from collections.abc import (
     AsyncGenerator,
     AsyncIterable,
     AsyncIterator,
-    Callable,
     Collection,
     Iterable,
     Iterator,
@@ -18,11 +17,10 @@ from collections.abc import (
 )
 from contextlib import aclosing, nullcontext
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack
+from typing import TYPE_CHECKING, Final, TypeVar, Unpack
 
 from stream_protocol.adk import EventOrDict, UnexpectedItemError, WarnOnce, find_task_agents, read_events
-from stream_protocol.stream._conversion import Conversion
-from stream_protocol.stream._converter import call_ids, chunk_conversion, sse_conversion
+from stream_protocol.stream._conversion import Conversion, call_ids, chunk_conversion, sse_conversion
 from stream_protocol.stream._options import ConverterOptions, Settings
 from stream_protocol.wire import SSE_DONE, AnyChunk, check_iterable
 
@@ -34,7 +32,7 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _SSE_TAIL: Final = (SSE_DONE,)
-"""The end of a response, after its chunks."""
+"""The bytes at the end of an SSE response: ``data: [DONE]``."""
 
 _OF_SYNC: Final = "for a synchronous iterable there is `{}`"
 _OF_ASYNC: Final = "for an asynchronous iterator there is `{}`"
@@ -50,9 +48,9 @@ def stream_chunks(
 ) -> AsyncIterator[AnyChunk]:
     """Return the chunks of a run. The keyword arguments are those of ``StreamProtocolConverter``.
 
-    An exception that ``events`` raises is logged and becomes the response's ``error`` chunk. If the consumer stops
-    early, closing this iterator closes ``events``. Raises ``TypeError`` for ``events`` that are not asynchronous, and
-    for an item that is not data of an event.
+    An exception that ``events`` raises is logged and becomes the response's ``error`` chunk. If the consumer closes
+    this iterator early, ``events`` is also closed. Raises ``TypeError`` if ``events`` is not asynchronous, or if an
+    item is not an event.
     """
     conversion = chunk_conversion(past, message_id, Settings(**options), call_ids(taken_ids))
     check_iterable("stream_chunks", events, "events", is_async=True, otherwise=_OF_SYNC.format("iter_chunks"))
@@ -69,9 +67,8 @@ def stream_sse(
 ) -> AsyncIterator[bytes]:
     """Return the chunks of a run as bytes, for a response with ``SSE_HEADERS``.
 
-    In all other respects it works like ``stream_chunks``.
-
-    ``stream_sse`` is faster than encoding the chunks of ``stream_chunks``.
+    Arguments and errors are those of ``stream_chunks``. ``stream_sse`` is faster than encoding the chunks of
+    ``stream_chunks``.
     """
     conversion = sse_conversion(past, message_id, Settings(**options), call_ids(taken_ids))
     check_iterable("stream_sse", events, "events", is_async=True, otherwise=_OF_SYNC.format("iter_sse"))
@@ -86,9 +83,9 @@ def iter_chunks(
     taken_ids: Collection[str] = (),
     **options: Unpack[ConverterOptions],
 ) -> Iterator[AnyChunk]:
-    """Return the chunks of a run from a synchronous iterable. In all other respects it works like ``stream_chunks``.
+    """Return the chunks of a run from a synchronous iterable. Arguments and errors are those of ``stream_chunks``.
 
-    A list or tuple counts as a completed run. It shows which calls delegate to task-mode agents, and these are hidden.
+    A list or tuple is treated as a completed run. Calls in it that start task-mode agents are recognized and hidden.
     """
     check_iterable("iter_chunks", events, "events", otherwise=_OF_ASYNC.format("stream_chunks"))
     past, events, settings = _read(past, events, options)
@@ -103,11 +100,10 @@ def iter_sse(
     taken_ids: Collection[str] = (),
     **options: Unpack[ConverterOptions],
 ) -> Iterator[bytes]:
-    """Return the chunks of a run as bytes from a synchronous iterable.
+    """Return the chunks of a run as bytes from a synchronous iterable. Arguments and errors are those of
+    ``stream_sse``.
 
-    In all other respects it works like ``stream_sse``.
-
-    A list or tuple counts as a completed run, as for ``iter_chunks``.
+    A list or tuple is treated as a completed run, as for ``iter_chunks``.
     """
     check_iterable("iter_sse", events, "events", otherwise=_OF_ASYNC.format("stream_sse"))
     past, events, settings = _read(past, events, options)
@@ -117,7 +113,7 @@ def iter_sse(
 def _read(
     past: Iterable[EventOrDict], events: Iterable[EventOrDict], options: ConverterOptions
 ) -> tuple[Iterable[EventOrDict], Iterable[EventOrDict], Settings]:
-    """Return the past, the events and the settings. In a list or tuple, dictionaries are converted to events here."""
+    """Return ``past``, ``events`` and the settings. Dictionaries in a list or tuple are converted to ADK events."""
     warn = WarnOnce()
     check_iterable("past", past, "events")
     known_past = read_events(past, warn)
@@ -129,27 +125,29 @@ def _read(
 
 
 class _TaskAgents:
-    """Predicate that returns True for a tool that is a task-mode agent.
+    """Predicate for tool names. Returns True if the tool starts a task-mode agent.
 
     The first call of the predicate reads the events.
     """
 
-    __slots__ = ("_events", "_names")
+    __slots__ = ("_events", "_names", "_past")
 
-    def __init__(self, *events: Sequence["Event"]) -> None:
+    def __init__(self, past: Sequence["Event"], events: Sequence["Event"]) -> None:
+        self._past = past
         self._events = events
         self._names: frozenset[str] | None = None
 
     def __call__(self, tool: str) -> bool:
         if self._names is None:
-            self._names, self._events = find_task_agents(chain(*self._events)), ()
+            self._names = find_task_agents(chain(self._past, self._events))
+            self._past = self._events = ()
         return tool in self._names
 
 
 async def _stream(
     conversion: Conversion[T], events: AsyncIterable[EventOrDict], tail: tuple[T, ...]
 ) -> AsyncGenerator[T, None]:
-    text_delta: Callable[[Any], T | None] = conversion.text_delta
+    text_delta = conversion.events.text_delta
     try:
         async with aclosing(events) if isinstance(events, AsyncGenerator) else nullcontext():
             async for event in events:
@@ -169,7 +167,7 @@ async def _stream(
 
 
 def _iterate(conversion: Conversion[T], events: Iterable[EventOrDict], tail: tuple[T, ...]) -> Iterator[T]:
-    text_delta: Callable[[Any], T | None] = conversion.text_delta
+    text_delta = conversion.events.text_delta
     try:
         for event in events:
             if (item := text_delta(event)) is not None:
@@ -191,7 +189,8 @@ def _fail(conversion: Conversion[T], error: Exception) -> None:
 
 
 def fail_response(conversion: Conversion[T], error: BaseException, *, stopped: bool = False) -> None:
-    """End the response with an ``error`` chunk, even if the app's hook raises for that chunk."""
+    """End the response with an ``error`` chunk. If the app's hook ``transform`` raises, write the chunk without the
+    hook."""
     try:
         conversion.fail(error, stopped=stopped)
     except Exception as second:  # the app's hook raised, and will not be called again

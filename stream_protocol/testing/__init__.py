@@ -1,4 +1,4 @@
-"""Tools for testing an ADK agent without a model: scripted models, recordings by name, expected streams.
+"""Tools for testing ADK agents without a real model: scripted models, recordings and expected streams.
 
 ``run_log_conformance`` has tests for your own ``RunLog``.
 """

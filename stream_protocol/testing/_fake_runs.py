@@ -1,4 +1,4 @@
-"""Runs without an agent, and readers of them, for tests of run logs."""
+"""Runs without an agent, and readers of these runs, for tests of run logs."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -9,7 +9,7 @@ from stream_protocol.serving.run_logs import EventBuffer, Lease, RunInfo, RunLog
 from stream_protocol.wire import SSE_DONE
 
 HANG: Final = 20.0
-"""Seconds of waiting after which a test fails."""
+"""The number of seconds of waiting after which a test fails."""
 
 CHAT: Final = '["app","user","chät"]'
 
@@ -19,7 +19,7 @@ END: Final = b'data: {"type":"text-end","id":"text-1"}\n\ndata: {"type":"finish"
 
 
 class FakeOwner:
-    """A run without an agent. It writes the test's texts, and records a stop and a lost lease."""
+    """A run without an agent. Writes the texts of a test, and records a stop or a lost lease."""
 
     def __init__(self, log: EventBuffer) -> None:
         self.log = log
@@ -30,15 +30,15 @@ class FakeOwner:
         self.may_reply.set()
 
     def stop(self) -> None:
-        """Called by the run log to stop the run."""
+        """Stop the run. The run log calls this method."""
         self.stopped.set()
 
     def lease_lost(self) -> None:
-        """Called by the run log when the lease is lost."""
+        """Record that the lease is lost. The run log calls this method."""
         self.lost.set()
 
     async def receive(self, post: bytes) -> bytes:
-        """Called by the run log with a message from a request."""
+        """Take a message from a request, and return the reply. The run log calls this method."""
         self.received.append(post)
         await self.may_reply.wait()
         return b"re: " + post
@@ -48,18 +48,18 @@ class FakeOwner:
         self.log.append(*[delta(word) for word in words])
 
     def finish(self) -> None:
-        """Write the end of the text and of the response."""
+        """Write the end of the text and the end of the response."""
         self.log.append(END, SSE_DONE)
         self.log.close()
 
 
 def delta(word: str) -> bytes:
-    """Return the SSE event of a text delta."""
+    """Return a text delta as an SSE event."""
     return b'data: {"type":"text-delta","id":"text-1","delta":"' + word.encode() + b'"}\n\n'
 
 
 async def begin(worker: RunLog, request: str = "request", chat: str = CHAT) -> tuple[FakeOwner, Lease]:
-    """Start a run that has the lease of a chat, and has written the beginning of a text."""
+    """Start a run with the lease of a chat, and write the beginning of a text. Return the run and the lease."""
     owner = FakeOwner(EventBuffer(worker.bounds))
     lease = await worker.claim(chat, request, owner)
     lease.open()
@@ -68,21 +68,21 @@ async def begin(worker: RunLog, request: str = "request", chat: str = CHAT) -> t
 
 
 async def running(worker: RunLog, chat: str = CHAT) -> RunInfo:
-    """Return the run in the chat, as this worker sees it."""
+    """Return the active run of the chat, as this worker sees it."""
     info = await worker.current(chat)
     assert info is not None
     return info
 
 
 async def reader(worker: RunLog, *, rebuild: bool = False) -> RunReader:
-    """Return a reader of the run in the chat."""
+    """Return a reader of the chat's active run."""
     found = await worker.read(CHAT, (await running(worker)).run_id, rebuild=rebuild)
     assert found is not None
     return found
 
 
 async def until(reader: RunReader, what: bytes) -> bytes:
-    """Read until the bytes ``what`` have arrived. Returns all bytes that were read."""
+    """Read until the bytes ``what`` have arrived. Return all bytes that were read."""
     read = b""
     async with asyncio.timeout(HANG):
         while what not in read:
@@ -91,13 +91,13 @@ async def until(reader: RunReader, what: bytes) -> bytes:
 
 
 async def rest(reader: RunReader) -> bytes:
-    """Read to the end."""
+    """Read to the end. Return the bytes."""
     async with asyncio.timeout(HANG), aclosing(reader):
         return b"".join([piece async for piece in reader])
 
 
 async def eventually(true: Callable[[], Awaitable[bool]]) -> None:
-    """Wait until the condition is true."""
+    """Wait until ``true()`` returns True."""
     async with asyncio.timeout(HANG):
         while True:
             if await true():
@@ -106,10 +106,8 @@ async def eventually(true: Callable[[], Awaitable[bool]]) -> None:
 
 
 async def freed(*workers: RunLog, chat: str = CHAT) -> None:
-    """Wait until none of these workers sees a lease on the chat.
-
-    The run's own worker may be the last that sees the lease.
-    """
+    """Wait until none of these workers sees a lease on the chat. The worker of the run may see the lease longer than
+    others."""
 
     async def free() -> bool:
         return [await worker.current(chat) for worker in workers] == [None] * len(workers)
@@ -118,6 +116,6 @@ async def freed(*workers: RunLog, chat: str = CHAT) -> None:
 
 
 def joined_text(stream: bytes) -> str:
-    """Return the text of a stream, with its deltas joined."""
+    """Return the joined texts of all text deltas in a stream."""
     front = b'"type":"text-delta","id":"text-1","delta":"'
     return b"".join(event.partition(front)[2].removesuffix(b'"}') for event in stream.split(b"\n\n")).decode()

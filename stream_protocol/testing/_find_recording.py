@@ -10,15 +10,15 @@ from stream_protocol.wire import argument_error, check_instance, check_text
 
 
 class RecordingNotFoundError(LookupError):
-    """Raised if no file or more than one file has the name. ``str(error)`` names the searched folders."""
+    """Raised if no file or several files have the name. ``str(error)`` names the searched folders."""
 
 
 @dataclass(frozen=True)
 class RecordingFinder:
-    """Loader for recordings in these folders: ``finder("booking")`` loads the recording ``booking``."""
+    """Loads recordings by name from these folders: ``finder("booking")`` loads the recording ``booking``."""
 
     folders: tuple[Path, ...]
-    """The folders that are searched, in this order."""
+    """The folders to search, in this order."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.folders, tuple | list):
@@ -29,8 +29,8 @@ class RecordingFinder:
     def __call__(self, name: str, *, session: str | None = None) -> Recording:
         """Load the recording from the first folder that has the file ``name``, with or without its last suffix.
 
-        ``session``: chooses a session if the file has several. Raises ``RecordingNotFoundError``, and
-        ``RecordingError`` for a file that is not a recording.
+        ``session``: chooses a session if the file has several. Raises ``RecordingNotFoundError`` if there is no such
+        file, and ``RecordingError`` if the file is not a recording.
         """
         check_text("name", name, empty=False, expected="the name of a recording")
         for folder in self.folders:

@@ -1,4 +1,4 @@
-"""Removes differences between two runs of one conversation: ids, times, and the fragments of the model's responses."""
+"""Removes differences between two runs of the same conversation: ids, times, and fragments of model responses."""
 
 import re
 from collections import Counter
@@ -12,21 +12,20 @@ _ID_NAMES: Final = {"messageId": "message", "toolCallId": "call", "approvalId": 
 _DELTAS: Final = ("text-delta", "reasoning-delta")
 _INPUTS: Final = ("tool-input-available", "tool-input-error")
 _MODEL_KEYS: Final = frozenset({"usage", "modelId", "thoughtSignature"})
-"""Keys of metadata whose values differ in each response of a model."""
+"""Keys of metadata whose values differ between responses of a model."""
 
 _ID: Final = re.compile(r"(?:\b(?:e|adk)-)?\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b", re.IGNORECASE)
-"""A UUID, with ADK's prefix for invocations (``e-``) or calls (``adk-``)."""
+"""Pattern for a UUID, with or without ADK's prefix for invocations (``e-``) or calls (``adk-``)."""
 _TIME: Final = re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?\b")
 _TIME_KEY: Final = re.compile(r"(?:time|timestamp|_at|At)$", re.IGNORECASE)
 _FIRST_TIME: Final = 10**9
-"""Seconds since 1970. A smaller number does not count as a time, whatever its key."""
+"""The smallest number that counts as a time in seconds since 1970."""
 
 
 class Normaliser:
-    """Replaces ids with numbered names, and times with ``<time>``.
+    """Replaces ids with numbered names such as ``call-1``, and times with ``<time>``.
 
-    The same id always gets the same name: the first call is ``call-1`` everywhere, the second ``call-2``. Two streams
-    that swap the outputs of their calls therefore remain different.
+    Equal ids get equal names. So two streams with swapped outputs of calls remain different.
     """
 
     def __init__(self) -> None:
@@ -34,7 +33,7 @@ class Normaliser:
         self._counts: Counter[str] = Counter()
 
     def chunk(self, chunk: Mapping[str, Any]) -> Json:
-        """Return the chunk with names in place of ids and times. Call it for the chunks in order."""
+        """Return the chunk with names in place of ids and times. Pass the chunks in order."""
         return {key: self._value(key, value) for key, value in chunk.items()}
 
     def _value(self, key: str, value: Any) -> Any:
@@ -64,11 +63,11 @@ class Normaliser:
 
 
 def without_model_details(chunks: Iterable[Mapping[str, Any]]) -> Iterator[Json]:
-    """Yield the stream without details that vary between runs of a model.
+    """Yield the chunks without details that vary between runs of a model.
 
-    These details are the fragments of texts, the streaming of arguments, the usage, the name of the model, and the
-    signatures. Each complete input is moved directly after its ``tool-input-start``. This is necessary because a
-    streaming model starts all its calls before it completes the first call.
+    Text deltas are joined. Input deltas, usage, the model's name and signatures are removed. Each complete input is
+    moved directly behind its ``tool-input-start``, because a streaming model may start several calls before it
+    completes the first.
     """
     kept = [_without_model_metadata(chunk) for chunk in _inputs_at_starts([*chunks])]
     for _, group in groupby(enumerate(kept), key=_delta_key):
@@ -77,8 +76,7 @@ def without_model_details(chunks: Iterable[Mapping[str, Any]]) -> Iterator[Json]
 
 
 def _inputs_at_starts(chunks: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """Yield the chunks without input deltas. Each complete input follows the start of its call, if the call has a
-    start."""
+    """Yield the chunks without input deltas. Each complete input is moved directly behind the start of its call."""
     started = {chunk["toolCallId"] for chunk in chunks if chunk["type"] == "tool-input-start"}
     inputs = {chunk["toolCallId"]: chunk for chunk in chunks if chunk["type"] in _INPUTS}
     for chunk in chunks:
@@ -90,7 +88,8 @@ def _inputs_at_starts(chunks: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[s
 
 
 def _delta_key(numbered: tuple[int, Json]) -> tuple[Any, ...]:
-    """Return a key for grouping: equal for consecutive deltas of one part, different for all other chunks."""
+    """Return the key by which chunks are grouped. Consecutive deltas of one part have equal keys. All other keys
+    differ."""
     number, chunk = numbered
     return (chunk["type"], chunk["id"]) if chunk["type"] in _DELTAS else (number,)
 

@@ -1,4 +1,4 @@
-"""Reads a model's responses from a recording, to replay them with ``ScriptedLlm``."""
+"""Reads the responses of a model from a recording, so that ``ScriptedLlm`` can replay them."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -14,22 +14,22 @@ from stream_protocol.session import is_appended, shown_facts
 from stream_protocol.wire import InvalidArgumentError, check_instance, check_text
 
 _OUTPUT_TOOL: Final = "set_model_response"
-"""ADK's tool for a response with an ``output_schema``. ADK itself creates a text from its result."""
+"""The name of ADK's tool for responses with an ``output_schema``. ADK itself repeats the tool's result as text."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedAnswer:
-    """One response of a model. A response that was stopped has only fragments (partial events). Other responses may
-    have no fragments."""
+    """A recorded response of a model. A response that was stopped has only fragments (partial events). Other responses
+    may have no fragments."""
 
     fragments: tuple[LlmResponse, ...]
     whole: LlmResponse | None
 
     def replay(self, *, stream: bool) -> Iterator[LlmResponse]:
-        """Yield copies of the fragments, and then of the complete response.
+        """Yield copies of the fragments, and then a copy of the complete response. ADK changes the objects that it
+        gets.
 
-        The objects are copies, because ADK changes the objects that it gets. Without ``stream``, yield only the
-        complete response.
+        Without ``stream``, yield only the complete response.
         """
         responses = self.fragments if stream else ()
         for response in responses if self.whole is None else (*responses, self.whole):
@@ -37,11 +37,10 @@ class RecordedAnswer:
 
 
 def recorded_answers(recording: Recording, author: str | None) -> list[RecordedAnswer]:
-    """Return the model's responses in the order in which they ended. ``author``: return only the responses of this
-    agent.
+    """Return the model's responses, sorted by their ends. ``author``: return only the responses of this agent.
 
-    A recording may mix the events of parallel agents. Fragments belong to the next complete response of the same agent.
-    Fragments without a later complete response in their turn are the response of a stopped run.
+    Events of parallel agents may be mixed. Fragments belong to the next complete response of their agent. If a turn has
+    no later complete response of this agent, the fragments are a response of a stopped run.
     """
     check_instance("recording", recording, Recording, "a Recording", hint='load_recording("FILE") gives one')
     check_text("author", author, or_none=True)
@@ -62,16 +61,17 @@ def recorded_answers(recording: Recording, author: str | None) -> list[RecordedA
 
 
 class _Answers:
-    """Collects the model responses from the events of a recording."""
+    """Collects model responses from the events of a recording."""
 
     def __init__(self) -> None:
         self.ended: list[RecordedAnswer] = []
         self._open = defaultdict[SpeakerKey, list[LlmResponse]](list)
         self._gave_output: set[SpeakerKey] = set()
-        """The agents whose ``_OUTPUT_TOOL`` result ADK will repeat as text."""
+        """The agents whose result of ``_OUTPUT_TOOL`` ADK will repeat as text."""
 
     def holds(self, facts: EventFacts) -> bool:
-        """Return False for an event that was created by the user, a tool, ADK or this package."""
+        """Return True if the event has a model response. Return False for events of the user, a tool, ADK or this
+        package."""
         if facts.by_user or facts.in_users_name or is_relayed(facts.event):
             return False
         if facts.results:
@@ -101,7 +101,7 @@ class _Answers:
 
 
 def _response(event: Event) -> LlmResponse:
-    """Return the fields of an event that came from the model, without the error that marks a stopped run."""
+    """Return the model response in an event. The error that marks a stopped run is left out."""
     no_answer = {"custom_metadata", "error_code", "error_message"} if is_appended(event) else {"custom_metadata"}
     kept = LlmResponse.model_fields.keys() - no_answer
     return LlmResponse.model_construct(**{name: value for name, value in event if name in kept})

@@ -6,9 +6,9 @@
     ])
     agent = LlmAgent(name="guide", model=llm, tools=[get_weather])
 
-Each step becomes the ``GenerateContentResponse`` that the Gemini API would send. ADK's own
-``StreamingResponseAggregator`` creates the partial responses and their aggregate, as it does for
-``google.adk.models.Gemini``. Call ids, merged text, signatures and error codes are therefore those of ADK.
+Each step becomes a ``GenerateContentResponse``, as the Gemini API would send it. ADK's ``StreamingResponseAggregator``
+creates the partial responses and the aggregate, as for ``google.adk.models.Gemini``. So call ids, merged texts,
+signatures and error codes are those of ADK.
 """
 
 import asyncio
@@ -50,7 +50,7 @@ class ScriptExhaustedError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Thought:
-    """Reasoning, streamed like text. ``signature`` is on its last fragment."""
+    """Reasoning, streamed like text. ``signature``: the thought signature of the last fragment."""
 
     text: str
     signature: bytes | None = None
@@ -64,10 +64,9 @@ class Thought:
 class Call:
     """One function call. Several calls in one turn are parallel calls.
 
-    Without ``id`` ADK generates an id (``adk-…``). Every fragment and the aggregate have the same id. ``streamed``
-    sends the arguments in fragments as Vertex does with ``stream_function_call_arguments``: a name, then
-    ``partial_args`` by JSON path, then a closing fragment. As with Vertex, numbers arrive as floats, and empty lists
-    and objects are not sent.
+    Without ``id``, ADK generates an id (``adk-…``), which all fragments and the aggregate have. ``streamed``: True to
+    send the arguments in fragments, as Vertex does with ``stream_function_call_arguments``. As with Vertex, streamed
+    numbers are floats, and empty lists and objects are not sent.
     """
 
     name: str
@@ -86,7 +85,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """A pause in the middle of the stream, in seconds or until the test sets an event."""
+    """A pause in the stream: a number of seconds, or an event that the test sets."""
 
     until: float | asyncio.Event
 
@@ -102,14 +101,14 @@ class Wait:
 
 
 Spoken: TypeAlias = str | Thought | Call | types.Part
-"""Content of a response: text (in fragments), reasoning, a call, or a ready part. A ready part, such as an image
-(``types.Part.from_bytes``), is sent whole."""
+"""Content of a response: text, reasoning, a call, or a part of google-genai, such as an image
+(``types.Part.from_bytes``). Such a part is sent in one piece."""
 
 Closing: TypeAlias = types.FinishReason | types.GenerateContentResponseUsageMetadata | types.GroundingMetadata
-"""Fields of the last response of the stream, given at any place in the turn. The default finish reason is STOP."""
+"""Data of the last response in the stream. Put it at any place in the turn. The default finish reason is STOP."""
 
 Step: TypeAlias = Spoken | Closing | Wait | Exception
-"""One step of a response. An exception is raised after the steps before it were streamed."""
+"""One step of a response. An exception is raised after the previous steps were streamed."""
 
 Turn: TypeAlias = Step | Sequence[Step] | RecordedAnswer
 """One response of the model."""
@@ -120,7 +119,7 @@ _STEPS: Final = (
 )
 
 Respond: TypeAlias = Callable[[LlmRequest], Turn]
-"""A function that returns a response for the request."""
+"""Function that takes a request and returns the response."""
 
 
 def _is_time(seconds: float) -> bool:
@@ -134,7 +133,7 @@ def words(text: str) -> list[str]:
 
 
 def token_usage(*, prompt: int, answer: int, thoughts: int = 0) -> types.GenerateContentResponseUsageMetadata:
-    """Return the usage of one response, in tokens; the total is their sum."""
+    """Return the token usage of one response."""
     check_count("prompt", prompt, minimum=0)
     check_count("answer", answer, minimum=0)
     check_count("thoughts", thoughts, minimum=0)
@@ -147,7 +146,7 @@ def token_usage(*, prompt: int, answer: int, thoughts: int = 0) -> types.Generat
 
 
 def web_sources(titles_by_url: Mapping[str, str]) -> types.GroundingMetadata:
-    """Return grounding metadata with these web pages. ``titles_by_url``: the title of each page."""
+    """Return grounding metadata with these web pages. ``titles_by_url``: URL -> title of the page."""
     check_mapping("titles_by_url", titles_by_url, of_texts=True)
     return types.GroundingMetadata(
         grounding_chunks=[
@@ -158,7 +157,7 @@ def web_sources(titles_by_url: Mapping[str, str]) -> types.GroundingMetadata:
 
 
 def _check_turns(name: str, turns: object) -> None:
-    """Raise ``InvalidArgumentError`` unless the value is a list of turns with valid steps."""
+    """Raise ``InvalidArgumentError`` if the value is not a list of turns with valid steps."""
     if not isinstance(turns, Sequence) or isinstance(turns, str | bytes):
         hint = f"write [{shown(turns)}]" if isinstance(turns, str) else ""
         raise argument_error(name, "a list of turns", turns, hint)
@@ -183,18 +182,18 @@ _CHECKS: Final[Mapping[str, Callable[[str, object], None]]] = {
     "delay": partial(check_number, accepts=_is_time, expected="a number of seconds from 0"),
     "cut": partial(check_callable, arguments=("text",), plain=True),
 }
-"""The check of each field of ``ScriptedLlm``."""
+"""Field of ``ScriptedLlm`` -> function that validates its value."""
 
 
 class ScriptedLlm(BaseLlm):
     """A model that responds from a script.
 
-    Give ``turns`` or ``respond``. ``turns`` are used in order, one for each request of any chat, so they suit a test
-    with one conversation. ``respond`` is called for each request, so that one agent can serve many chats. A turn in
-    ``turns`` may also be a function like ``respond``.
+    Pass ``turns`` or ``respond``. ``turns``: responses that are used in order, one for each request. They suit a test
+    with one conversation. ``respond``: a function that is called for each request, so that one agent can serve many
+    chats. A turn in ``turns`` may also be such a function.
 
-    ``delay`` is the pause in seconds before each fragment; ``cut`` splits text, reasoning and streamed string arguments
-    into fragments. Without streaming (``StreamingMode.NONE``) the model sends one response.
+    ``delay``: the pause in seconds before each fragment. ``cut``: a function that splits text, reasoning and streamed
+    string arguments into fragments. Without streaming (``StreamingMode.NONE``), the model sends one response.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -219,28 +218,25 @@ class ScriptedLlm(BaseLlm):
 
     @classmethod
     def from_recording(cls, recording: Recording, *, author: str | None = None, **options: Any) -> Self:
-        """Create a model that repeats the recorded responses of the conversation's model.
+        """Create a model that repeats the model responses in a recording.
 
-        The responses are used in order, with the recorded call ids. If the recording has fragments, the responses are
-        sent in these fragments.
-        ``author``: use only the responses of this agent. Pass it if several agents have separate models. ``options``:
-        other fields, such as ``delay``. Raises ``InvalidArgumentError`` if the recording has no such response.
+        The responses are used in order, with the recorded call ids and fragments. ``author``: use only the responses of
+        this agent. Pass it if each of several agents has its own model. ``options``: other fields, such as ``delay``.
+        Raises ``InvalidArgumentError`` if the recording has no such response.
         """
         return cls(turns=recorded_answers(recording, author), **options)
 
     @property
     def requests(self) -> Sequence[LlmRequest]:
-        """The requests that were answered from ``turns``, in order, as a real model would get them."""
+        """The requests that were answered from ``turns``, in order."""
         return self._requests
 
     @override
     async def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
-        """Yield the responses of the next turn.
-
-        With ``stream``, these are partial responses and their aggregate. Without ``stream``, it is one response.
-        """
+        """Yield the responses of the next turn: one response or, with ``stream``, partial responses and their
+        aggregate."""
         steps = self._turn(llm_request)
         if isinstance(steps, RecordedAnswer):
             for recorded in steps.replay(stream=stream):
@@ -366,7 +362,7 @@ def _whole(step: Spoken) -> Iterator[types.Part]:
 
 
 def _scalars(path: str, value: object) -> Iterator[tuple[str, object]]:
-    """Yield the scalars in a value with their JSON paths, in the order in which a model would write them."""
+    """Yield the scalars in a value and their JSON paths, in the order of the value."""
     match value:
         case Mapping():
             for key, inner in value.items():

@@ -11,18 +11,17 @@ Chunks = Sequence[Mapping[str, Any]]
 CONTEXT_CHUNKS: Final = 2
 """The number of equal chunks that are shown before the first difference."""
 COMPARED_CHUNKS: Final = 20
-"""The number of chunks of each stream that are compared, starting at the first difference."""
+"""The number of chunks of each stream that are shown from the first difference on."""
 LINES: Final = 12
 """The maximum number of lines of the comparison that are shown."""
 WIDTH: Final = 160
-"""The maximum number of characters that are shown of a line, or of a value."""
+"""The maximum number of characters of a line or a value that are shown."""
 
 
 def describe_difference(expected: Sequence[Chunks], actual: Sequence[Chunks]) -> str | None:
-    """Return a text about the first turn that differs, starting at its first difference; ``None`` if the streams are
-    equal.
+    """Return a text about the first difference between two streams; ``None`` if they are equal.
 
-    A stream is a list of turns, and each turn is a list of chunks. The order of keys is ignored.
+    A stream is a list of turns. A turn is a list of chunks. The order of keys is ignored.
     """
     for number, (expected_turn, actual_turn) in enumerate(zip_longest(expected, actual), 1):
         if expected_turn is None:
@@ -71,7 +70,7 @@ def _headline(expected: list[str], actual: list[str]) -> str:
 
 
 def _differing_values(expected: Any, actual: Any, path: str) -> Iterator[tuple[str, str, str]]:
-    """Yield each path at which two values differ, with the JSON of both values there."""
+    """Yield each path at which the two values differ, with the JSON of both values at this path."""
     if isinstance(expected, dict) and isinstance(actual, dict):
         for key in [*expected, *(key for key in actual if key not in expected)]:
             inner = f"{path}.{key}".lstrip(".")
@@ -111,7 +110,7 @@ def _changes(expected: Sequence[str], actual: Sequence[str]) -> Iterator[str]:
 
 
 def _mark_lines(mark: str, lines: Sequence[str], others: Sequence[str]) -> Iterator[str]:
-    """Yield the lines after a mark. A long line is cut around the first difference from the other stream's line."""
+    """Yield the lines with ``mark`` before each. A long line is cut around the first difference from the other line."""
     for line, other in zip_longest(lines, others[: len(lines)]):
         yield f"{mark} {_cut(line, _first_unequal(line, other or line))}"
 
@@ -121,7 +120,7 @@ def _first_unequal(left: str, right: str) -> int:
 
 
 def _cut(text: str, at: int = 0) -> str:
-    """Return the text, or the part of it around ``at`` if it is longer than a line."""
+    """Return the text. If it is longer than a line, return the part around the index ``at``."""
     begin = max(0, at - WIDTH // 2) if at >= WIDTH * 3 // 4 else 0
     end = begin + WIDTH
     return ("…" if begin else "") + text[begin:end] + ("…" if len(text) > end else "")

@@ -26,7 +26,7 @@ from stream_protocol.wire import (
 from stream_protocol.wire.client import parse_sse
 
 TURN_END: Final = "[DONE]"
-"""The line after each turn of an expected stream, as at the end of a response."""
+"""The line after each turn of an expected stream."""
 
 TurnChunks = list[list[Json]]
 """The chunks of each turn."""
@@ -34,16 +34,16 @@ TurnChunks = list[list[Json]]
 
 @dataclass(frozen=True)
 class StreamMatcher:
-    """Checker for replayed streams: ``matcher(recording)`` raises ``AssertionError`` if the stream is not as expected.
+    """Compares replayed streams with expected streams: ``matcher(recording)`` raises ``AssertionError`` if they differ.
 
-    The expected stream is in the folder of the recording: ``booking.expected.jsonl`` for ``booking.jsonl``. It has a
-    chunk on each line and ``[DONE]`` after each turn. Numbered names replace ids, and ``<time>`` replaces times.
+    The expected stream of ``booking.jsonl`` is ``booking.expected.jsonl`` in the same folder. It has a chunk on each
+    line, and ``[DONE]`` after each turn. Numbered names replace ids, and ``<time>`` replaces times.
     """
 
     update: bool
-    """True to write the file with the expected stream first."""
+    """True to write the file with the expected stream before the comparison."""
     on_write: Callable[[Path], object]
-    """Called with the path of each file that was written."""
+    """Function that is called with the path of each written file."""
 
     def __post_init__(self) -> None:
         check_flag("update", self.update)
@@ -59,10 +59,10 @@ class StreamMatcher:
     ) -> None:
         """Replay the recording, and compare its stream with the expected stream.
 
-        ``chunks``: compare this stream instead of the replay, for example the agent's present responses. ``chunks`` has
-        one response for each turn, as chunks or as bytes. The comparison then ignores the fragments of the model's
-        text, and the model's name, usage and signatures. ``variant``: the name of a second expected stream,
-        ``booking.VARIANT.expected.jsonl``, for a test with other ``options``.
+        ``chunks``: a stream to compare instead of the replay, as chunks or as bytes. For example, it may have the
+        agent's current responses, one for each turn. In this case, text fragments and the model's name, usage and
+        signatures are ignored. ``variant``: the name of a second expected stream, ``booking.VARIANT.expected.jsonl``,
+        for a test with different ``options``.
         """
         __tracebackhide__ = True
         check_instance("recording", recording, Recording, "a Recording", hint='adk_recording("NAME") gives one')
@@ -95,8 +95,7 @@ _UPDATE_HINT: Final = "run `pytest --update-recordings` and read the difference 
 
 
 def _expectation_path(recording: Recording, variant: str | None) -> Path:
-    """Return the file of the expected stream. Each session in the recording and each variant of the test has its own
-    file."""
+    """Return the path of the expected stream. Each session and each variant has a file of its own."""
     names = [recording.path.stem, *(quote(name, safe=" ") for name in (recording.session, variant) if name)]
     return recording.path.with_name(f"{'.'.join(names)}{EXPECTED}.jsonl")
 
@@ -122,7 +121,7 @@ def _split_responses(chunks: Iterable[AnyChunk]) -> Iterator[list[AnyChunk]]:
 
 
 def _normalise(turns: Iterable[Iterable[Mapping[str, Any]]]) -> TurnChunks:
-    """Return the turns with names in place of ids and times."""
+    """Return the turns with numbered names in place of ids, and ``<time>`` in place of times."""
     normaliser = Normaliser()
     return [[normaliser.chunk(chunk) for chunk in turn] for turn in turns]
 

@@ -8,28 +8,16 @@
             await first.aclose()
             await second.aclose()
 
-``workers`` are the run logs of two workers that share one empty store. For a run log of a single process, yield the
-same object twice. The tests are coroutines: they need pytest-asyncio (``asyncio_mode = "auto"``) or another plugin that
-runs them. A test fails after 20 seconds of waiting.
+``workers``: the run logs of two workers that share one empty store. For a run log of a single process, yield the same
+object twice. The tests are coroutines, so you need pytest-asyncio (``asyncio_mode = "auto"``) or a similar plugin. A
+test fails after 20 seconds of waiting.
 """
 
 import asyncio
 import time
-from typing import Final, TypeAlias
+from typing import Final
 
-from stream_protocol.serving.run_logs import (
-    WHOLE,
-    ChatTakenError,
-    Entry,
-    EventBuffer,
-    LogBatch,
-    RunIdentity,
-    RunInfo,
-    RunLog,
-    RunReader,
-    RunStore,
-    SharedRunLog,
-)
+from stream_protocol.serving.run_logs import ChatTakenError, EventBuffer, RunInfo, RunLog, RunReader
 from stream_protocol.testing._fake_runs import (
     CHAT,
     END,
@@ -47,18 +35,17 @@ from stream_protocol.testing._fake_runs import (
     running,
     until,
 )
+from stream_protocol.testing._run_store_conformance import RunStoreConformance, Workers
 from stream_protocol.wire import SSE_DONE
 
 __all__ = ["RunLogConformance", "Workers"]
 
-Workers: TypeAlias = tuple[RunLog, RunLog]
-
 BUSY: Final = 0.5
-"""Seconds for which a test blocks the event loop, like a garbage collection or a large JSON value."""
+"""The number of seconds for which a test blocks the event loop."""
 
 
-class RunLogConformance:
-    """The tests. Inherit them in a test class with the fixture ``workers``."""
+class RunLogConformance(RunStoreConformance):
+    """Tests for a run log. Inherit from this class in a test class that has the fixture ``workers``."""
 
     async def test_a_chat_is_free_at_first(self, workers: Workers) -> None:
         for worker in workers:
@@ -97,45 +84,6 @@ class RunLogConformance:
         await freed(*workers)
         assert (await running(workers[1], "other")).idempotency_key == "request"
         second.release()
-
-    async def test_a_late_renewal_of_a_freed_run_does_not_take_its_chat(self, workers: Workers) -> None:
-        for store in _stores(workers):
-            run = _run(store, "freed")
-            token = await store.claim(run)
-            await store.free(run)
-            assert await store.renew(run, token, "open") is None
-            assert await store.peek([CHAT]) == [None]
-
-    async def test_a_run_whose_lease_a_fail_over_has_lost_gets_the_stops_of_its_own_time(
-        self, workers: Workers
-    ) -> None:
-        for store in _stores(workers):
-            older, newer, last = (_run(store, name) for name in ("older", "newer", "last"))
-            token = await store.claim(older)
-            await store.stop(CHAT, older.run_id, "")
-            renewal = await store.renew(newer, token + 1, "open")
-            assert renewal is not None
-            assert not renewal.stop
-            await store.free(newer)
-            token = await store.claim(last)
-            await store.free(last)
-            await asyncio.sleep(0.01)  # some stores compare the times of a stop and of a token
-            assert await store.stop(CHAT, "", "the stop") is None
-            renewal = await store.renew(last, token + 1, "open")
-            assert renewal is not None
-            assert renewal.stop
-            await store.free(last)
-
-    async def test_a_log_with_an_end_gets_no_more_events(self, workers: Workers) -> None:
-        for store in _stores(workers):
-            run = _run(store, "ended")
-            token = await store.claim(run)
-            for entry in (Entry(0, 1, TEXT, WHOLE), Entry(1, 2, END)):
-                assert await store.append(run, token, LogBatch(entry=entry, past=b"")) == 1
-            entries = await store.entries(CHAT, run.run_id, 0, 0)
-            assert b"".join(entry.events for entry in entries) == TEXT
-            assert entries[-1].end == WHOLE
-            await store.free(run)
 
     async def test_many_chats_are_looked_up_at_once(self, workers: Workers) -> None:
         owner, first = await begin(workers[0])
@@ -402,16 +350,6 @@ class RunLogConformance:
         lease.release()
 
 
-def _stores(workers: Workers) -> list[RunStore]:
-    """Return the stores of the run logs; an empty result for run logs without a ``RunStore``."""
-    return [worker.store for worker in workers if isinstance(worker, SharedRunLog)]
-
-
-def _run(store: RunStore, name: str) -> RunIdentity:
-    run_id = f"{name} at {store.worker}"
-    return RunIdentity(chat=CHAT, run_id=run_id, worker=store.worker, idempotency_key="request")
-
-
 async def _phase(worker: RunLog, phase: str, chat: str = CHAT) -> None:
     async def reached() -> bool:
         return (await running(worker, chat)).phase == phase
@@ -420,7 +358,7 @@ async def _phase(worker: RunLog, phase: str, chat: str = CHAT) -> None:
 
 
 async def _refused(worker: RunLog) -> RunInfo:
-    """Claim a chat that is already claimed, and return the run that has its lease."""
+    """Claim a chat that has an active run. Return this run."""
     try:
         await worker.claim(CHAT, "another", FakeOwner(EventBuffer()))
     except ChatTakenError as taken:

@@ -2,12 +2,12 @@
 
 Where to change what:
 
-- ``_agent_tools``: tools of an agent, and the JSON in which their outputs are sent.
-- ``_wire_forms``: JSON of an output, by its return annotation.
-- ``_schema_reader``: JSON Schema to types.
-- ``_printing``: types to TypeScript and zod.
-- ``_chat_types``: the sections of the file.
-- ``_wire_types``: types of our metadata and ``data-adk-*`` parts.
+- ``_agent_tools``: the tools of an agent, with schemas of their inputs and outputs.
+- ``_wire_forms``: converts Python types to JSON schemas of the values that are sent.
+- ``_schema_reader``: converts JSON Schema to types.
+- ``_printing``: prints types as TypeScript and zod schemas.
+- ``_chat_types``: the sections of the generated file.
+- ``_wire_types``: types of this library's metadata and ``data-adk-*`` parts.
 """
 
 from stream_protocol.typescript._agent_tools import ToolsError

@@ -1,7 +1,7 @@
 """The tools of an agent and of all agents below it, with JSON schemas of the tools' inputs and outputs.
 
-Inputs have the schemas that ADK declares to the model. Outputs have the schemas of the JSON that is sent: ADK sends a
-tool's dictionary unchanged, and any other value as ``{"result": …}``.
+The schema of an input is the schema that ADK declares to the model. The schema of an output describes the JSON that the
+client gets: a dictionary is sent unchanged, and any other value as ``{"result": …}``.
 """
 
 from __future__ import annotations
@@ -32,16 +32,17 @@ from stream_protocol.wire import is_instance
 NO_ARGUMENTS: Final = {"type": "object", "additionalProperties": False}
 
 _AGENT_STARTED: Final = WireForm({"type": "object", "properties": {"agent": {"type": "string"}}, "required": ["agent"]})
-"""First output of a call that a sub-agent performs."""
+"""The first output of a call that starts a sub-agent."""
 
 
 class ToolsError(ValueError):
-    """The tools of an agent cannot be read. ``str(error)`` is one line with the reason."""
+    """Raised if the tools of an agent cannot be read. ``str(error)`` is one line with the reason."""
 
 
 @dataclass(frozen=True)
 class ToolTypes:
-    """A tool of one agent. ``text``: its description for the model. ``input``: a JSON schema."""
+    """The types of a tool. ``text``: the tool's description for the model. ``input``: the JSON schema of its
+    arguments."""
 
     name: str
     text: str
@@ -62,7 +63,7 @@ def root_of(target: Target) -> BaseNode | None:
 async def tools_of(root: BaseNode) -> list[ToolTypes]:
     """Return the tools whose calls the client receives. Raises ``ToolsError`` if a tool cannot declare its input.
 
-    Toolsets list their tools, so MCP servers behind them must run. Afterwards the toolsets are closed.
+    Toolsets are asked for their tools and then closed. MCP servers behind them must run.
     """
     found: list[BaseTool] = []
     async with AsyncExitStack() as toolsets:
@@ -81,14 +82,14 @@ async def _tools(agent: LlmAgent, toolsets: AsyncExitStack) -> list[BaseTool]:
         for toolset in agent.tools:
             if isinstance(toolset, BaseToolset):
                 toolsets.push_async_callback(toolset.close)
-                await toolset.get_tools_with_prefix()  # raises here; ADK would continue without these tools
+                await toolset.get_tools_with_prefix()  # raises for unreachable tools; ADK would continue without them
         return await agent.canonical_tools()
     except Exception as error:
         raise ToolsError(f"cannot list the tools of agent {agent.name!r}: {error_text(error)}") from error
 
 
 def _types(tool: BaseTool) -> ToolTypes | None:
-    """Return the types of a tool; ``None`` for a tool that the model does not call, such as Gemini's own search."""
+    """Return the types of a tool; ``None`` for a tool that the model's provider runs, such as Gemini's search."""
     try:
         declaration = tool._get_declaration()  # noqa: SLF001 - ADK's own flows read the declaration in this way
     except Exception as error:
@@ -104,14 +105,15 @@ def _types(tool: BaseTool) -> ToolTypes | None:
 
 
 def _schema(json_schema: Any, schema: types.Schema | None) -> Any:
-    """Return ``json_schema``, or else ``schema`` as JSON schema; ``None`` if both are missing."""
+    """Return ``json_schema``. If it is missing, convert ``schema`` to JSON schema. ``None`` if both are missing."""
     if json_schema is not None or schema is None:
         return json_schema
     return schema.json_schema.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
 def _outputs(tool: BaseTool, declared: Any) -> Iterator[WireForm]:
-    """Yield the possible outputs of a tool. ``declared``: response schema of the tool's declaration, or ``None``."""
+    """Yield the possible outputs of a tool. ``declared``: the response schema in the tool's declaration, or
+    ``None``."""
     match tool:
         case ClientTool():
             yield WireForm(ANYTHING if tool.output_schema is None else tool.output_schema)
@@ -147,16 +149,19 @@ def _agent_outputs(tool: AgentTool) -> Iterator[WireForm]:
 
 
 def output_schema_of(agent: BaseAgent) -> Any:
-    """Return the output schema of an agent, or else of its last sub-agent, as ADK does; ``None`` if there is none."""
+    """Return the output schema of an agent; ``None`` if there is none.
+
+    For an agent that is not an ``LlmAgent``, this is the schema of its last sub-agent, as in ADK.
+    """
     if isinstance(agent, LlmAgent):
         return agent.output_schema
     return output_schema_of(agent.sub_agents[-1]) if agent.sub_agents else None
 
 
 def _mcp_result(declared: Any) -> Any:
-    """Return the schema of MCP's ``CallToolResult``. ``declared``: schema of its structured content, or ``None``.
+    """Return the schema of MCP's ``CallToolResult``. ``declared``: the schema of its structured content, or ``None``.
 
-    Results that are errors are not included: the client gets them as errors.
+    Failed results are not included, because the client gets them as errors.
     """
     item = {
         "type": "object",
@@ -171,10 +176,8 @@ def _mcp_result(declared: Any) -> Any:
 
 
 def _response_of(tool: RestApiTool) -> Any:
-    """Return the schema of the API's first successful response.
-
-    The schema allows any value if the API declares no successful response.
-    """
+    """Return the schema of the API's first successful response. If the API declares none, the schema allows any
+    value."""
     parser = tool._operation_parser  # noqa: SLF001 - the tool has no public attribute for it
     schema = parser.get_return_value().param_schema
     return ANYTHING if isinstance(schema, str) else schema.model_dump(mode="json", by_alias=True, exclude_none=True)

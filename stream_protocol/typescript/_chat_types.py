@@ -1,4 +1,4 @@
-"""Writes the file ``chat-types.ts`` of an agent."""
+"""Writes ``chat-types.ts``, the TypeScript types of an agent's chats."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ _OWN_NAMES: Final = (
 
 @dataclass(frozen=True)
 class _Entry:
-    """Entry of a table of types, with a description in ``text``."""
+    """A row in a table of types. ``text``: its description."""
 
     name: str
     type: Node
@@ -100,7 +100,7 @@ class _Tool:
 
 @dataclass(frozen=True)
 class PageValues:
-    """Types of the values that the client sends with its requests: context and shared state."""
+    """The types of values that the client sends with its requests: context and shared state."""
 
     contexts: tuple[PageContext, ...] = ()
     states: tuple[SharedState, ...] = ()
@@ -113,12 +113,12 @@ async def chat_types(
     schemas: bool = False,
     page_values: PageValues = PageValues(),
 ) -> str:
-    """Return TypeScript for an agent's frontend. The same agent gives the same text.
+    """Return TypeScript types for an agent's frontend. The same agent gives the same text.
 
-    Its main type is ``ChatMessage``: a ``UIMessage`` with the types of its metadata, data parts and tools.
+    The main type is ``ChatMessage``: a ``UIMessage`` with the types of metadata, data parts and tools.
 
-    ``parts``: the app's own data parts, see ``declared_parts``. ``page_values``: see ``declared_page_values``.
-    ``schemas``: True to add zod schemas, for the options of ``useChat`` and ``validateUIMessages``. Raises
+    ``parts``: the app's own data parts, from ``declared_parts``. ``page_values``: the result of
+    ``declared_page_values``. ``schemas``: True to add zod schemas for ``useChat`` and ``validateUIMessages``. Raises
     ``ToolsError`` if the tools cannot be read.
     """
     root = root_of(target)
@@ -156,22 +156,21 @@ async def chat_types(
 
 
 def declared_parts() -> list[DataPart[Any]]:
-    """Return the data parts that loaded modules have as module-level variables.
-
-    Call this after the target (an agent, an ``App`` or a ``Runner``) is loaded.
-    """
+    """Return the data parts that are module-level variables of loaded modules. Call this function after the agent is
+    loaded."""
     return sorted(_declared(DataPart), key=lambda part: part.name)
 
 
 def declared_page_values() -> PageValues:
-    """Return each ``PageContext`` and ``SharedState`` that is a module-level name. Call this after the target is
-    loaded.
+    """Return each ``PageContext`` and ``SharedState`` that is a module-level variable of a loaded module.
+
+    Call this function after the agent is loaded.
     """
     return PageValues(contexts=tuple(_declared(PageContext)), states=tuple(_declared(SharedState)))
 
 
 def _declared(kind: type[_T]) -> list[_T]:
-    """Return the objects of this class that are module-level names of loaded modules."""
+    """Return the objects of this class that are module-level variables of loaded modules."""
     found = {
         id(value): value
         for module in [*sys.modules.values()]
@@ -204,7 +203,7 @@ def _page_sections(values: PageValues, reader: SchemaReader) -> Iterator[str]:
 
 
 def _merged(entries: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, list[Any]]]:
-    """Yield each name with all its schemas, sorted by name."""
+    """Yield each name with the list of its schemas, sorted by name."""
     for name, group in groupby(sorted(entries, key=lambda entry: entry[0]), key=lambda entry: entry[0]):
         yield name, [schema for _, schema in group]
 
@@ -215,11 +214,9 @@ def _read_entries(entries: Iterable[tuple[str, list[Any]]], reader: SchemaReader
 
 
 def _merged_tools(tools: Iterable[ToolTypes], reader: SchemaReader) -> Iterator[_Tool]:
-    """Yield one tool for each name. If several agents have a tool with the same name, the types of this tool are
-    unions.
+    """Yield one tool for each name. If several tools have the same name, the types of the yielded tool are unions.
 
-    Outputs are read before inputs. If a type has different forms in inputs and outputs, the output form gets the name
-    without a number.
+    Outputs are read before inputs. So if an output type and an input type have the same name, the output type gets it.
     """
     by_name = groupby(sorted(tools, key=lambda tool: tool.name), key=lambda tool: tool.name)
     same_names = [(name, list(group)) for name, group in by_name]

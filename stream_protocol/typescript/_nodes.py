@@ -1,4 +1,4 @@
-"""Types of JSON values, as far as TypeScript can express them."""
+"""Types of JSON values that TypeScript can express."""
 
 from __future__ import annotations
 
@@ -9,48 +9,48 @@ from typing import Literal, TypeAlias
 
 @dataclass(frozen=True)
 class Unknown:
-    """Type of any JSON value."""
+    """The type of any JSON value."""
 
 
 @dataclass(frozen=True)
 class Never:
-    """Type without values."""
+    """The type without values."""
 
 
 @dataclass(frozen=True)
 class Primitive:
-    """Type of all booleans, numbers or strings, or of ``null``."""
+    """The type of all booleans, all numbers or all strings, or of ``null``."""
 
     kind: Literal["boolean", "null", "number", "string"]
 
 
 @dataclass(frozen=True)
 class Constant:
-    """Type of a single value."""
+    """The type of a single value."""
 
     value: str | float | bool | None
 
     def __eq__(self, other: object) -> bool:
-        """Compare type and value: ``1`` is not ``True``."""
+        """Compare both the Python type and the value, because ``1 == True`` in Python."""
         return isinstance(other, Constant) and (type(self.value), self.value) == (type(other.value), other.value)
 
     def __hash__(self) -> int:
-        """Return the hash of type and value."""
+        """Return the hash of the Python type and the value."""
         return hash((type(self.value), self.value))
 
 
 @dataclass(frozen=True)
 class Array:
-    """Type of lists of any length."""
+    """The type of lists of any length."""
 
     item: Node
 
 
 @dataclass(frozen=True)
 class Tuple:
-    """Type of lists with a type for each of the first items.
+    """The type of lists whose first items have a type each.
 
-    ``rest``: type of additional items; ``None`` allows none.
+    ``rest``: the type of additional items; ``None`` if there may be no additional items.
     """
 
     items: tuple[Node, ...]
@@ -59,7 +59,7 @@ class Tuple:
 
 @dataclass(frozen=True)
 class Field:
-    """Key of an object type, with a description in ``text``."""
+    """A key of an object type. ``text``: its description."""
 
     name: str
     type: Node
@@ -69,7 +69,8 @@ class Field:
 
 @dataclass(frozen=True)
 class Object:
-    """Type of objects, which may have additional keys. ``rest``: type of all values, if there are no ``fields``."""
+    """The type of objects, which may have additional keys. ``rest``: the type of all values, if there are no
+    ``fields``."""
 
     fields: tuple[Field, ...] = ()
     rest: Node = Unknown()
@@ -77,28 +78,28 @@ class Object:
 
 @dataclass(frozen=True)
 class Union:
-    """Type of the values of any of its members. ``union`` creates it."""
+    """The type of values that have at least one of the member types. ``union`` creates it."""
 
     members: tuple[Node, ...]
 
 
 @dataclass(frozen=True)
 class Intersection:
-    """Type of the values of all of its members. ``intersection`` creates it."""
+    """The type of values that have all of the member types. ``intersection`` creates it."""
 
     members: tuple[Node, ...]
 
 
 @dataclass(frozen=True)
 class Named:
-    """Reference to a type that has a name in the file."""
+    """A reference to a type that has a name in the file."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class AgentMessage:
-    """Type of the message of an agent that runs as a tool. ``result``: type of the result for the calling agent."""
+    """The type of the message of an agent that runs as a tool. ``result``: the type of the tool's result."""
 
     result: Node
 
@@ -111,7 +112,7 @@ NULL = Primitive("null")
 
 
 def union(members: Iterable[Node]) -> Node:
-    """Return the type of the values of any of the members, without duplicate members."""
+    """Return the union of the types, without duplicates."""
     flat = list(dict.fromkeys(_flat(members)))
     if Unknown() in flat:
         return Unknown()
@@ -128,7 +129,7 @@ def _flat(members: Iterable[Node]) -> Iterator[Node]:
 
 
 def intersection(members: Iterable[Node]) -> Node:
-    """Return the type of the values of all of the members."""
+    """Return the intersection of the types, without duplicates."""
     kept = [member for member in dict.fromkeys(members) if not isinstance(member, Unknown)]
     if Never() in kept:
         return Never()

@@ -24,7 +24,7 @@ from stream_protocol.typescript._nodes import (
 
 
 def type_text(node: Node, indent: str = "") -> str:
-    """Return the type as TypeScript. ``indent``: indentation of its first line."""
+    """Return the type as TypeScript. ``indent``: the indentation of its first line."""
     match node:
         case Unknown():
             return "unknown"
@@ -64,7 +64,7 @@ def _field(field: Field, indent: str) -> str:
 
 
 def schema_text(node: Node, indent: str = "") -> str:
-    """Return the type as a zod schema. Its objects may have additional keys."""
+    """Return the type as a zod schema. Objects may have additional keys."""
     match node:
         case Unknown():
             return "z.unknown()"
@@ -102,14 +102,14 @@ def _field_schema(field: Field, indent: str) -> str:
 
 
 def braces(lines: Iterable[str], indent: str) -> str:
-    """Return the lines in braces. Each line is indented by two more spaces than ``indent``."""
+    """Return the lines in braces, indented by two spaces more than ``indent``."""
     inner = "".join(f"{indent}  {line}\n" for line in lines)
     return f"{{\n{inner}{indent}}}" if inner else "{}"
 
 
 def comment(text: str, indent: str) -> str:
-    """Return the doc comment for a line, indented as that line. Returns an empty string if the text is empty. Escapes
-    ``*/`` in the text."""
+    """Return a doc comment with this text and indentation; empty if the text is empty. ``*/`` in the text is
+    escaped."""
     lines = [" ".join(_CONTROL.sub(" ", line).split()) for line in text.strip().splitlines()]
     lines = [line.replace("*/", "*\\/") for line in lines]
     if not any(lines):
@@ -121,7 +121,7 @@ def comment(text: str, indent: str) -> str:
 
 
 def key(name: str) -> str:
-    """Return a name as the key of an object, in quotes if necessary."""
+    """Return a name as the key of a TypeScript object, in quotes if necessary."""
     return name if re.fullmatch(r"[A-Za-z_$][A-Za-z0-9_$]*", name) and name != "__proto__" else literal(name)
 
 
@@ -132,4 +132,4 @@ def literal(value: str | float | bool | None) -> str:  # noqa: FBT001 - a JSON s
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 _ESCAPED = re.compile(r"[\x7f-\x9f\u2028\u2029\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
-"""Characters that source files should not contain: line separators, lone surrogates, and changes of text direction."""
+"""Pattern for characters that must be escaped: line separators, lone surrogates, and changes of text direction."""

@@ -1,8 +1,7 @@
 """Converts JSON Schema to types.
 
-Rules that TypeScript cannot express, such as formats, lengths and patterns, are ignored: the type then allows more
-values. Reads the drafts 4 to 2020-12, and ``nullable`` of OpenAPI 3.0. A schema behind ``$ref`` gets a name in the
-file.
+Rules that TypeScript cannot express, such as lengths and patterns, are ignored, so the type may allow more values.
+Reads the drafts 4 to 2020-12, and ``nullable`` of OpenAPI 3.0. A schema that a ``$ref`` refers to becomes a named type.
 """
 
 from __future__ import annotations
@@ -43,32 +42,29 @@ _SCALARS: Final[Mapping[str, Node]] = {
 
 @dataclass(frozen=True)
 class NamedType:
-    """Type with a name, and its description in ``text``."""
+    """A type that has a name. ``text``: its description."""
 
     type: Node
     text: str
 
 
 class SchemaReader:
-    """Reader of all schemas of one file.
-
-    Equal types share one name. If a different type has this name, it gets a number.
-    """
+    """Reads all schemas of a file. Equal types get the same name. A different type with this name gets a number."""
 
     def __init__(self, taken: Collection[str]) -> None:
-        """``taken``: names that no type may get."""
+        """``taken``: names that no type may have."""
         self.named: dict[str, NamedType] = {}
-        """Name -> type."""
+        """Name -> the type with this name."""
         self._taken = set(taken)
         self._names: dict[str, str] = {}
-        """A schema with all its references, as JSON -> name."""
+        """JSON of a schema with all schemas that it refers to -> name of its type."""
 
     def read(self, schema: Any) -> Node:
-        """Return the type of a schema, which must contain all schemas to which it refers."""
+        """Return the type of a schema. The schema must contain all schemas to which it refers."""
         return self._read(schema, schema)
 
     def members(self, node: Node) -> Iterator[Node]:
-        """Yield the members of a union, or the type itself. Resolves names, except the names of objects."""
+        """Yield the members of a union, or the type itself. Named types are resolved, except objects."""
         match node:
             case Named(name) if not isinstance(self.named[name].type, Object):
                 yield from self.members(self.named[name].type)
@@ -79,7 +75,7 @@ class SchemaReader:
                 yield node
 
     def is_object(self, node: Node) -> bool:
-        """Return True if values of the type may be objects. ``node``: a type from ``members``."""
+        """Return True if values of the type can be objects. ``node``: a type that ``members`` has yielded."""
         match node:
             case Named(name):
                 return self.is_object(self.named[name].type)
@@ -194,7 +190,7 @@ def _list(value: Any) -> list[Any]:
 
 
 def _resolve(reference: str, root: Any) -> Any:
-    """Return the schema for a reference; ``None`` if it is missing, or in another document."""
+    """Return the schema to which a ``$ref`` refers; ``None`` if it is missing, or in a different document."""
     if not reference.startswith("#"):
         return None
     found = root
@@ -215,7 +211,7 @@ def _key(step: str) -> str:
 
 
 def _closure(reference: str, root: Any) -> list[Any]:
-    """Return the reference, and each reachable reference with its schema."""
+    """Return this ``$ref`` and all references that are reachable from it, each with its schema."""
     reached: dict[str, Any] = {}
     waiting = [reference]
     while waiting:

@@ -1,4 +1,4 @@
-"""Converts Python types to JSON schemas of the values that are sent."""
+"""Converts Python types to JSON schemas of the values that the client gets."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from pydantic_core import core_schema
 from typing_extensions import is_typeddict, override
 
 ANYTHING: Final = True
-"""JSON schema of an unknown value."""
+"""The JSON schema that allows any value."""
 
 
 @dataclass(frozen=True)
 class WireForm:
-    """The JSON form in which an output of a tool is sent. ``schema``: JSON schema of the value.
+    """The JSON form in which the output of a tool is sent. ``schema``: the JSON schema of the value.
 
-    ``wrapped``: the value is sent as ``{"result": value}``. ``None`` means: only a value that is not an object is
-    wrapped. ``nested``: the value is sent inside the message of the agent that runs as a tool.
+    ``wrapped``: True if the value is sent as ``{"result": value}``; ``None`` if only values that are not objects are
+    sent so. ``nested``: True if the value is sent inside the message of the agent that runs as a tool.
     """
 
     schema: Any
@@ -34,7 +34,7 @@ class WireForm:
 
 
 class _WireSchemas(GenerateJsonSchema):
-    """Generator for schemas of written values. A field with a default is always written, so it is required."""
+    """Generates schemas of serialized values. A field with a default is required, because it is always serialized."""
 
     @override
     def field_is_required(
@@ -46,14 +46,15 @@ class _WireSchemas(GenerateJsonSchema):
 
     @override
     def timedelta_schema(self, schema: core_schema.TimedeltaSchema) -> JsonSchemaValue:
-        """Return a schema for a text or a number: pydantic models write texts, other code writes seconds."""
+        """Return a schema for a text or a number. Pydantic models write a text, and ``json_value`` writes seconds."""
         return {"type": ["string", "number"]}
 
 
 def schema_of(annotation: Any, *, by_alias: bool = True) -> Any:
-    """Return the JSON schema of a sent value of this type; ``ANYTHING`` if pydantic has no schema."""
+    """Return the JSON schema of values of this type, as they are sent; ``ANYTHING`` if pydantic has no schema for the
+    type."""
     try:
-        # The type is put into a list: so pydantic gives it a name, and a reference.
+        # The type is put into a list, so that pydantic gives it a name and a reference.
         schema = TypeAdapter(list[annotation]).json_schema(
             mode="serialization", by_alias=by_alias, schema_generator=_WireSchemas
         )
@@ -63,7 +64,7 @@ def schema_of(annotation: Any, *, by_alias: bool = True) -> Any:
 
 
 def returned(function: Callable[..., Any]) -> tuple[WireForm, ...]:
-    """Return the JSON form in which ADK sends the function's result. The return annotation decides the form."""
+    """Return the JSON forms in which ADK sends the function's result, according to its return annotation."""
     annotation = _return_annotation(function)
     origin = get_origin(annotation)
     if origin in (
@@ -77,11 +78,10 @@ def returned(function: Callable[..., Any]) -> tuple[WireForm, ...]:
 
 
 def _yielded(members: list[Any]) -> Iterator[WireForm]:
-    """Yield the JSON forms of a generator's outputs. ADK sends each yielded value directly.
+    """Yield the JSON forms of a generator's outputs. ADK sends each yielded value, and the last value again as the
+    result.
 
-    ADK also sends the last value as the result.
-
-    ADK converts a pydantic model to a dictionary. The keys are the names of the fields, not their aliases.
+    ADK converts a pydantic model to a dictionary with the names of the fields, not their aliases.
     """
     for member in members:
         if isinstance(member, type) and issubclass(member, (Event, RequestInput)):
@@ -99,7 +99,8 @@ def _sent(annotation: Any) -> WireForm:
 
 
 def agent_output(output_schema: Any) -> WireForm:
-    """Return the JSON form in which ADK sends the reply of an agent with this output schema; ``None`` for text."""
+    """Return the JSON form in which ADK sends the reply of an agent. ``output_schema``: ``None`` if the agent returns
+    text."""
     if output_schema is None:
         return WireForm({"type": "string"}, wrapped=True)
     if isinstance(output_schema, dict):
@@ -109,7 +110,7 @@ def agent_output(output_schema: Any) -> WireForm:
 
 
 def _without_none(schema: Any) -> Any:
-    """Return the schema without required keys whose value may be null. ADK omits these values."""
+    """Return the schema with keys that may be null as optional keys, because ADK omits such values."""
     match schema:
         case {"properties": dict(properties), "required": list(required)}:
             present = [name for name in required if {"type": "null"} not in properties[name].get("anyOf", ())]

@@ -189,7 +189,7 @@ DATA_PARTS: Final[dict[str, Any]] = {
     "adk-steering": AdkSteering,
     "adk-ui-widget": AdkUiWidget,
 }
-"""Name of a part without ``data-`` -> type of its data."""
+"""Name of a data part without ``data-`` -> type of its data."""
 
 
 class RequestInput(TypedDict):
@@ -214,4 +214,4 @@ class RequestCredential(TypedDict):
 
 
 REQUESTS: Final[dict[str, type]] = {REQUEST_CREDENTIAL: RequestCredential, REQUEST_INPUT: RequestInput}
-"""Name of a call with which ADK asks the user -> type of its input. Every agent may make these calls."""
+"""Name of a call with which ADK asks the user -> type of its input. Any agent may make these calls."""

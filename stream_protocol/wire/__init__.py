@@ -6,10 +6,10 @@ Where to change what:
 - ``_sinks``: builds chunks, as dictionaries or bytes.
 - ``_sse``: encodes chunks as server-sent events.
 - ``_json_values``: converts Python values, such as a tool's result, to JSON.
-- ``_value_size``: decides whether a value is too large.
-- ``_arguments``: checks arguments of public functions. ``tests/test_arguments.py`` tries each parameter.
+- ``_value_size``: finds values that are too large.
+- ``_arguments``: checks the arguments of public functions.
 - ``_ui_messages``: the types of UI messages.
-- ``_messages``: parses requests, and has the error texts of status 400 and 422; recognizes requests of AI SDK 4.
+- ``_messages``: parses requests, and refuses invalid requests.
 - ``_json_slices``: parses a large body in slices, with limits.
 - ``client``: a copy of the AI SDK's client: its schema, reducer, partial JSON parser and auto-send helpers.
 """

@@ -1,7 +1,7 @@
 """Check arguments of the library's public functions: options, services, callables, names.
 
-Public functions and constructors call these checks first, so a wrong value raises at the call and not at its first use.
-Each error message is one plain sentence. The checks do not depend on ADK or on a server.
+Public functions and constructors call these checks first. So a wrong value raises an error at once, and not when it is
+first used. Each error message is one plain sentence.
 """
 
 import inspect
@@ -15,24 +15,24 @@ from typing import Any, Final
 from stream_protocol.wire._errors import InvalidArgumentError
 
 MAX_SHOWN: Final = 60
-"""The maximum number of characters of a wrong text that an error shows."""
+"""The maximum number of characters of a wrong text in an error message."""
 
 _USER_OF_URL: Final = re.compile(r"//[^/?#\s]*@")
-"""Pattern for the user in a URL, which may include a password."""
+"""Pattern for the user in a URL. The user may include a password."""
 
 
 _HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-"""Pattern for a token of HTTP, such as a header name."""
+"""Pattern for an HTTP token, such as the name of a header."""
 
 
 def argument_error(name: str, expected: str, value: object, hint: str = "") -> InvalidArgumentError:
     """Return the error for an argument with a wrong value.
 
-    Its text is "`name` must be EXPECTED, not VALUE: HINT." For a class or a coroutine, the default hint says how to fix
-    it.
+    Its text is "`name` must be EXPECTED, not VALUE: HINT." For a class or a coroutine, the default hint tells how to
+    fix the call.
     """
     if inspect.iscoroutine(value):
-        value.close()  # otherwise Python warns that the coroutine was never awaited
+        value.close()  # prevents Python's warning about a coroutine that was never awaited
     hint = hint or _hint(value)
     return InvalidArgumentError(f"`{name}` must be {expected}, not {shown(value)}{f': {hint}' if hint else ''}.")
 
@@ -44,7 +44,7 @@ def _hint(value: object) -> str:
 
 
 def shown(value: object) -> str:
-    """Return the value as an error shows it: a short text or a number unchanged, any other value by its type."""
+    """Return the value for an error message: a short text or a number unchanged, and the type of any other value."""
     match value:
         case None | bool() | int() | float():
             return repr(value)[:MAX_SHOWN]
@@ -68,13 +68,13 @@ def check_choice(name: str, value: object, choices: Sequence[str | int]) -> None
 
 
 def check_flag(name: str, value: object) -> None:
-    """Raise ``InvalidArgumentError`` unless the value is ``True`` or ``False``."""
+    """Raise ``InvalidArgumentError`` if the value is not a bool."""
     if not isinstance(value, bool):
         raise argument_error(name, "True or False", value)
 
 
 def check_text(name: str, value: object, *, or_none: bool = False, expected: str = "text", empty: bool = True) -> None:
-    """Raise ``InvalidArgumentError`` unless the value is text. ``empty``: True to accept the empty text, too."""
+    """Raise ``InvalidArgumentError`` if the value is not a text. ``empty``: True to accept the empty text."""
     if or_none and value is None:
         return
     if not isinstance(value, str) or not (value or empty):
@@ -84,14 +84,14 @@ def check_text(name: str, value: object, *, or_none: bool = False, expected: str
 def check_pattern(name: str, value: object, pattern: re.Pattern[str], expected: str) -> None:
     """Raise ``InvalidArgumentError`` unless the value is a text that matches ``pattern``.
 
-    ``expected``: the error's description of the pattern.
+    ``expected``: the description of the pattern in the error message.
     """
     if not isinstance(value, str) or not pattern.fullmatch(value):
         raise argument_error(name, expected, value)
 
 
 def check_header_name(name: str, value: object) -> None:
-    """Raise ``InvalidArgumentError`` unless the value can be the name of a header."""
+    """Raise ``InvalidArgumentError`` if the value is not a valid header name."""
     check_pattern(name, value, _HEADER, 'the name of a header, such as "X-User"')
 
 
@@ -108,7 +108,7 @@ def check_count(
 
 
 def check_seconds(name: str, value: object, *, zero: bool = False, or_none: bool = False) -> None:
-    """Raise ``InvalidArgumentError`` unless the value is a positive, finite number. ``zero``: True to accept 0, too."""
+    """Raise ``InvalidArgumentError`` if the value is not a positive, finite number. ``zero``: True to accept 0."""
     if or_none and value is None:
         return
     expected = "0 or more seconds" if zero else "a positive number of seconds"
@@ -121,9 +121,9 @@ def check_seconds(name: str, value: object, *, zero: bool = False, or_none: bool
 
 
 def check_number(name: str, value: object, accepts: Callable[[float], bool], expected: str) -> None:
-    """Raise ``InvalidArgumentError`` unless the value is a number for which ``accepts`` returns True.
+    """Raise ``InvalidArgumentError`` if the value is not a number, or if ``accepts`` returns False for it.
 
-    ``expected``: the error's description of accepted numbers.
+    ``expected``: the description of accepted numbers in the error message.
     """
     if not isinstance(value, int | float) or isinstance(value, bool) or not accepts(value):
         raise argument_error(name, expected, value)
@@ -138,10 +138,9 @@ def check_callable(
     plain: bool = False,
     expected: str = "a function",
 ) -> None:
-    """Raise ``InvalidArgumentError`` unless the value can be called with ``arguments`` by position.
+    """Raise ``InvalidArgumentError`` if the value cannot be called with these positional arguments.
 
-    ``arguments``: the names of the arguments, which the error shows. ``plain``: True to refuse an ``async def``,
-    because the caller does not await the result.
+    ``arguments``: the names of the arguments, for the error message. ``plain``: True to refuse an ``async def``.
     """
     if or_none and value is None:
         return
@@ -160,7 +159,7 @@ def check_callable(
 
 
 def check_texts(name: str, value: Any, *, expected: str = "a list of texts") -> Collection[str]:
-    """Return the value if it is a collection of texts. Raises ``InvalidArgumentError`` for anything else."""
+    """Return the value if it is a collection of texts. Otherwise raise ``InvalidArgumentError``."""
     if isinstance(value, str):
         raise argument_error(name, expected, value, f"write [{shown(value)}]")
     if not isinstance(value, Collection) or isinstance(value, bytes | bytearray):
@@ -172,7 +171,7 @@ def check_texts(name: str, value: Any, *, expected: str = "a list of texts") -> 
 def check_mapping(name: str, value: object, *, of_texts: bool = False, or_none: bool = False) -> None:
     """Raise ``InvalidArgumentError`` unless the value is a dictionary whose keys are texts.
 
-    ``of_texts``: True if the values must also be texts.
+    ``of_texts``: True to require texts as values.
     """
     if or_none and value is None:
         return
@@ -189,7 +188,7 @@ def _check_items(name: str, items: Iterable[object], expected: str) -> None:
 
 
 def check_path(name: str, value: object) -> None:
-    """Raise ``InvalidArgumentError`` unless the value is a path: a ``Path``, or a text that is not empty."""
+    """Raise ``InvalidArgumentError`` if the value is neither a path object nor a text that is not empty."""
     path = os.fspath(value) if isinstance(value, os.PathLike) and not isinstance(value, type) else value
     if not isinstance(path, str) or not path:
         raise argument_error(name, "the path of a file or folder", value)
@@ -200,7 +199,7 @@ def check_instance(
 ) -> None:
     """Raise ``InvalidArgumentError`` unless the value is an instance of ``kind``.
 
-    ``expected``: the description of ``kind`` in the error's text.
+    ``expected``: the description of ``kind`` in the error message.
     """
     if not isinstance(value, kind) and not (or_none and value is None):
         raise argument_error(name, _or_none(expected, or_none=or_none), value, hint)
@@ -211,7 +210,7 @@ def check_interface(
 ) -> None:
     """Raise ``InvalidArgumentError`` unless the value has every public member of the ``Protocol`` ``interface``.
 
-    ``hint``: a text that names the library's implementations of the interface.
+    ``hint``: the names of this library's implementations of the interface, for the error message.
     """
     if or_none and value is None:
         return
@@ -224,10 +223,10 @@ def check_interface(
 
 
 def check_iterable(function: str, value: object, items: str, *, is_async: bool = False, otherwise: str = "") -> None:
-    """Raise ``TypeError`` unless the value is an iterable that ``function`` accepts.
+    """Raise ``TypeError`` if the value is not an iterable that the function named ``function`` accepts.
 
-    ``items``: the error's description of the items. ``is_async``: True if the function uses ``async for``.
-    ``otherwise``: the hint in the error if the iterable is asynchronous and must be synchronous, or the reverse.
+    ``items``: the description of the items in the error message. ``is_async``: True if the function uses ``async for``.
+    ``otherwise``: the hint for an asynchronous iterable in place of a synchronous one, or the reverse.
     """
     if isinstance(value, AsyncIterable if is_async else Iterable) and (is_async or not _is_one_value(value)):
         return
@@ -244,7 +243,7 @@ def check_iterable(function: str, value: object, items: str, *, is_async: bool =
 
 
 def _is_one_value(value: object) -> bool:
-    """Return True for a single item that Python can iterate over: a text, a dictionary or a pydantic model."""
+    """Return True for a single item that is also iterable: a text, a dictionary or a pydantic model."""
     return isinstance(value, str | bytes | bytearray | Mapping) or hasattr(type(value), "model_fields")
 
 

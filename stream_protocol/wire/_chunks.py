@@ -1,29 +1,27 @@
 """Types of the chunks in a UI message stream: a ``TypedDict`` for each type, and their union ``Chunk``.
 
 Source: ``packages/ai/src/ui-message-stream/ui-message-chunks.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and
-``ai@7.0.173``. Clients before 6.0.231 and 7.0.32 validate with ``z.strictObject``, and fail on an unknown key. So these
-types have only keys that every v6 client from 6.0.39 on accepts. The only exception is ``citations``.
+``ai@7.0.173``. Clients before 6.0.231 and 7.0.32 fail on an unknown key. So these types have only keys that every v6
+client from 6.0.39 on accepts. The only exception is ``citations``.
 
-A key that is ``NotRequired`` may be left out, but must not be ``None``: the client's schema refuses ``null`` there.
-``input``, ``output``, ``data`` and the ``messageMetadata`` of ``message-metadata`` may be ``null`` but must be present.
+A key that is ``NotRequired`` may be left out, but must not be ``None``. ``input``, ``output``, ``data`` and the
+``messageMetadata`` of ``message-metadata`` are required, and may be ``None``.
 """
 
 from typing import Any, Final, Literal, NotRequired, TypedDict
 
 AiSdkVersion = Literal[6, 7]
-"""The major version of the ``ai`` package in the browser.
-
-The protocol does not negotiate the version, so the app states it.
-"""
+"""The major version of the ``ai`` package in the browser. The app sets it, because the protocol does not negotiate
+versions."""
 
 AI_SDK_VERSIONS: Final[tuple[AiSdkVersion, ...]] = (6, 7)
 """The supported major versions of the ``ai`` package."""
 
 FinishReason = Literal["stop", "length", "content-filter", "tool-calls", "error", "other"]
-"""The six reasons that every v6 and v7 client accepts. A client fails on any other text."""
+"""The finish reasons that all v6 and v7 clients accept. A client fails on any other text."""
 
 ProviderMetadata = dict[str, dict[str, Any]]
-"""Name of a provider -> JSON object with keys of that provider. Both levels must be objects."""
+"""Name of a provider -> JSON object with the provider's own keys."""
 
 
 class StartChunk(TypedDict):
@@ -94,20 +92,20 @@ class DocumentSource(TypedDict):
 
 
 class TextCitation(TypedDict):
-    """A range of a text with its source. The indexes count UTF-16 units, as JavaScript's strings do."""
+    """A range of a text, and its source. The indexes count UTF-16 units, as in JavaScript."""
 
     source: UrlSource | DocumentSource
     startIndex: NotRequired[int]
     endIndex: NotRequired[int]
     citedText: NotRequired[str]
-    """The text in the source."""
+    """The cited text of the source."""
 
 
 class TextEndChunk(TypedDict):
     type: Literal["text-end"]
     id: str
     citations: NotRequired[list[TextCitation]]
-    """v7 only, since 7.0.138."""
+    """Only for v7 clients since 7.0.138."""
     providerMetadata: NotRequired[ProviderMetadata]
 
 
@@ -198,9 +196,9 @@ class ToolApprovalRequestChunk(TypedDict):
     approvalId: str
     toolCallId: str
     reason: NotRequired[str]
-    """v7 only, since 7.0.82."""
+    """Only for v7 clients since 7.0.82."""
     approvalDescriptor: NotRequired[Any]
-    """Since 6.0.274 and 7.0.87."""
+    """Only for clients since 6.0.274 and 7.0.87."""
 
 
 class ToolOutputAvailableChunk(TypedDict):
@@ -226,9 +224,9 @@ class ToolOutputDeniedChunk(TypedDict):
 
 
 class DataChunk(TypedDict):
-    """A part that an app defines. Its ``type`` is ``data-`` and a name.
+    """A chunk for a part that an app defines. Its ``type`` is ``data-`` followed by a name.
 
-    No ``Literal`` can express this type, so ``DataChunk`` is not in ``Chunk``.
+    ``DataChunk`` is not in ``Chunk``, because a ``Literal`` cannot express this type.
     """
 
     type: str
@@ -263,7 +261,7 @@ class ReasoningFileChunk(TypedDict):
 
 
 class ResetStepChunk(TypedDict):
-    """Remove the parts of the current step. Only clients since 7.0.70 accept this chunk."""
+    """Chunk that removes the parts of the current step. Only clients since 7.0.70 accept this chunk."""
 
     type: Literal["reset-step"]
 
@@ -308,8 +306,7 @@ V6Chunk = (
 V7OnlyChunk = ToolApprovalResponseChunk | CustomChunk | ReasoningFileChunk | ResetStepChunk | SteeringMessageChunk
 
 Chunk = V6Chunk | V7OnlyChunk
-"""All chunks whose ``type`` is a literal. A comparison of ``chunk["type"]`` narrows the union, and mypy checks the
-keys."""
+"""All chunks whose ``type`` is a literal. Type checkers narrow this union by ``chunk["type"]``."""
 
 AnyChunk = Chunk | DataChunk
-"""A chunk of the protocol, or a ``data-*`` part that an app defines."""
+"""A chunk of the protocol, including ``data-*`` parts that an app defines."""

@@ -1,4 +1,5 @@
-"""Error classes: for the calling program, for a request from a browser, and for a stream that a client reads."""
+"""Error classes: for bugs in the calling program, for requests from a browser, and for streams that a client
+refuses."""
 
 from __future__ import annotations
 
@@ -20,24 +21,23 @@ _REASONS: Final[Mapping[int, str]] = MappingProxyType(
         415: "unsupported_type",
     }
 )
-"""HTTP status of a refused request -> its default reason."""
+"""HTTP status of a refused request -> default of ``ChatRequestError.reason``."""
 
 
 class StreamProtocolError(Exception):
-    """Raised for a bug in the program that calls this library. Neither a client nor a model can cause this error."""
+    """Raised for a bug in the program that calls this library. Clients and models cannot cause this error."""
 
 
 class InvalidArgumentError(StreamProtocolError, ValueError):
-    """An argument that a function or constructor of this library refuses. ``str(error)`` is one plain sentence."""
+    """Raised for an invalid argument of a function or constructor. ``str(error)`` is one plain sentence."""
 
 
 class ChatRequestError(ValueError):
-    """A request with content that the server refuses.
+    """Raised for a request that the server refuses.
 
-    ``str(error)`` is one short sentence that is safe to send: the client shows the body of a failed request unchanged.
-    ``status``: the HTTP status of the response. ``retry_after``: seconds after which the same request may succeed;
-    ``None`` if unknown. ``reason``: one word for metrics that count refusals. Its default is the word for the status,
-    or ``invalid``.
+    ``str(error)`` is one short sentence that may be sent to the client. ``status``: the HTTP status of the response.
+    ``retry_after``: the number of seconds after which the same request may succeed; ``None`` if unknown. ``reason``:
+    one word for metrics that count refused requests. Its default depends on the status.
     """
 
     def __init__(
@@ -50,18 +50,17 @@ class ChatRequestError(ValueError):
 
     @property
     def headers(self) -> dict[str, str]:
-        """The headers of the response to the refused request: ``Retry-After``, if known."""
+        """The headers of the response to the refused request. Has ``Retry-After`` if ``retry_after`` is set."""
         return {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
 
 
 class ClientStreamError(Exception):
-    """The error that the client's ``onError`` receives for a stream that it refuses, or for an ``error`` chunk.
+    """The error that the client's ``onError`` receives, for an invalid stream or an ``error`` chunk.
 
-    ``error_class``: the JavaScript class (``AI_UIMessageStreamError``, ``AI_TypeValidationError``,
-    ``AI_JSONParseError``; ``Error`` for an ``error`` chunk). ``text``: the first line of the error's message. The
-    second line comes from a schema or JSON library, and changes in every release. ``chunk_type`` and ``chunk_id``: set
-    for ``AI_UIMessageStreamError`` only, as in the client. ``message``: the message received before the error, which
-    the client still shows.
+    ``error_class``: the JavaScript class: ``AI_UIMessageStreamError``, ``AI_TypeValidationError``,
+    ``AI_JSONParseError``, or ``Error`` for an ``error`` chunk. ``text``: the first line of the client's error message.
+    ``chunk_type`` and ``chunk_id``: set only for ``AI_UIMessageStreamError``. ``message``: the UI message that the
+    client has built before the error.
     """
 
     def __init__(

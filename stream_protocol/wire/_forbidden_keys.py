@@ -1,7 +1,7 @@
-"""Rename the keys on which the client fails: ``__proto__``, and ``prototype`` in an object called ``constructor``.
+"""Rename the JSON keys on which the client fails: ``__proto__``, and ``prototype`` in an object under ``constructor``.
 
-The client parses every chunk with ``secure-json-parse.ts`` of ``@ai-sdk/provider-utils``, which throws on both keys at
-any depth. A tool that returns such a key must not end the conversation, so the key is put in brackets.
+The client's parser (``secure-json-parse.ts`` of ``@ai-sdk/provider-utils``) throws on these keys at any depth. A tool
+that returns such a key must not end the conversation. So the key is put in brackets: ``[__proto__]``.
 """
 
 from collections.abc import Collection
@@ -13,9 +13,9 @@ FORBIDDEN_IN_CONSTRUCTOR = "prototype"
 
 
 def may_hold_forbidden_key(encoded: bytes) -> bool:
-    """Return False if a JSON text of ``orjson`` has no forbidden key, and True if it may have one.
+    """Return False if a JSON text from ``orjson`` has no forbidden key. Return True if it may have one.
 
-    This check is fast. ``has_forbidden_key`` is exact.
+    This check is fast, but not exact. ``has_forbidden_key`` is exact.
     """
     return b'"__proto__":' in encoded or b'"constructor":' in encoded
 
@@ -36,7 +36,7 @@ def has_forbidden_key(value: Any) -> bool:
 
 
 def rename_forbidden_keys(value: Any, *, in_constructor: bool = False) -> Any:
-    """Return the same plain JSON with forbidden keys in brackets, such as ``[__proto__]``. Values do not change."""
+    """Return a copy of the plain JSON value with forbidden keys in brackets, such as ``[__proto__]``."""
     if isinstance(value, list):
         return [rename_forbidden_keys(item) for item in value]
     if not isinstance(value, dict):
@@ -49,12 +49,12 @@ def rename_forbidden_keys(value: Any, *, in_constructor: bool = False) -> Any:
 
 
 def safe_key(key: str, *, in_constructor: bool) -> str:
-    """Return the key, in brackets if it is forbidden."""
+    """Return the key. A forbidden key is put in brackets."""
     return f"[{key}]" if key == FORBIDDEN or (in_constructor and key == FORBIDDEN_IN_CONSTRUCTOR) else key
 
 
 def free_key(key: str, taken: Collection[str]) -> str:
-    """Return the key, with a number after it if the key is taken. So an object keeps all its values."""
+    """Return the key. If it is in ``taken``, add a number, so that no value of an object is lost."""
     if key not in taken:
         return key
     number = 2

@@ -1,17 +1,13 @@
-"""A shorter form of a stream, for clients that begin to read it late.
-
-Its deltas are joined, and each call has only its last preliminary output.
-"""
+"""A shorter stream for clients that begin to read late. Deltas are joined, and only last preliminary outputs remain."""
 
 import re
 from collections.abc import Iterable
 from typing import Final
 
 MAX_JOINED: Final = 2**16
-"""The maximum number of bytes of text in a joined delta: 64 KiB, one write to a socket. A delta that is already longer
-when it arrives stays whole.
+"""The maximum number of bytes of text in a joined delta. A longer delta stays unchanged.
 
-The limit bounds the bytes that are copied again when a delta grows.
+The limit bounds the work of copying a growing delta.
 """
 
 _DELTA: Final = re.compile(
@@ -19,46 +15,45 @@ _DELTA: Final = re.compile(
     rb',(?:"id"|(?P<call>"toolCallId")):"(?P<id>[^"\\]*(?:\\.[^"\\]*)*)"'
     rb',"(?:delta|inputTextDelta)":")(?P<text>[^"\\]*(?:\\.[^"\\]*)*)"\}\n\n'
 )
-"""Pattern for a delta without metadata, as our sinks write it: the constant beginning, and the text in JSON form."""
+"""Pattern for a delta without metadata: its constant beginning, and its text in JSON."""
 
 _OUTPUT: Final = re.compile(rb'data: \{"type":"tool-output-available","toolCallId":"[^"\\]*(?:\\.[^"\\]*)*",')
-"""Pattern for the constant beginning of a call's outputs."""
+"""Pattern for the constant beginning of a call's output chunks."""
 
 _PRELIMINARY: Final = (b',"preliminary":true}\n\n', b',"preliminary":true,"dynamic":true}\n\n')
-"""The last bytes of preliminary outputs, as our sinks write them."""
+"""The last bytes of output chunks that are preliminary."""
 
 _INPUT_START: Final = re.compile(rb'data: \{"type":"tool-input-start","toolCallId":"([^"\\]*(?:\\.[^"\\]*)*)"')
 _STEP_START: Final = b'data: {"type":"start-step"}\n\n'
 
 
 class JoinedStream:
-    """A stream that joins the deltas of a part.
+    """Joins the deltas of a stream's parts, and keeps only the last preliminary output of each call.
 
-    Deltas are joined while only deltas of other parts, or preliminary outputs, come between them. The last of a call's
-    preliminary outputs replaces the earlier ones under the same condition. A client builds the same message from the
-    joined stream. ``add`` visits each event once, so the time is linear in the bytes. Texts are joined in their JSON
-    form, without parsing.
+    Deltas are joined if only other deltas or preliminary outputs come between them. Preliminary outputs are replaced
+    under the same condition. A client builds the same message from the joined stream. Texts are joined as JSON, without
+    parsing. The time is linear in the number of bytes.
 
-    The input of a call that began in an earlier step is not joined. The reason is the client's handling of dynamic
-    tools: it shows the text of a step's first delta only when the second delta arrives.
+    Input deltas of a call that began in an earlier step are not joined. The client shows their first delta only when
+    the second delta arrives.
     """
 
     def __init__(self) -> None:
         self.complete: list[bytes] = []
-        """The finished events. Later events are appended after them."""
+        """The finished events. Later events are appended."""
         self.size = 0
-        """The total bytes of all events."""
+        """The number of bytes of all events."""
         self._open: dict[bytes, _Delta | bytes] = {}
-        """Constant beginning -> delta that may still grow, or the event of an output that may be replaced."""
+        """Constant beginning of an event -> a delta that may grow, or the event of an output that may be replaced."""
         self._started_in_step: set[bytes] = set()
 
     @property
     def growing(self) -> list[bytes]:
-        """The events after those in ``complete``. Later deltas and outputs may still change them."""
+        """The events after ``complete``. Later deltas and outputs may change them."""
         return [event if isinstance(event, bytes) else event.joined() for event in self._open.values()]
 
     def add(self, events: Iterable[bytes]) -> None:
-        """Append whole SSE events."""
+        """Append complete SSE events."""
         for event in events:
             delta = None if len(event) > MAX_JOINED else _DELTA.fullmatch(event)
             if delta is not None and (delta["call"] is None or delta["id"] in self._started_in_step):

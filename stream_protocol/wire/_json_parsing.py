@@ -1,4 +1,4 @@
-"""Parse JSON text as strictly as browsers do. Escapes of lone surrogates are allowed."""
+"""Parse JSON text as strictly as a browser does. Escaped lone surrogates are allowed."""
 
 import re
 from typing import Any, Final
@@ -12,17 +12,17 @@ _ESCAPE: Final = re.compile(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
     re.DOTALL,
 )
-"""Pattern for one escape: a surrogate pair, a lone surrogate (group ``half``), or any other escape.
+"""Pattern for one escape in JSON text. The group ``half`` matches a lone surrogate.
 
-Other escapes must also match. Otherwise the second backslash of an escaped backslash could begin a match.
+All escapes match, so that no match begins at the second backslash of an escaped backslash.
 """
 
 
 def parse_json(text: bytes | str) -> Any:
-    """Return the value of a JSON text. Lone surrogates become U+FFFD, as browsers show them.
+    """Parse a JSON text. Lone surrogates become U+FFFD.
 
     Raises ``ValueError`` for text that ``JSON.parse`` refuses, such as ``NaN`` or trailing commas. Also raises for
-    bytes that are not UTF-8, for numbers beyond a double, and for more than orjson's 1024 levels.
+    bytes that are not UTF-8, for numbers beyond a double, and for more than 1024 levels.
     """
     try:
         return orjson.loads(text)
@@ -35,7 +35,7 @@ def parse_json(text: bytes | str) -> Any:
 
 
 def parse_client_json(text: str) -> Any:
-    """Return the value of a JSON text, as ``parse_json``. Also raises ``ValueError`` for keys that clients refuse."""
+    """Parse a JSON text, as ``parse_json`` does. Also raises ``ValueError`` for keys that clients refuse."""
     value = parse_json(text)
     if has_forbidden_key(value):
         raise ValueError("a key is forbidden")

@@ -1,13 +1,10 @@
 """Parse a large JSON text in slices, so that the event loop can run between them.
 
-A parser in C blocks the interpreter in every thread until it has read the whole text. This takes seconds for 30 MiB of
-brackets. So this module only finds commas and brackets, and orjson parses the text between them. A list, object or
-string larger than ``PIECE`` is assembled from pieces.
+A parser in C blocks all threads until it has read the whole text. For 30 MiB within the limits of this module,
+``orjson.loads`` blocks the event loop for up to 0.6 s. In slices, the longest block is 0.09 s.
 
-A simpler way is to count the values first and to parse the whole text at once. Both ways were measured with texts of 30
-MiB within the limits below. ``orjson.loads`` stops the event loop for 0.6 s for 400,000 objects under different keys.
-It stops the loop for 0.3 s for a list of 400,000 objects, and for 0.2 s for a million strings. In slices, the longest
-stops are 90, 75 and 57 ms. Most of that time is Python's garbage collector.
+So this module finds commas and brackets, and orjson parses the text between them. A list, object or string that is
+larger than ``PIECE`` is assembled from pieces.
 """
 
 from __future__ import annotations
@@ -20,42 +17,38 @@ from stream_protocol.wire._forbidden_keys import CONSTRUCTOR, FORBIDDEN, rename_
 from stream_protocol.wire._json_parsing import parse_json
 
 PIECE: Final = 64 * 1024
-"""The approximate number of bytes that are parsed at once. 64 KiB of empty objects, the slowest case, take 2 ms."""
+"""The approximate number of bytes that are parsed at once. Parsing such a piece takes up to 2 ms."""
 
 SLICE: Final = 256 * 1024
-"""The work between two pauses: bytes, plus ``VALUE_COST`` for each value. It takes 2 to 4 ms."""
+"""The maximum work between two pauses, which takes 2 to 4 ms. Work is the number of bytes, plus ``VALUE_COST`` for each
+value."""
 
 VALUE_COST: Final = 64
-"""The number of bytes of a long string that take as long to read as one value."""
+"""The work for one value, in bytes of a long string that take the same time."""
 
 MAX_VALUES: Final = 1_000_000
-"""The maximum number of values in a text: strings, numbers, lists, objects. 5,000 messages with four tool calls each
-have 400,000.
-"""
+"""The maximum number of values in a text. A chat of 5,000 messages with four tool calls each has 400,000 values."""
 
 MAX_CONTAINERS: Final = 400_000
-"""The maximum number of lists and objects in a text. 5,000 messages with four tool calls each have 175,000.
+"""The maximum number of lists and objects in a text. A chat of 5,000 messages with four tool calls each has 175,000.
 
-A list or object takes up to 240 bytes. Python's garbage collector visits all of them at once, in 30 to 50 ms.
+Python's garbage collector visits all lists and objects at once. At this limit, that takes 30 to 50 ms.
 """
 
 MAX_LEVELS: Final = 254
-"""The maximum number of nested levels of lists and objects: the limit of orjson's writer."""
+"""The maximum number of nesting levels of lists and objects. It is the limit of orjson's writer."""
 
 CONTAINER_BYTES: Final = 200
 VALUE_BYTES: Final = 50
-"""The approximate memory of a list or object, and of any other value without its text, in bytes."""
+"""The approximate memory of a value in bytes: of a list or object, and of any other value without its text."""
 
 _TO_MARK: Final = re.compile(rb'[^"\[\]{},]*+(?:"(?:[^"\\]++|\\.)*+"[^"\[\]{},]*+)*+([\[\]{},])?+', re.DOTALL)
-"""Pattern for whole strings, numbers and whitespace, and the comma or bracket after them."""
+"""Pattern for the text up to the next comma or bracket outside a string."""
 
 _STRING_END: Final = re.compile(rb'(?:[^"\\]++|\\.)*+"', re.DOTALL)
 
 _STRING_PIECE: Final = re.compile(rb'(?:[^"\\]++|\\(?=.{12})(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|.))*+', re.DOTALL)
-"""Pattern for a part of a string that does not end within an escape.
-
-An escape matches only if the second half of a surrogate pair would also fit after it.
-"""
+"""Pattern for a piece of a string. The piece does not end inside an escape or a surrogate pair."""
 
 _TO_LAST_VALUE: Final = re.compile(rb'(?:[^"]*+("(?:[^"\\]++|\\.)*+"))*+[ \t\n\r]*+:[ \t\n\r]*+', re.DOTALL)
 """Pattern for the members of an object up to the value of the last member. The group is the last key."""
@@ -66,32 +59,33 @@ _PAIRS: Final = frozenset({b"[]", b"{}"})
 
 
 _PARTS_OF_FORBIDDEN_KEYS: Final = (FORBIDDEN.encode(), CONSTRUCTOR.encode(), b"\\u00")
-"""Every JSON text with a forbidden key contains one of these texts: the key itself, or the beginning of an escape."""
+"""Texts of which each JSON text with a forbidden key contains at least one: a key, or the beginning of an escape."""
 
 MAX_CONTINUATION_BYTES: Final = 3
-"""The maximum number of bytes of a UTF-8 character after its first byte."""
+"""The maximum number of bytes of a UTF-8 character after the first byte."""
 
 
 class TooManyValuesError(ValueError):
-    """A JSON text has more than ``MAX_VALUES`` values, or more than ``MAX_CONTAINERS`` lists and objects."""
+    """Raised if a JSON text has more than ``MAX_VALUES`` values, or more than ``MAX_CONTAINERS`` lists and objects."""
 
 
 def parse_json_in_slices(text: bytes | bytearray) -> Generator[int, None, Any]:
-    """Parse a JSON text as ``parse_json`` does, in a generator that pauses after each slice and returns the value.
+    """Generator that parses a JSON text in slices, and returns its value. After each slice, it yields the approximate
+    memory of the slice's values in bytes. Texts are not counted.
 
-    For each slice, yields the approximate memory of its values, in bytes and without texts.
+    Forbidden keys are renamed, as by ``rename_forbidden_keys``. U+0000 and lone surrogates become U+FFFD, because
+    PostgreSQL refuses U+0000. Raises ``ValueError`` for:
 
-    Forbidden keys are renamed, as by ``rename_forbidden_keys``. U+0000 becomes U+FFFD, as lone surrogates do, because
-    PostgreSQL refuses JSON with U+0000. Raises ``ValueError`` for text that ``parse_json`` refuses, for more than
-    ``MAX_LEVELS`` levels, and for too many values (``TooManyValuesError``). Also raises for a text of more than
-    ``PIECE`` bytes that is a single string. Also raises if a text of more than ``PIECE`` bytes has a key, a number or
-    whitespace of more than ``PIECE`` bytes.
+    - text that ``parse_json`` refuses;
+    - more than ``MAX_LEVELS`` levels, or too many values (``TooManyValuesError``);
+    - a key, a number, or whitespace of more than ``PIECE`` bytes;
+    - a text of more than ``PIECE`` bytes that is a single string.
     """
     return (yield from _SlicedParser(text).parse())
 
 
 class _Open:
-    """An open list or object during parsing."""
+    """A list or object that the parser has not read to its end."""
 
     __slots__ = ("follows_value", "items", "key", "parent", "start", "unparsed")
 
@@ -99,13 +93,15 @@ class _Open:
         self.start = start
         self.parent = parent
         self.unparsed: int | None = start + 1
-        """The position of the first unparsed byte; ``None`` while a large value inside is read."""
+        """The position of the first byte that is not parsed. ``None`` while a large value inside the container is
+        read."""
         self.items: list[Any] | dict[str, Any] | None = None
-        """The items parsed so far, if the container is parsed in pieces."""
+        """The items that are parsed. ``None`` if the container is not parsed in pieces."""
         self.key = ""
-        """The key of the large value that is read now. Empty in a list."""
+        """The key of the large value that is being read. Empty in a list."""
         self.follows_value = False
-        """True if the unparsed text follows a large value: whitespace, then a comma or the end."""
+        """True if the unparsed text comes directly after a large value, so that it must begin with a comma or the
+        end."""
 
     @property
     def in_constructor(self) -> bool:
@@ -120,7 +116,7 @@ class _Open:
             self.items = items
 
     def put(self, value: Any, end: int) -> None:
-        """Add a value that was parsed separately. ``end``: the position after the value."""
+        """Add a large value, which was parsed separately. ``end``: the position in the text after this value."""
         assert self.items is not None  # the items before the value were added, even if there were none
         if isinstance(self.items, dict):
             self.items[safe_key(self.key, in_constructor=self.in_constructor)] = value
@@ -134,12 +130,12 @@ class _SlicedParser:
         self._text = text
         self._stack: list[_Open] = []
         self._unparsed = 0
-        """The position of the unparsed rest of the text."""
+        """The position from which the text is not parsed."""
         self._read = 0
-        """The work since the last pause: bytes read, plus ``VALUE_COST`` for each value."""
+        """The work since the last pause: the number of bytes, plus ``VALUE_COST`` for each value."""
         self._commas = self._containers = self._counted = 0
         self._results: list[Any] = []
-        """The value of the whole text, in a list that is empty until the text was read."""
+        """A list with the value of the whole text. Empty until the whole text is read."""
 
     def parse(self) -> Generator[int, None, Any]:
         position = last_mark = 0
@@ -166,7 +162,7 @@ class _SlicedParser:
         return self._results[0]
 
     def _end_slice(self) -> int:
-        """Begin a new slice. Return the approximate memory that the values of the last slice take, in bytes."""
+        """Begin a new slice. Return the approximate memory of the values in the ended slice, in bytes."""
         before = self._counted
         self._counted = self._containers * CONTAINER_BYTES + self._commas * VALUE_BYTES
         self._read = 0
@@ -236,7 +232,7 @@ class _SlicedParser:
             self._results.append(value)
 
     def _read_long_string(self, start: int) -> Generator[int, None, int]:
-        """Read the long string value at ``start``. Return the position of its end."""
+        """Read the long string that begins at ``start``. Return the position of its end."""
         top = self._top()
         if top.follows_value:
             raise ValueError("a comma is missing")
@@ -261,18 +257,18 @@ class _SlicedParser:
         return self._stack[-1]
 
     def _begin_large_value(self, position: int) -> None:
-        """A large value begins at ``position``. In each container around it, parse the items before the value."""
+        """Begin a large value at ``position``. In each container around it, parse the items before the value."""
         self._parse_outer(len(self._stack) - 1)
         self._parse_before_value(self._stack[-1], position)
 
     def _parse_outer(self, count: int) -> None:
-        """In each of the ``count`` outermost containers, parse the items before the item that is still open."""
+        """In each of the ``count`` outermost containers, parse the items before the open item."""
         for outer, inner in zip(self._stack[:count], self._stack[1:], strict=False):
             if outer.unparsed is not None:
                 self._parse_before_value(outer, inner.start)
 
     def _parse_before_value(self, container: _Open, position: int) -> None:
-        """Parse the unparsed items of the container up to its large value at ``position``."""
+        """Parse the items of the container before its large value, which begins at ``position``."""
         assert container.unparsed is not None
         piece = self._between(container.unparsed, position)
         container.unparsed = None
@@ -286,10 +282,8 @@ class _SlicedParser:
         container.key = parse_json(before[1])
 
     def _parse_rest(self, container: _Open, position: int) -> None:
-        """Parse the unparsed items of the container up to the comma or the end at ``position``.
-
-        There must be at least one item.
-        """
+        """Parse the items of the container up to the comma or bracket at ``position``. There must be at least one
+        item."""
         assert container.unparsed is not None
         piece = self._between(container.unparsed, position)
         wrapped = b"[%b]" % piece if self._text[container.start] == _LIST else b"{%b}" % piece
@@ -299,10 +293,8 @@ class _SlicedParser:
         container.add(items)
 
     def _cut_string(self, position: int) -> int:
-        """Return the end of the next piece of a long string. ``position``: the piece's beginning.
-
-        The piece ends between two characters.
-        """
+        """Return the end of the next piece of a long string, between two characters. ``position``: the beginning of the
+        piece."""
         found = _STRING_PIECE.match(self._text, position, position + PIECE)
         assert found is not None  # it also matches the empty text
         end = found.end()
@@ -322,13 +314,13 @@ class _SlicedParser:
 
 
 def _without_nul(piece: bytes) -> bytes:
-    """Return the piece with U+FFFD for each escaped U+0000.
+    """Return the piece of JSON text with U+FFFD in place of each escaped U+0000.
 
-    JSON allows U+0000 only as an escape. A piece with a raw U+0000 is returned unchanged: the parser refuses it.
+    A piece with a raw U+0000 is returned unchanged, because the parser refuses it.
     """
     if b"\\u0000" not in piece or b"\0" in piece:
         return piece
-    # Escaped backslashes are replaced meanwhile: `\\u0000` is a backslash and the text `u0000`.
+    # Escaped backslashes are replaced before and restored after: `\\u0000` is a backslash and the text `u0000`.
     return piece.replace(rb"\\", b"\0\0").replace(rb"\u0000", rb"\ufffd").replace(b"\0\0", rb"\\")
 
 

@@ -1,12 +1,10 @@
 """Convert any Python value to plain JSON: ``dict`` with ``str`` keys, ``list``, ``str``, number, ``bool``, ``None``.
 
-A value is converted once, before it enters a chunk. After that, neither our encoder nor the client's parser can fail on
-the value. The result is a copy, because a tool may change its dictionary later.
+A value is converted once, before it enters a chunk. After that, the encoder and the client's parser accept the value.
+The result is a copy, because a tool may change its dictionary later.
 
-Nearly all values are plain JSON already. ``orjson`` writes and reads these values at C speed, and passes every other
-type to ``_Walk``. ``orjson`` refuses keys that are not strings, lone surrogates, integers beyond 64 bits, and too many
-levels. In these cases ``_Walk`` converts the whole value. ``JSON_OPTIONS`` turns off the types that ``orjson`` would
-write differently from ``_Walk``. So ``orjson`` also passes these types to ``_Walk``.
+``orjson`` copies values that are plain JSON, as nearly all values are. For a value of any other type, it calls
+``_Walk``. If ``orjson`` refuses a value, for example because of its keys, ``_Walk`` converts the whole value.
 """
 
 import base64
@@ -27,24 +25,23 @@ import orjson
 from stream_protocol.wire._forbidden_keys import free_key, may_hold_forbidden_key, rename_forbidden_keys
 
 MAX_DEPTH: Final = 246
-"""The maximum number of nested levels of arrays and objects in one value.
+"""The maximum number of nesting levels of arrays and objects in one value.
 
-``orjson`` stops at 254. Eight levels are left for the objects around a value: a body, ``messages``, a message,
-``parts``, a part and its output are six.
+The limit of ``orjson`` is 254. The remaining levels are for the objects around a value, such as a message and its
+parts.
 """
 
 JSON_OPTIONS: Final = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
-"""Options for ``orjson``, which otherwise skips dataclass fields that begin with ``_`` and formats datetimes
-differently."""
+"""Options for ``orjson``. They leave dataclasses and datetimes to ``_Walk``, which converts them differently."""
 
 _INT_RANGE: Final = range(-(2**63), 2**64)
 _PATH_SHOWN: Final = 80
 
 
 class UnrepresentableValueError(ValueError):
-    """A value without a JSON form: it contains itself, is nested too deeply, or is of an unknown type.
+    """Raised for a value without a JSON form. It contains itself, is nested too deeply, or has an unknown type.
 
-    ``str(error)`` is one line with the type and the path of the offending value.
+    ``str(error)`` is one line with the type and the path of the value.
     """
 
 
@@ -61,8 +58,8 @@ def json_value(value: Any, *, lossy: bool = False) -> Any:
     - keys -> as JSON writes them (``True`` -> ``"true"``), other keys by ``str``; keys that become equal are numbered
     - texts -> ``to_well_formed``; keys that clients refuse, such as ``__proto__`` -> in brackets: ``[__proto__]``
 
-    Iterators and generators are refused, because they can be read only once. Raises ``UnrepresentableValueError``. With
-    ``lossy`` it never raises, and an unrepresentable value becomes ``None``.
+    Raises ``UnrepresentableValueError`` for any other value. Iterators and generators are refused, because they can be
+    read only once. With ``lossy``, the function never raises, and such values become ``None``.
     """
     try:
         wrapped = orjson.dumps([[[[[[[[value]]]]]]]], default=_json_of_foreign_type, option=JSON_OPTIONS)
@@ -74,9 +71,9 @@ def json_value(value: Any, *, lossy: bool = False) -> Any:
 
 
 def to_well_formed(text: str) -> str:
-    """Return the text as valid Unicode: surrogate pairs become characters, lone surrogates become U+FFFD.
+    """Return the text as valid Unicode. Surrogate pairs become characters, and lone surrogates become U+FFFD.
 
-    UTF-8 cannot encode surrogates. JavaScript's ``toWellFormed`` converts texts in the same way.
+    JavaScript's ``toWellFormed`` converts texts in the same way.
     """
     if text.isascii():
         return text
@@ -93,7 +90,8 @@ _CONTROLS: Final = re.compile(
 )
 """Pattern for characters that control a terminal, change the direction of text, break a line, or are invisible.
 
-Lone surrogates, which cannot be written to a file, are among them. Joiners are not: letters and emoji need them.
+Lone surrogates also match, because they cannot be written to a file. Joiners do not match, because letters and emoji
+need them.
 """
 
 
@@ -111,19 +109,19 @@ def _escape(found: re.Match[str]) -> str:
 
 
 SHORT_JSON_LENGTH: Final = 60
-"""The longest id or value that an error message shows, in characters. Ids of frameworks are shorter."""
+"""The maximum number of characters of an id or value in an error message."""
 
 
 def short_json(value: object) -> str:
-    """Return the value as short JSON text for an error message, in printable ASCII."""
+    """Return the value as short JSON text for an error message. The text is printable ASCII."""
     text = printable(orjson.dumps(json_value(value, lossy=True)).decode()).encode("ascii", "backslashreplace").decode()
     return text if len(text) <= SHORT_JSON_LENGTH else f"{whole_words(text, SHORT_JSON_LENGTH)}..."
 
 
 def whole_words(text: str, limit: int) -> str:
-    """Return the beginning of the text, at most ``limit`` characters, up to the end of a word.
+    """Return the beginning of the text, at most ``limit`` characters and, if possible, up to the end of a word.
 
-    A word that fills more than half of the limit is cut, because Japanese has no spaces, and a key may have any length.
+    A word of more than half of the limit is cut, because some texts have no spaces.
     """
     if len(text) <= limit:
         return text
@@ -136,9 +134,9 @@ def _json_of_foreign_type(value: Any) -> Any:
 
 
 class _Walk:
-    """Conversion of one value to JSON by a walk over its members.
+    """Converts a value to JSON by a walk over its members.
 
-    It takes two Python frames for each level, so that ``MAX_DEPTH`` levels fit the default stack.
+    A level takes only two Python frames, so that ``MAX_DEPTH`` levels fit Python's stack.
     """
 
     def __init__(self, *, lossy: bool) -> None:
@@ -207,10 +205,9 @@ def _key(key: Any) -> str:
 
 
 def _shape(value: Any) -> Any:
-    """Return the value as a plain scalar, an enum member, or a ``dict``, ``list`` or ``frozenset`` of unconverted
-    members.
+    """Convert the value itself to a plain type, but not its members.
 
-    Raises for any other type.
+    The result is a scalar, an enum member, ``dict``, ``list`` or ``frozenset``. Raises for a value of any other type.
     """
     match value:
         case Enum() | None | bool():
@@ -245,10 +242,10 @@ def _shape(value: Any) -> Any:
 
 
 def _shape_of_library_type(value: Any) -> Any:
-    """Return the shape of a value whose type a library defines.
+    """Convert a value whose type a library defines to a plain type, as ``_shape`` does.
 
-    A pydantic model, path or numpy value cannot exist before its module is loaded. So those modules are never imported
-    here. ``pydantic_core`` also writes types of the standard library, and is imported for the first such value.
+    The libraries of such types, like numpy, are not imported here. ``pydantic_core`` is imported when a value of some
+    other type comes.
     """
     if is_instance(value, "pydantic", "BaseModel"):
         return _shape(value.model_dump(by_alias=True, warnings=False))
@@ -266,14 +263,15 @@ def _shape_of_library_type(value: Any) -> Any:
 def is_instance(value: Any, module: str, *classes: str) -> bool:
     """Return True if the value is an instance of one of ``classes`` of a module.
 
-    The module is not imported, because a class has no instances before its module is loaded.
+    The module is not imported. If it is not loaded, its classes have no instances.
     """
     loaded = sys.modules.get(module)
     return loaded is not None and isinstance(value, tuple(getattr(loaded, name) for name in classes))
 
 
 def _sort_key(item: Any) -> tuple[int, float, str]:
-    """Return the sort key of a JSON value: nulls, booleans, numbers, texts, then arrays and objects by their JSON."""
+    """Return the sort key of a JSON value. The order is: nulls, booleans, numbers, texts, and then arrays and objects
+    by their JSON text."""
     match item:
         case None:
             return (0, 0, "")

@@ -1,9 +1,9 @@
 """Parse the requests of a chat client and the UI messages in them.
 
 Source: ``ui/ui-messages.ts`` and ``ui/http-chat-transport.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and
-``ai@7.0.173``. A client adds keys, parts and states with every release, and sends the whole history back. So unknown
-keys stay unchanged, and ``null`` counts as absent. The parser checks the chat id, and the types of the few keys that
-the server reads. No content of a message is trusted, because a browser sent it. Each error is one plain sentence.
+``ai@7.0.173``. Each release of the client may add keys, parts and states. So unknown keys stay unchanged, and ``null``
+means absent. The parser checks the chat id, and the types of the keys that the server reads. No content of a message is
+trusted, because a browser sent it.
 """
 
 import json
@@ -20,28 +20,22 @@ from stream_protocol.wire._json_values import to_well_formed
 from stream_protocol.wire._ui_messages import UIMessage
 
 MAX_CHAT_ID_LENGTH: Final = 128
-"""The longest chat id, in characters. It becomes the id of an ADK session, whose database column has 128."""
+"""The maximum number of characters of a chat id. ADK's database column for session ids has this length."""
 
 MAX_MESSAGES: Final = 20_000
-"""The maximum number of messages in a request: some years of a busy chat."""
+"""The maximum number of messages in a request."""
 
 MAX_PARTS: Final = 5_000
-"""The maximum number of parts of a message: an agent that calls a thousand tools, with a thought and a text around
-each.
-"""
+"""The maximum number of parts of a message."""
 
 MAX_KEYS: Final = 1_000
-"""The maximum number of keys of the body, of a message and of a part, which this server copies.
-
-Usually, each has about ten keys.
-"""
+"""The maximum number of keys of the body, of a message and of a part. The server copies these objects."""
 
 PARTS_PER_SLICE: Final = 1_000
-"""The number of parts and messages that are checked between two pauses: about 2 ms."""
+"""The number of parts and messages that are checked between two pauses. Checking them takes about 2 ms."""
 
 HINT: Final = "send only the last message (prepareSendMessagesRequest), and files as links."
-"""The advice in errors about a body that is too large. By default, clients send the whole chat with all of its files.
-"""
+"""Advice in the error for a body that is too large. By default, clients send the whole chat with all of its files."""
 
 Trigger = Literal["submit-message", "regenerate-message"]
 
@@ -56,7 +50,7 @@ _SDK_4_KEYS_OF_PARTS: Final[Mapping[str, tuple[str, str]]] = {
     "file": ("mimeType", "mediaType"),
     "source": ("source", "sourceId"),
 }
-"""Type of a part -> a key that it has in AI SDK 4, and the key that replaces it in later versions."""
+"""Type of a part -> its key in AI SDK 4, and the key that replaces it in later versions."""
 
 _OWN_KEYS: Final = frozenset({"id", "messages", "message", "trigger", "messageId"})
 _MESSAGE_KEYS: Final = frozenset({"id", "role", "parts", "metadata"})
@@ -64,32 +58,30 @@ _MESSAGE_KEYS: Final = frozenset({"id", "role", "parts", "metadata"})
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChatRequest:
-    """A parsed request of a chat client."""
+    """A parsed chat request from a client."""
 
     id: str
-    """The chat id, which is valid as a session id and as a path segment."""
+    """The chat id. It is valid as a session id and as a segment of a URL path."""
     messages: tuple[UIMessage, ...]
-    """The client's history, or the last message alone; at least one message. A message without an id has the id ``""``.
-    """
+    """The client's history, or only the last message. There is at least one message. A message without an id has the id
+    ``""``."""
     has_history: bool = True
-    """True if the client sent ``messages``. A transport that sends one ``message`` does not send the client's history.
-    """
+    """True if the body had ``messages``. False if it had one ``message``, without the client's history."""
     trigger: Trigger = "submit-message"
     has_trigger: bool = False
-    """True if the client sent a trigger. Some transports omit it, and ``trigger`` is a guess."""
+    """True if the client sent a trigger. If False, ``trigger`` is inferred."""
     message_id: str | None = None
-    """The id of the message to continue or to regenerate (of the assistant), or to replace (of the user)."""
+    """The id of the assistant message to continue or regenerate, or of the user message to replace."""
     body: Mapping[str, Any] = field(default_factory=dict)
     """The other keys of the body, which the app's client code adds."""
     size: int = field(default=0, compare=False)
-    """The size of the body in bytes; 0 for a request that was not parsed from bytes."""
+    """The size of the body in bytes. 0 if the request was not parsed from bytes."""
 
     @property
     def messages_to_target(self) -> tuple[UIMessage, ...]:
-        """The messages up to the target of the request. The target is the last of these messages.
+        """The messages up to the target of the request, including the target. Later messages are not read.
 
-        The target is the assistant's message that ``message_id`` names, or else the newest message. Later messages are
-        not read.
+        The target is the assistant message with the id ``message_id``. If there is none, it is the newest message.
         """
         for index, message in enumerate(self.messages if self.trigger == "submit-message" else ()):
             if message["id"] and message["id"] == self.message_id and message["role"] == "assistant":
@@ -102,28 +94,35 @@ class ChatRequest:
         return self.messages_to_target[-1]
 
     @property
+    def continued_message(self) -> UIMessage | None:
+        """The assistant message that the response continues; ``None`` if the response begins a message."""
+        return self.target if self.target["role"] == "assistant" else None
+
+    @property
     def says_new_words(self) -> bool:
         """True if the request submits a new user message.
 
-        It is False for an edited message, which has a ``message_id``. It is also False for a request to regenerate,
-        which has a different trigger. Clients submit a new message only once, so a second request with this message is
-        a retry.
+        False for an edited message and for a request to regenerate. Clients submit a new message only once, so a second
+        request with the same message is a retry.
         """
         return self.has_trigger and self.trigger == "submit-message" and self.message_id is None
 
     @property
     def message_before_words(self) -> UIMessage | None:
-        """The last assistant message before the target, or ``None``. The target must be a new user message."""
+        """The last assistant message before the target; ``None`` if there is none. The target must be a new user
+        message."""
         *earlier, _target = self.messages_to_target
         return next((message for message in reversed(earlier) if message["role"] == "assistant"), None)
 
 
 def parse_chat_request(body: bytes | bytearray | str | Mapping[str, Any]) -> ChatRequest:
-    """Parse the body of a chat request. The body may also be a mapping, if a framework has parsed it already.
+    """Parse the body of a chat request. The body may be a mapping, if a framework has already parsed it.
 
-    Raises ``ChatRequestError``. 400: the body is not JSON, or has no valid chat id. 413: the body has too many values
-    or parts. 422: ``messages`` is not a list of messages. The server must limit the body's size before it reads the
-    body.
+    Raises ``ChatRequestError`` with one of these statuses:
+
+    - 400: the body is not JSON, or has no valid chat id.
+    - 413: the body has too many values or parts.
+    - 422: ``messages`` is not a list of messages. Your server must limit the size of the body before it reads the body.
     """
     parsing = parse_chat_request_in_slices(body)
     while True:
@@ -137,11 +136,10 @@ def parse_chat_request(body: bytes | bytearray | str | Mapping[str, Any]) -> Cha
 def parse_chat_request_in_slices(
     body: bytes | bytearray | str | Mapping[str, Any],
 ) -> Generator[int, None, ChatRequest]:
-    """Parse a chat request as ``parse_chat_request`` does, in a generator that pauses after each slice of some
-    milliseconds.
+    """Generator that parses a chat request in slices of some milliseconds, and returns the request.
 
-    The generator returns the request. It yields the approximate memory that the slice takes, in bytes and without
-    texts.
+    After each slice, it yields the approximate memory of the slice's values in bytes. Texts are not counted. Errors are
+    those of ``parse_chat_request``.
     """
     size, parsed = yield from _parse_json_object(body)
     fields = _object(parsed, "The request body")
@@ -165,10 +163,11 @@ def parse_chat_request_in_slices(
 def parse_user_message_in_slices(
     body: bytes | bytearray | str | Mapping[str, Any], chat_id: str
 ) -> Generator[int, None, ChatRequest]:
-    """Parse a body that is a single user message, as ``parse_chat_request_in_slices`` does. ``chat_id``: the message's
-    chat. Keys that do not belong to a message become ``ChatRequest.body``.
+    """Parse a body that is a single user message, in slices like ``parse_chat_request_in_slices``. ``chat_id``: the id
+    of the chat.
 
-    Also raises ``ChatRequestError`` (422) for a message without an id or of another role.
+    Keys that do not belong to a message are put in ``ChatRequest.body``. Also raises ``ChatRequestError`` (422) if the
+    message has no id, or a role that is not ``user``.
     """
     size, parsed = yield from _parse_json_object(body)
     fields = {"role": "user", **_object(parsed, "The message")}
@@ -183,20 +182,18 @@ def parse_user_message_in_slices(
 
 
 def _refuse_sdk_4(fields: Mapping[str, Any]) -> None:
-    """Raise ``ChatRequestError`` (422) if the newest message shows that the request comes from AI SDK 4."""
+    """Raise ``ChatRequestError`` (422) if the newest message has the format of AI SDK 4."""
     messages = fields.get("messages")
     newest = messages[-1] if isinstance(messages, list) and messages else fields.get("message")
-    # With `sendExtraMessageFields`, a message of version 4 has an id and a time. Later versions send a trigger.
+    # With `sendExtraMessageFields`, a message of AI SDK 4 has an id and a time. Later versions send a trigger.
     is_dated = isinstance(newest, dict) and {"content", "createdAt"} <= newest.keys() and "trigger" not in fields
     if is_dated or _is_of_sdk_4(newest):
         raise ChatRequestError(_SDK_4_REQUEST, status=422)
 
 
 def parse_chat_id(value: object) -> str:
-    """Return the chat id.
-
-    Raises ``ChatRequestError`` (400) for a text that cannot be both a session id and a segment of a path.
-    """
+    """Return the chat id. Raises ``ChatRequestError`` (400) if it is not valid as a session id and as a segment of a
+    URL path."""
     if value is None:
         raise ChatRequestError("The chat id is missing.")
     if not isinstance(value, str):
@@ -235,8 +232,8 @@ def _parse_json_object(
 def _check_body(body: object) -> None:
     """Check the type of a body.
 
-    Raises ``InvalidArgumentError`` for a request object, a coroutine or another value that cannot be a body. Raises
-    ``ChatRequestError`` (400) for JSON that a framework has parsed and that is not an object.
+    Raises ``ChatRequestError`` (400) for parsed JSON that is not an object. Raises ``InvalidArgumentError`` for a value
+    that cannot be a body, such as a request object.
     """
     if isinstance(body, list | int | float | None):
         raise ChatRequestError("The request body must be a JSON object.")
@@ -271,7 +268,7 @@ def _messages(value: object) -> Generator[int, None, tuple[UIMessage, ...]]:
 
 
 def parse_message(value: object, name: str = "The message") -> UIMessage:
-    """Return the UI message in a JSON value. The value is not changed. ``name``: the message's name in errors.
+    """Return the UI message in a JSON value, without changing the value. ``name``: the name of the message in errors.
 
     Raises ``ChatRequestError``: 422 for a value that is not a message, 413 for more than ``MAX_PARTS`` parts.
     """
@@ -298,7 +295,7 @@ _REQUIRED_STRINGS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "tool-": ("toolCallId", "state"),
     }
 )
-"""Type of a part -> the keys that must be strings, because the server reads them. Other types are not checked."""
+"""Type of a part -> keys that must be strings, because the server reads them. Parts of other types are not checked."""
 
 
 def _part(value: object, name: str) -> dict[str, Any]:
@@ -341,11 +338,11 @@ def _check_optional(fields: Mapping[str, Any], name: str, key: str, kind: type[s
 
 
 def _is_of_sdk_4(message: object) -> bool:
-    """Return True for a message in a form that no version of the AI SDK after 4 sends.
+    """Return True for a message in the format of AI SDK 4.
 
-    Source: ``ui-utils/src/types.ts`` and ``react/src/use-chat.ts`` of ``vercel/ai``, read at ``ai@4.3.19``. In that
-    version, a message has its text in ``content``. From 4.2 on, a message also has ``parts``, and the hook sends
-    neither the message's id nor a trigger.
+    In AI SDK 4, a message has its text in ``content``. From 4.2 on, it also has ``parts``. The hook sends no message id
+    and no trigger. Source: ``ui-utils/src/types.ts`` and ``react/src/use-chat.ts`` of ``vercel/ai``, read at
+    ``ai@4.3.19``.
     """
     if not isinstance(message, dict):
         return False

@@ -1,12 +1,11 @@
 """Sinks: the objects to which the converter writes. Only this module builds chunks.
 
-A ``Sink`` has one method for each chunk type. The method builds the chunk, with the keys that ``_chunks`` defines, and
-passes it to ``emit``. ``ChunkSink`` stores dictionaries, and ``SseSink`` stores bytes. ``TransformedSink`` passes each
-chunk to a hook first. All values that a sink receives are plain JSON already.
+A ``Sink`` has one method for each chunk type. The method builds the chunk and passes it to ``emit``. ``ChunkSink``
+stores dictionaries, and ``SseSink`` stores bytes. ``TransformedSink`` passes each chunk to a hook first. All values
+that a sink gets must be plain JSON.
 
 Nearly all chunks of a stream are deltas. So ``text_start``, ``reasoning_start`` and ``tool_input_start`` return a
-``DeltaWriter`` for the part's deltas. ``SseSink`` encodes the constant beginning of these deltas once, when the part
-starts. A property test checks that ``SseSink`` gives the bytes of ``encode_sse`` over ``ChunkSink``.
+``DeltaWriter`` for the deltas of the part. The writer of ``SseSink`` encodes the constant beginning of the deltas once.
 """
 
 from abc import ABC, abstractmethod
@@ -23,7 +22,7 @@ from stream_protocol.wire._json_values import to_well_formed
 from stream_protocol.wire._sse import encode_sse
 
 Transform = Callable[[AnyChunk], AnyChunk | Iterable[AnyChunk] | None]
-"""A hook over chunks. It returns the chunk, several chunks in its place, or ``None`` to drop it."""
+"""An app's hook for chunks. It returns the chunk, several chunks in its place, or ``None`` to drop the chunk."""
 
 DeltaType = Literal["text-delta", "reasoning-delta", "tool-input-delta"]
 
@@ -34,19 +33,19 @@ DELTA_KEYS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "tool-input-delta": ("toolCallId", "inputTextDelta"),
     }
 )
-"""Type of a delta -> the key of its part's id, and the key of its text."""
+"""Type of a delta -> the key of the part's id, and the key of the delta's text."""
 
 T = TypeVar("T")
 
 
 class DeltaWriter(ABC, Generic[T]):
-    """Writer for the deltas of one part. The texts must not be empty."""
+    """Writes the deltas of one part. Their texts must not be empty."""
 
     __slots__ = ()
 
     @abstractmethod
     def make(self, delta: str) -> T:
-        """Return a delta without writing it. The delta is an item if ``Sink.makes_items``."""
+        """Return the item for a delta without writing it. Call this method only if ``Sink.makes_items`` is True."""
 
     @abstractmethod
     def __call__(self, delta: str) -> None:
@@ -54,23 +53,23 @@ class DeltaWriter(ABC, Generic[T]):
 
 
 class Sink(ABC, Generic[T]):
-    """Base class of the objects that build chunks.
+    """Base class of sinks, which build chunks.
 
-    ``None`` omits an optional key. ``input``, ``output`` and ``data`` are always written.
+    A method omits an optional key whose value is ``None``. ``input``, ``output`` and ``data`` are always written.
     """
 
     __slots__ = ("queue",)
 
     makes_items: ClassVar[bool] = True
-    """True if each delta becomes one item. A ``DeltaWriter`` can then make the item without writing it."""
+    """True if each delta becomes exactly one item. In this case, ``DeltaWriter.make`` can return the item."""
 
     def __init__(self, queue: list[T] | None = None) -> None:
         self.queue: list[T] = [] if queue is None else queue
-        """The items that were written and not taken yet, oldest first."""
+        """The written items that were not taken yet, oldest first."""
 
     @abstractmethod
     def emit(self, chunk: AnyChunk) -> None:
-        """Write one finished chunk."""
+        """Write a complete chunk."""
 
     def take(self) -> list[T]:
         """Return and remove the items in the queue, oldest first."""
@@ -80,10 +79,10 @@ class Sink(ABC, Generic[T]):
 
     @abstractmethod
     def _delta_writer(self, kind: DeltaType, part_id: str) -> DeltaWriter[Any]:
-        """Return the writer for the part's deltas."""
+        """Return the writer for the deltas of a part."""
 
     def _write(self, chunk: dict[str, Any], **optional: Any) -> None:
-        """Write a chunk, with the optional keys whose values are not ``None``."""
+        """Write a chunk. ``optional``: keys that are omitted if their value is ``None``."""
         for key, value in optional.items():
             if value is not None:
                 chunk[key] = value  # noqa: PERF403 - a second dictionary costs more
@@ -192,7 +191,7 @@ class Sink(ABC, Generic[T]):
     def tool_approval_request(
         self, approval_id: str, call_id: str, *, reason: str | None = None, descriptor: Any = None
     ) -> None:
-        """Ask for approval. Pass ``reason`` and ``descriptor`` only for clients that accept these keys."""
+        """Write an approval request. Pass ``reason`` and ``descriptor`` only for clients that accept these keys."""
         self._write(
             {"type": "tool-approval-request", "approvalId": approval_id, "toolCallId": call_id},
             reason=reason,
@@ -254,11 +253,11 @@ class Sink(ABC, Generic[T]):
         self._write({"type": "custom", "kind": kind}, providerMetadata=provider)
 
     def steering_message(self, message_id: str, parts: list[dict[str, Any]]) -> None:
-        """Write a steering message, for clients since 7.0.163."""
+        """Write a user message that the run received while it worked, for clients since 7.0.163."""
         self.emit({"type": "steering-message", "id": message_id, "parts": parts})
 
     def data(self, name: str, value: Any, *, data_id: str | None = None, transient: bool = False) -> None:
-        """Write a part ``data-<name>``. A later part with the same name and id replaces its value."""
+        """Write a part ``data-<name>``. A later part with the same name and id replaces it."""
         self._write({"type": f"data-{name}", "data": value}, id=data_id, transient=transient or None)
 
 
@@ -287,7 +286,7 @@ class SseSink(Sink[bytes]):
 
 
 class _SseDeltas(DeltaWriter[bytes]):
-    """Writer that encodes the constant beginning of its deltas once."""
+    """Writer for deltas. Encodes their constant beginning once."""
 
     __slots__ = ("_front", "_queue")
 
@@ -308,10 +307,10 @@ class _SseDeltas(DeltaWriter[bytes]):
 
 
 class TransformedSink(Sink[T]):
-    """Sink that passes every chunk through an app's hook on its way to another sink.
+    """Sink that passes each chunk to an app's hook, and the result to an inner sink.
 
-    If the hook raises, the caller of the converter gets the exception, and the hook is not called again. Afterwards the
-    sink writes only the chunks that end the response.
+    If the hook raises, the caller of the converter gets the exception. The hook is not called again, and only chunks
+    that end the response are written.
     """
 
     __slots__ = ("_target", "transform")
@@ -322,7 +321,7 @@ class TransformedSink(Sink[T]):
         super().__init__(target.queue)
         self._target = target
         self.transform = transform
-        """The hook; ``None`` to pass chunks unchanged."""
+        """The hook; ``None`` to leave chunks unchanged."""
 
     def _delta_writer(self, kind: DeltaType, part_id: str) -> DeltaWriter[AnyChunk]:
         return _ChunkDeltas(self, kind, part_id)
@@ -335,7 +334,7 @@ class TransformedSink(Sink[T]):
 
 
 class _ChunkDeltas(DeltaWriter[Any]):
-    """Writer that passes its deltas to a sink as dictionaries."""
+    """Writer that passes deltas to a sink as dictionaries."""
 
     __slots__ = ("_kind", "_part_id", "_part_key", "_sink", "_text_key")
 
@@ -363,10 +362,7 @@ def _listed(result: AnyChunk | Iterable[AnyChunk] | None) -> list[AnyChunk]:
 
 
 def _checked(item: object) -> AnyChunk:
-    """Return an item of the hook's result.
-
-    Raises ``StreamProtocolError`` if the item is not a chunk, because a client would fail on such an item.
-    """
+    """Return an item that the hook returned. Raises ``StreamProtocolError`` if it is not a chunk."""
     match item:
         case {"type": str()}:
             return cast(AnyChunk, item)

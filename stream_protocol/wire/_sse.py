@@ -1,4 +1,4 @@
-"""Encode chunks as server-sent events that ``ai@6`` and ``ai@7`` can read (``parse-json-event-stream.ts``)."""
+"""Encode chunks as server-sent events for ``ai@6`` and ``ai@7`` (``parse-json-event-stream.ts``)."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -20,10 +20,11 @@ SSE_HEADERS: Final[Mapping[str, str]] = MappingProxyType(
         "x-accel-buffering": "no",
     }
 )
-"""The headers of the official server, and ``no-transform``, because a proxy that compresses would delay deltas."""
+"""The headers of an SSE response: those of the AI SDK's server, and ``no-transform``. A proxy that compresses would
+delay deltas."""
 
 SSE_DONE: Final = b"data: [DONE]\n\n"
-"""The last event of a response. The client skips it; other readers of the stream wait for it."""
+"""The last event of an SSE response. The AI SDK's client ignores it, but other readers wait for it."""
 
 SSE_KEEP_ALIVE: Final = b": keep-alive\n\n"
 """A comment, which SSE readers ignore. It keeps proxies from closing an idle connection."""
@@ -32,8 +33,8 @@ SSE_KEEP_ALIVE: Final = b": keep-alive\n\n"
 def encode_sse(chunk: AnyChunk) -> bytes:
     """Return the chunk as one SSE event: ``data: <json>`` and a blank line.
 
-    Never raises for a chunk of the converter, whose values are JSON already. In a chunk that an app built, other values
-    become JSON by the rules of ``json_value``. Raises ``TypeError`` for anything but a dictionary.
+    Never raises for a chunk of the converter. In a chunk that an app built, values that are not JSON are converted by
+    ``json_value``. Raises ``TypeError`` if the chunk is not a dictionary.
     """
     if type(chunk) is not dict and not isinstance(chunk, Mapping):
         raise TypeError(f"`encode_sse` takes one chunk, a dictionary, not {shown(chunk)}.")

@@ -1,4 +1,4 @@
-"""Types of UI messages and their parts, and the state of a tool call in a message.
+"""Types of UI messages, their parts, and the states of tool calls.
 
 Source: ``ui/ui-messages.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``.
 """
@@ -63,7 +63,7 @@ class StepStartPart(TypedDict):
 
 
 class ReasoningFilePart(TypedDict):
-    """A file of the model's reasoning. Only v7 clients send it."""
+    """A file of the model's reasoning. Only v7 clients have this part."""
 
     type: Literal["reasoning-file"]
     mediaType: str
@@ -72,7 +72,7 @@ class ReasoningFilePart(TypedDict):
 
 
 class CustomPart(TypedDict):
-    """A part of a custom kind. Only v7 clients send it."""
+    """A part of a custom kind. Only v7 clients have this part."""
 
     type: Literal["custom"]
     kind: str
@@ -80,7 +80,7 @@ class CustomPart(TypedDict):
 
 
 class SteeringMessagePart(TypedDict):
-    """A user message that the run received while it worked. Only v7 clients send it."""
+    """A user message that the run received while it worked. Only v7 clients have this part."""
 
     type: Literal["steering-message"]
     id: str
@@ -90,7 +90,7 @@ class SteeringMessagePart(TypedDict):
 class Approval(TypedDict):
     """The approval of a tool call. ``approved`` is absent until the user decides.
 
-    The client returns other keys as it received them.
+    The client sends other keys back unchanged.
     """
 
     id: str
@@ -101,7 +101,7 @@ class Approval(TypedDict):
 
 
 class ToolPart(TypedDict):
-    """A tool call and its state. ``type`` is ``tool-`` and the tool's name, or ``dynamic-tool``."""
+    """A tool call and its state. ``type`` is ``dynamic-tool``, or ``tool-`` followed by the tool's name."""
 
     type: str
     toolCallId: str
@@ -120,7 +120,7 @@ class ToolPart(TypedDict):
 
 
 class DataPart(TypedDict):
-    """A part that an app defines. ``type`` is ``data-`` and a name."""
+    """A part that an app defines. ``type`` is ``data-`` followed by a name."""
 
     type: str
     data: Any
@@ -143,8 +143,7 @@ UIPart = (
 
 
 class UIMessage(TypedDict):
-    """A message of a chat. ``role`` is ``system``, ``user`` or ``assistant``. Parts may have types that are unknown
-    here."""
+    """A message of a chat. ``role`` is ``system``, ``user`` or ``assistant``. Parts may have unknown types."""
 
     id: str
     role: str
@@ -153,15 +152,12 @@ class UIMessage(TypedDict):
 
 
 def is_tool_part(part: UIPart) -> TypeGuard[ToolPart]:
-    """Return True for a tool call, static or dynamic."""
+    """Return True if the part is a tool call, static or dynamic."""
     return part["type"].startswith("tool-") or part["type"] == "dynamic-tool"
 
 
 def is_nested_message(output: Any, call_id: Any) -> bool:
-    """Return True if the output of a call is the message of a sub-agent that ran inside the call.
-
-    The message's id is the call's id.
-    """
+    """Return True if the output of a call is the message of a sub-agent. Such a message has the id of the call."""
     match output:
         case {"id": str(message_id), "role": "assistant", "parts": list()}:
             return bool(message_id == call_id)
@@ -169,11 +165,12 @@ def is_nested_message(output: Any, call_id: Any) -> bool:
 
 
 RUN_STOPPED_TEXT: Final = "The run was stopped before the tool finished."
-"""The error of a call whose run was stopped."""
+"""The error text of a call that a stop of the run has ended."""
 
 
 def tool_result(part: ToolPart) -> Any:
-    """Return the output of a call as the model reads it. If a sub-agent ran as the tool, its UI message is removed."""
+    """Return the output of a call as the model reads it. If the output is a sub-agent's message, return only the tool's
+    result."""
     output = part.get("output")
     if not is_nested_message(output, part["toolCallId"]):
         return output

@@ -1,4 +1,4 @@
-"""Find values that are too large for a client, before they are converted to JSON."""
+"""Find values that are too large to be sent to a client, before they are converted to JSON."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import is_dataclass
@@ -7,17 +7,15 @@ from typing import Any, Final
 from stream_protocol.wire._json_values import MAX_DEPTH, is_instance
 
 MAX_VALUE_LENGTH: Final = 8 * 2**20
-"""The maximum number of characters and bytes in the texts of one value: twice the largest context of a model, a million
-tokens.
+"""The maximum number of characters and bytes in the texts of one value.
 
-A conversion of that size to JSON blocks the event loop for about 50 ms.
+The conversion of such a value to JSON blocks the event loop for about 50 ms.
 """
 
 MAX_VALUE_ITEMS: Final = 200_000
-"""The maximum number of members of arrays and objects in one value, plus keys, on all levels: 10,000 rows of 9 named
-columns.
+"""The maximum number of array items, object values and object keys in one value, on all levels.
 
-A conversion of that size takes as long as one of ``MAX_VALUE_LENGTH``.
+The conversion of such a value to JSON also blocks the event loop for about 50 ms.
 """
 
 
@@ -25,13 +23,11 @@ _SCALARS: Final = frozenset({int, float, bool, type(None)})
 
 
 def is_too_large(value: Any, *, max_length: int = MAX_VALUE_LENGTH, max_items: int = MAX_VALUE_ITEMS) -> bool:
-    """Return True if a value has too many members, or too many characters and bytes in its texts.
+    """Return True if a value has more than ``max_items`` members, or texts of more than ``max_length`` characters and
+    bytes.
 
-    The limits are ``max_items`` and ``max_length``.
-
-    Stops at the limit and never raises. Iterators, and values of types with a custom JSON form, count as one member
-    each, because only code of their types can read them. A value that contains itself may pass this check.
-    ``json_value`` then refuses it as too deep.
+    Never raises. Iterators, and values of types with a custom JSON form, count as one member. A value that contains
+    itself may pass this check, but ``json_value`` refuses it.
     """
     length = items = 0
     level: list[Any] = [value]

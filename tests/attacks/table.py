@@ -7,7 +7,7 @@ from tests.attacks.attack_run import Row
 from tests.attacks.registry import ATTACKS
 
 HEAD: Final = (
-    "| What is tried | Against | Answers | Longest delay, ms | Memory, MiB | Open files |\n|---|---|---|---:|---:|---:|"
+    "| Attack | Server | Responses | Longest delay, ms | Memory, MiB | Open files |\n|---|---|---|---:|---:|---:|"
 )
 LONG: Final = 100.0
 """Milliseconds. A longer delay of another chat is marked."""

@@ -31,7 +31,7 @@ BACKENDS: Final = (
         kind="own",
         packages=("adk-ui-stream", "google-adk"),
         server="own.py",
-        setup="`create_app(agent)` with its defaults, in one process, with chats in memory",
+        setup="The server calls `create_app(agent)` with its defaults. It is one process, and keeps chats in memory.",
         guide="[Add it to your app](../../docs/mount.md)",
     ),
     Backend(
@@ -40,12 +40,12 @@ BACKENDS: Final = (
         kind="python",
         packages=("pydantic-ai-slim", "starlette", "uvicorn"),
         server="pydantic_ai_adapter.py",
-        setup="`VercelAIAdapter.dispatch_request(…, sdk_version=6)` in Starlette, `requires_approval=True`, "
-        "`ExternalToolset` and `DeferredToolRequests`; the history comes from the client, as by default",
+        setup="The server uses Starlette, `VercelAIAdapter.dispatch_request(…, sdk_version=6)`, `ExternalToolset`, "
+        "`DeferredToolRequests` and `requires_approval=True`. The client sends the history, which is the default.",
         guide="[UI event streams](https://pydantic.dev/docs/ai/integrations/ui/overview/), Vercel AI",
         notes=(
-            "`extra keys`: the request models forbid unknown keys. Stock clients of today send none.",
-            "`repeated POST` and `several turns` hold, because the client makes the message ids that the server omits.",
+            "`extra keys`: the request models forbid unknown keys. Current stock clients send no unknown keys.",
+            "`repeated POST`, `several turns`: the client generates message ids, because the server sends none.",
         ),
     ),
     Backend(
@@ -54,11 +54,12 @@ BACKENDS: Final = (
         kind="python",
         packages=("ai", "fastapi", "uvicorn"),
         server="ai_python.py",
-        setup="`to_messages`, `apply_approvals`, `defer_hook` and `to_sse` in FastAPI, `require_approval=True`",
-        guide="[AI SDK UI](https://ai-python.dev/docs/basics/ai-sdk-ui), its example `web_agent`",
+        setup="The server uses FastAPI, `to_messages`, `apply_approvals`, `defer_hook`, `to_sse` and "
+        "`require_approval=True`.",
+        guide="[AI SDK UI](https://ai-python.dev/docs/basics/ai-sdk-ui), and the package's example `web_agent`",
         notes=(
-            "`error`: `to_sse` passes the model's exception on. The guide's route has no `try` around it.",
-            "`client tool`: the package's pages describe no tool that runs in the browser, so the server has none.",
+            "`error`: `to_sse` raises the model's exception. The guide's route does not catch it.",
+            "`client tool`: the documentation describes no tools that run in the browser, so the server has none.",
         ),
         oldest_python=(3, 12),
     ),
@@ -68,13 +69,13 @@ BACKENDS: Final = (
         kind="node",
         packages=("ai@7", "zod@4"),
         server="ai_node.mjs",
-        setup="`validateUIMessages`, `convertToModelMessages`, `streamText` with `toolApproval`, `toUIMessageStream` "
-        "and `createUIMessageStreamResponse` in `node:http`, with `MockLanguageModelV4`",
+        setup="The server uses `node:http`, `validateUIMessages`, `convertToModelMessages`, `streamText` with "
+        "`toolApproval`, `toUIMessageStream`, `createUIMessageStreamResponse` and `MockLanguageModelV4`.",
         guide="[Chatbot Message Persistence](https://ai-sdk.dev/docs/ai-sdk-ui/chatbot-message-persistence), "
         "[Chatbot Tool Usage](https://ai-sdk.dev/docs/ai-sdk-ui/chatbot-tool-usage)",
         notes=(
-            "`ignoreIncompleteToolCalls: true` is set. `unanswered client tool` needs it.",
-            "`ai` 7 asks for Node 22 or later. The table has the version that the script found.",
+            "`unanswered client tool`: the check passes because the server sets `ignoreIncompleteToolCalls: true`.",
+            "Node: `ai` 7 requires Node 22 or later. The script used the version in the table.",
         ),
     ),
     Backend(
@@ -83,8 +84,8 @@ BACKENDS: Final = (
         kind="node",
         packages=("ai@7", "resumable-stream@2", "zod@4"),
         server="ai_node_resumable.mjs",
-        setup="the same, with `createResumableStreamContext`, `consumeSseStream`, and routes for resume and stop; "
-        "a store in the process instead of Redis",
+        setup="The server extends the server of ai (Node) with `createResumableStreamContext`, `consumeSseStream`, and "
+        "routes for resume and stop. It stores streams in the process instead of Redis.",
         guide="[Chatbot Resume Streams](https://ai-sdk.dev/docs/ai-sdk-ui/chatbot-resume-streams)",
         notes=("`repeated run`: the guide does not say what a repeated POST gets.",),
     ),

@@ -18,25 +18,25 @@ PROFILES: Final = ("stream", "chat", "tools", "durable")
 HEAD: Final = """\
 # Backends compared
 
-Results of [`adk-ui-stream check --url`](check-backend.md) for five backends of `useChat`. Each server runs the same
-small agent, follows its package's documentation, and gets the same prompts.
+The table has results of [`adk-ui-stream check --url`](check-backend.md) for five backends of `useChat`. All servers run
+the same small agent, and get the same prompts. Each server follows the documentation of its package.
 {clients}
 [The report](../bench/reports/backends.md) has the versions, the setup, and the reason of each ✗.
 
-✓ holds · ✗ is broken · - is not offered. [Checks](../bench/reports/backends.md#the-checks) that all backends hold are
-not in the table.
+✓: the backend passes the check. ✗: it fails. -: it does not offer the feature. The table omits
+[checks](../bench/reports/backends.md#the-checks) that all backends pass.
 """
 
 REPORT_HEAD: Final = """\
 # The servers of the comparison
 
-The details of [Backends compared](../../docs/backends.md). `python -m tests.backends` writes both pages. {clients}
+This page has the details of [Backends compared](../../docs/backends.md). `python -m tests.backends` writes both pages.
+{clients}
 """
 
 FAIRNESS: Final = """\
 - **We wrote the checks**, from [these sources](check-backend.md#profiles).
-- **A low count is not always a fault.** The other packages are libraries, and your app adds routes for resume, stop and
-  histories.
+- **A low count is not always a fault.** With the other packages, your app adds routes for resume, stop and histories.
 - **Your app can catch more errors** than these short servers. Please report an unfair setup.
 """
 
@@ -48,8 +48,8 @@ make setup
 .venv/bin/python -m tests.backends
 ```
 
-The script installs the newest version of each package into `.venv-backends`, and checks each server.
-It needs PyPI, the npm registry, Node 20.19 or later, and Python 3.12 or later. To check only one backend, name it:
+The script installs the newest version of each package into `.venv-backends`, and checks each server. It
+needs PyPI, the npm registry, Node 20.19 or later, and Python 3.12 or later. To check only one backend, name it:
 `python -m tests.backends ai-node`.
 """
 
@@ -130,14 +130,14 @@ def _setups(results: Results) -> Iterator[str]:
 
 
 def _broken(results: Results) -> Iterator[str]:
-    yield from ("## What is broken", "")
+    yield from ("## Failed checks", "")
     for backend in BACKENDS:
         for check in checks_of(results, backend).values():
             if check["outcome"] != "broken":
                 continue
             yield f"- **{backend.title}, {check['name']}**: {_plain(check['reason'])}"
             if check["chunk"] is not None:
-                yield f"  The chunk: `{json.dumps(check['chunk'])}`."
+                yield f"  Chunk at the failure: `{json.dumps(check['chunk'])}`."
             yield f"  Source of the rule: {check['source']}."
     yield ""
 

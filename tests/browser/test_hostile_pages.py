@@ -91,7 +91,9 @@ def test_no_formula_of_a_model_covers_what_somebody_is_to_approve(browser: Brows
         approve = page.get_by_role("button", name="Approve")
         expect(approve).to_be_visible()
         expect(answers(page).locator(".katex")).not_to_have_count(0)
-        for shown in (approve, page.get_by_role("button", name="Deny…"), page.get_by_text("1000000")):
+        amounts = page.get_by_text("1000000")
+        expect(amounts).to_have_count(2)  # in the headline and in the list of arguments
+        for shown in (approve, page.get_by_role("button", name="Deny…"), *amounts.all()):
             assert not shown.evaluate(COVERED)
 
 

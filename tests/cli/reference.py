@@ -16,16 +16,14 @@ from tests.processes import ROOT
 BEGINNING: Final = """\
 # The command line
 
-`adk-ui-stream COMMAND`, or `python -m stream_protocol COMMAND`.
+`adk-ui-stream` has these commands and options. Run `adk-ui-stream COMMAND`, or `python -m stream_protocol COMMAND`.
 
-| Exit code | |
+| Exit code | Meaning |
 |---|---|
-| 0 | no error, or a server ended by Ctrl-C |
+| 0 | no error, or Ctrl-C has ended a server |
 | 1 | `check` found an error, the file of `types --check` is outdated, or all turns of `record` failed |
 | 2 | bad usage, or a target or a file that cannot be used; stderr has the reason |
-| 130 | another command ended by Ctrl-C |
-
-`NO_COLOR=1` turns colours off. `FORCE_COLOR=1` turns them on.
+| 130 | Ctrl-C has ended a command that is not a server |
 
 To complete commands in bash, add this line to `~/.bashrc`:
 
@@ -39,7 +37,7 @@ In zsh, use `zsh_source`. In fish, add `_ADK_UI_STREAM_COMPLETE=fish_source adk-
 
 
 IN_FILE: Final = """\
-`init` writes a `pyproject.toml` with all further options.
+`init` writes all further options into `pyproject.toml`, such as:
 
 ```toml
 [tool.adk-ui-stream.serve]
@@ -105,7 +103,7 @@ def _options(command: DocumentedCommand, context: click.Context) -> Iterator[str
             if (option, meaning) not in explained
         ]
         if rows:
-            yield from (f"| {heading} | |", "|---|---|", *rows, "")
+            yield from (f"| {heading} | Effect |", "|---|---|", *rows, "")
     if repeated:
         yield from (f"{', '.join(repeated)}: as in [`serve`](#serve).", "")
 
@@ -121,7 +119,7 @@ def _in_file(command: DocumentedCommand, context: click.Context) -> Iterator[str
     if not command.in_file:
         return
     yield IN_FILE
-    yield f"| In `{SETTINGS}`, `[{'.'.join(TABLE)}]` | |"
+    yield f"| In `{SETTINGS}`, `[{'.'.join(TABLE)}]` | Effect |"
     yield "|---|---|"
     for key, option in command.in_file.items():
         _, meaning = option.get_help_record(context) or ("", "")

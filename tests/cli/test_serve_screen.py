@@ -186,7 +186,7 @@ def test_credentials_of_google_cloud_are_not_looked_for(name: str, monkeypatch: 
     assert used_models(LlmAgent(name="a", model="gemini-2.5-flash")).missing == ()
 
 
-def test_the_quick_start_shows_the_screen_and_a_run(
+def test_the_quick_start_shows_the_screen(
     screen_of: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GOOGLE_API_KEY", "a key")
@@ -194,10 +194,9 @@ def test_the_quick_start_shows_the_screen_and_a_run(
     agent = block("docs/quick-start.md", "chat_router(").partition("\napp = ")[0]
     (tmp_path / "agent" / "agent.py").write_text(agent)
     (tmp_path / "agent" / "__init__.py").touch()
-    headline, *screen, run = block("docs/quick-start.md", "Serving agent").splitlines()
+    headline, *screen = block("docs/quick-start.md", "Serving agent").splitlines()
     assert re.fullmatch(r"Serving agent  ready in \S+ s", headline)  # on a terminal
     assert screen_of("agent").splitlines()[1:] == screen
-    assert re.fullmatch(r"\d\d:\d\d:\d\d  chat \w{8}  assistant  \S+ s  \d+ tok  \N{CHECK MARK}", run)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from google.adk.agents import LlmAgent
-from google.adk.models.lite_llm import LiteLlm
 from google.adk.tools.base_tool import BaseTool
 
 MODEL = "gpt-x"
@@ -79,6 +78,8 @@ async def openai_agent(
 
     ``requests`` collects the model's requests.
     """
+    from google.adk.models.lite_llm import LiteLlm  # noqa: PLC0415 - a slow import
+
     waiting = list(replies)
     asked = [] if requests is None else requests
 

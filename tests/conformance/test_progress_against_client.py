@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from typing import Any
@@ -10,20 +9,16 @@ from typing import Any
 import pytest
 from google.adk.agents import LlmAgent
 from google.adk.tools import ToolContext
-from google.adk.tools.mcp_tool import McpToolset, StdioConnectionParams, StreamableHTTPConnectionParams
-from mcp import StdioServerParameters
 from starlette.applications import Starlette
 from starlette.routing import Mount, Route
 
-from stream_protocol.agents import emit_data, mcp_progress, report_progress
+from stream_protocol.agents import emit_data, report_progress
 from stream_protocol.serving import ChatService, create_app
 from stream_protocol.testing import Call, ScriptedLlm
 from stream_protocol.wire import AiSdkVersion
 from tests.conformance.fixtures import VERSIONS
 from tests.conformance.node_scripts import run_script
-from tests.conformance.reporting_server import RELEASE, reporting_server
 from tests.doors import Door
-from tests.processes import ROOT
 from tests.served import served
 
 pytestmark = pytest.mark.node
@@ -120,43 +115,16 @@ def test_a_running_tool_is_seen(is_async: bool) -> None:
         assert data(last, "toast") == []
 
 
-def over_stdio(door: Door) -> list[dict[str, Any]]:
-    def tools(released_at: str) -> list[Any]:
-        program = StdioServerParameters(
-            command=sys.executable,
-            args=["-m", "tests.conformance.reporting_server"],
-            cwd=ROOT,
-            env={RELEASE: released_at},
-        )
-        connection = StdioConnectionParams(server_params=program, timeout=60)
-        return [McpToolset(connection_params=connection, progress_callback=mcp_progress)]
-
-    return watched(tools, door, "index")
-
-
-def over_http(door: Door) -> list[dict[str, Any]]:
-    with served(Starlette(routes=[Route("/opened", door.opened)])) as behind:
-        server = reporting_server(f"{behind}/opened")
-        inner = server.streamable_http_app()
-
-        @asynccontextmanager
-        async def lifespan(_app: Starlette) -> AsyncIterator[None]:
-            async with server.session_manager.run():
-                yield
-
-        with served(Starlette(routes=[Mount("/", inner)], lifespan=lifespan)) as url:
-            connection = StreamableHTTPConnectionParams(url=f"{url}/mcp", timeout=60)
-
-            def tools(_released_at: str) -> list[Any]:
-                return [McpToolset(connection_params=connection, progress_callback=mcp_progress)]
-
-            return watched(tools, door, "index")
-
-
 @pytest.mark.filterwarnings(ABOUT_GOOGLES_CLOUD)
-@pytest.mark.parametrize("transport", [over_stdio, over_http], ids=["stdio", "HTTP"])
-def test_an_mcp_servers_tool_is_seen(transport: Any) -> None:
-    for told in transport(Door()):
+@pytest.mark.parametrize("transport", ["stdio", "HTTP"])
+def test_an_mcp_servers_tool_is_seen(transport: str) -> None:
+    from tests.conformance.reporting_toolsets import TOOLSETS  # noqa: PLC0415 - to import MCP takes a second
+
+    door = Door()
+    doors = Starlette(routes=[Route("/opened", door.opened)])
+    with served(doors) as url, TOOLSETS[transport](f"{url}/opened") as new_toolset:
+        reports = watched(lambda _: [new_toolset()], door, "index")
+    for told in reports:
         (then,) = told["seen"]
         call = card(then["first"], "index")
         assert call["state"] == "input-available"

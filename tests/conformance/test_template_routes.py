@@ -1,4 +1,4 @@
-"""The routes of docs/chatbot-template.md, unchanged, between the template's page and a server."""
+"""The files of examples/chatbot-template, unchanged, between the template's page and a server."""
 
 from pathlib import Path
 
@@ -11,20 +11,13 @@ from tests.conformance.chat_apps import shown
 from tests.conformance.node_scripts import run_script
 from tests.conformance.tool_agent import ToolAgent
 from tests.conformance.visits.visit import PAID, pay
-from tests.documents import block
 from tests.processes import ROOT
 from tests.served import served
 from tests.tools import require_node_project
 
 TURNS = [turn for _ in (6, 7) for turn in (pay(5), "Paid.", "Hello.")]
 
-ROUTES = [
-    block("docs/chatbot-template.md", "// lib/agent.ts\n"),
-    block("docs/chatbot-template.md", "// app/(chat)/api/chat/route.ts\n"),
-    block("docs/chatbot-template.md", "// app/(chat)/api/chat/[id]/stream/route.ts\n"),
-    block("docs/chatbot-template.md", "// app/(chat)/api/messages/route.ts\n"),
-    block("docs/chatbot-template.md", "// app/(chat)/api/history/route.ts\n"),
-]
+ROUTES = [file.read_text(encoding="utf-8") for file in (ROOT / "examples" / "chatbot-template").iterdir()]
 """Each names its file in its first line."""
 
 STUBS = {

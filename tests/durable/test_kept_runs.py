@@ -2,7 +2,7 @@
 
 from stream_protocol.durable._runs import KeptRun, execution_attributes
 from stream_protocol.serving.engine import RunRecord, ToldEnd
-from stream_protocol.serving.engine._reported_end import end_of_orphan
+from stream_protocol.serving.engine._run_ends import end_of_orphan
 
 RUN = KeptRun(
     record=RunRecord(

@@ -16,7 +16,7 @@ from stream_protocol.serving.engine import LiveState
 from stream_protocol.serving.engine._engine import ToldEnd
 from stream_protocol.serving.engine._records import OVERRIDDEN_TEXT
 from stream_protocol.serving.engine._recovery import OTHER_VERSION_TEXT
-from stream_protocol.serving.engine._reported_end import end_of_orphan
+from stream_protocol.serving.engine._run_ends import end_of_orphan
 from stream_protocol.serving.errors import is_unreachable
 from stream_protocol.testing import Call, ScriptedLlm, Wait
 from stream_protocol.wire import ChatRequestError, StreamProtocolError, parse_chat_request

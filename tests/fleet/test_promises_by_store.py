@@ -26,7 +26,7 @@ DRAIN: Final = 0.5
 TAKING_UP: Final = 3.0
 """Seconds after a lease in which another worker finds the run, with some to spare."""
 
-HEAD: Final = "| | memory | Redis, PostgreSQL | with an engine |\n"
+HEAD: Final = "| Promise | memory | Redis, PostgreSQL | with an engine |\n"
 
 NOTHING: Final = "\N{EN DASH}"
 

@@ -56,11 +56,18 @@ class Frontend:
 
 
 @contextmanager
-def serving_frontend(frontend: Frontend, folder: Path, *, agent_url: str) -> Iterator[str]:
+def serving_frontend(
+    frontend: Frontend, folder: Path, *, agent_url: str = "", files: Mapping[str, str] | None = None
+) -> Iterator[str]:
     """Serve the example, built in ``folder`` or in development mode. Yields its address. Only its server knows the
     agent's.
+
+    ``files``: path -> text of files that replace those of the example.
     """
     copy = _copy(ROOT / "examples" / frontend.example, folder / str(frontend), frontend.packages)
+    for path, text in (files or {}).items():
+        (copy / path).unlink(missing_ok=True)  # it may be a link to the example's
+        (copy / path).write_text(text, encoding="utf-8")
     ai: str = json.loads((copy / "node_modules" / "ai" / "package.json").read_text())["version"]
     assert ai.startswith(f"{frontend.ai}.")
     with _served_for_development(copy, agent_url) if frontend.developing else _built_and_served(copy, agent_url) as url:

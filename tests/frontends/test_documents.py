@@ -24,7 +24,7 @@ from tests.chromium import launched, opened_tab
 from tests.documents import block
 from tests.frontends.builds import BUILD_SECONDS, serving_by, serving_fresh_next_app
 from tests.frontends.chat_page import ChatPage
-from tests.frontends.gemini_server import serving_gemini
+from tests.frontends.gemini_server import LONG, serving_gemini
 from tests.frontends.scripted_chats import STORY, Backend, serving_scripted_chats
 from tests.processes import COMMAND, HANG, ROOT, cli, serving
 from tests.redis_server import RedisServer
@@ -45,23 +45,8 @@ def answer(request):
 root_agent = LlmAgent(name="assistant", model=ScriptedLlm(respond=answer))
 """
 FETCH: Final = "([url, init]) => fetch(url, init).then(({ status }) => status)"
-CHAT_ROUTE: Final = """
-import { ChatPage } from "@/app/chat-page";
-import { storedChat } from "@/lib/agent";
-import { Suspense } from "react";
-
-type Params = { params: Promise<{ id: string }> };
-
-export default function Page({ params }: Params) {
-  return <Suspense><StoredChat params={params} /></Suspense>;
-}
-
-async function StoredChat({ params }: Params) {
-  const { id } = await params;
-  return <ChatPage id={id} messages={(await storedChat(id)).messages} />;
-}
-"""
-"""The file in which a reader puts the page of docs/durable.md: it gets an id and the stored messages."""
+COMPONENT: Final = ROOT / "examples" / "chat-page"
+"""The component to copy, and its page."""
 
 PASSING_ON: Final = ("app/api/[...path]/route.ts", "lib/agent.ts", "lib/chat-types.ts")
 """The file with which the Next.js example passes `/api` on to the agent's server."""
@@ -107,7 +92,7 @@ def test_routes_of_ones_own_answer(tmp_path: Path, gemini: Mapping[str, str]) ->
 
 
 def test_the_converter_alone_answers(tmp_path: Path, gemini: Mapping[str, str]) -> None:
-    with pasted(block("docs/converter.md", "stream_sse(events)"), tmp_path / "app", env=gemini) as url:
+    with pasted(block("docs/converter.md", "routes=[Route("), tmp_path / "app", env=gemini) as url:
         assert "You said: Hi" in streamed(url)
 
 
@@ -124,21 +109,26 @@ def backend() -> Iterator[Backend]:
 
 
 @pytest.fixture(scope="module")
-def browser(backend: Backend, gemini: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+def server(gemini: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of the quick start's server."""
+    code = block("docs/quick-start.md", "app.include_router(chat_router(")
+    with pasted(code, tmp_path_factory.mktemp("quick-start") / "server", env=gemini) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def browser(backend: Backend, server: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     """One to which the addresses in the quick start are those of the page and the server that run here."""
     folder = tmp_path_factory.mktemp("pages")
     proxy = ROOT / "examples" / "nextjs"
     files = {
         "app/page.tsx": block("docs/quick-start.md", "export default function Page()"),
-        "app/chat-page.tsx": block("docs/durable.md", "export function ChatPage("),
-        "app/chat/[id]/page.tsx": CHAT_ROUTE,
-        "app/component/chat-page.tsx": block("docs/chat-component.md", "export function ChatPage("),
-        "app/component/chat/[id]/page.tsx": block("docs/chat-component.md", "async function StoredChat("),
+        "app/readme/page.tsx": block("README.md", "export default function Page()"),
+        "app/component/chat-page.tsx": (COMPONENT / "chat-page.tsx").read_text(),
+        "app/component/chat/[id]/page.tsx": (COMPONENT / "page.tsx").read_text(),
         **{path: (proxy / path).read_text() for path in PASSING_ON},
     }
     with ExitStack() as running:
-        code = block("docs/quick-start.md", "app.include_router(chat_router(")
-        server = running.enter_context(pasted(code, folder / "server", env=gemini))
         page = running.enter_context(serving_fresh_next_app(folder, files, agent_url=backend.url))
         rules = [f"MAP {name} 127.0.0.1:{httpx.URL(url).port}" for name, url in ((PAGE, page), (SERVER, server))]
         yield running.enter_context(launched("--host-resolver-rules=" + ",".join(rules).replace("http://", "")))
@@ -176,28 +166,31 @@ class TestPages:
         expect(tab.get_by_text("You said: Hi")).to_be_visible()
         expect(alert).to_have_count(0)
 
-    def test_the_page_of_durable_runs_tries_again_after_a_failure(self, tab: Page) -> None:
-        tab.goto(f"{PAGE}/chat/failing")
-        tab.get_by_label("Message").fill("fail on the page")
-        tab.get_by_label("Message").press("Enter")
-        expect(tab.get_by_role("alert").filter(has_text="An error occurred.")).to_be_visible()
-        tab.get_by_role("button", name="Retry").click()
-        expect(tab.get_by_text("You said: fail on the page")).to_be_visible()
-
-    def test_the_page_of_durable_runs_reconnects_after_a_cut(self, tab: Page, backend: Backend) -> None:
+    def test_the_page_of_the_quick_start_reconnects_after_a_cut(
+        self, tab: Page, server: str, gemini: Mapping[str, str]
+    ) -> None:
         def cut(route: Route) -> None:
-            with httpx.stream("POST", f"{backend.url}/api/chat", json=route.request.post_data_json, timeout=HANG):
+            with httpx.stream("POST", f"{server}/api/chat", json=route.request.post_data_json, timeout=HANG):
                 route.abort("connectionreset")
 
-        tab.route("**/api/chat", cut, times=1)
-        tab.goto(f"{PAGE}/chat/cut")
-        tab.get_by_label("Message").fill("story")
-        tab.get_by_label("Message").press("Enter")
+        tab.route(f"{SERVER}/api/chat", cut, times=1)
+        tab.goto(PAGE)
+        tab.get_by_role("textbox").fill(LONG)
+        tab.get_by_role("textbox").press("Enter")
         tab.get_by_role("button", name="Reconnect").click()
-        expect(tab.get_by_text(STORY[0])).to_be_visible()
-        backend.script.go_on()
-        expect(tab.get_by_text(STORY[1])).to_be_visible()
-        expect(tab.get_by_role("alert").filter(has_text="fetch")).to_have_count(0)
+        expect(tab.get_by_text("Answer briefly.")).to_be_visible()
+        httpx.post(gemini["GOOGLE_GEMINI_BASE_URL"] + "/go-on").raise_for_status()
+        expect(tab.get_by_text(f"You said: {LONG}")).to_be_visible()
+        expect(tab.get_by_role("alert").filter(has_text="connection")).to_have_count(0)
+
+    def test_the_page_of_the_readme_talks_and_tries_again(self, tab: Page) -> None:
+        tab.route(f"{SERVER}/**", lambda route: route.abort("connectionrefused"), times=1)
+        tab.goto(f"{PAGE}/readme")
+        tab.get_by_label("Message").fill("Hi")
+        tab.get_by_label("Message").press("Enter")
+        tab.get_by_role("button", name="Retry").click()
+        expect(tab.get_by_text("You said: Hi")).to_be_visible()
+        expect(tab.get_by_role("button", name="Retry")).to_have_count(0)
 
     def test_the_page_may_use_every_route(self, tab: Page) -> None:
         tab.goto(PAGE)
@@ -215,15 +208,6 @@ class TestPages:
             sent = {"method": method, "headers": headers, "body": body}
             fetched = tab.evaluate(FETCH, [f"{SERVER}/api/{path}", sent])
             assert (method, path, fetched) == (method, path, status)
-
-    def test_a_page_that_comes_late_reads_along_and_stops_the_run(self, tab: Page, backend: Backend) -> None:
-        with httpx.stream("POST", f"{backend.url}/api/chat", json=asking("late", "story"), timeout=HANG) as response:
-            assert response.status_code == 200
-            tab.goto(f"{PAGE}/chat/late")
-            expect(tab.get_by_text(STORY[0])).to_be_visible()
-            tab.get_by_role("button", name="Stop").click()
-            expect(tab.get_by_role("button", name="Stop")).to_have_count(0)
-        assert backend.stored("late") == [("user", "story"), ("assistant", STORY[0])]
 
 
 @pytest.mark.browser
@@ -298,6 +282,29 @@ class TestTheChatComponent:
         expect(chat.answer).to_contain_text("You said: hello")
         expect(chat.tab.get_by_role("alert").filter(has_text="fetch")).to_have_count(0)
         assert backend.stored(chat.chat_id) == [("user", "hello"), ("assistant", "You said: hello")]
+
+    def test_it_reconnects_to_a_reply_that_is_still_written(self, chat: ChatPage, backend: Backend) -> None:
+        def cut(route: Route) -> None:
+            with httpx.stream("POST", f"{backend.url}/api/chat", json=route.request.post_data_json, timeout=HANG):
+                route.abort("connectionreset")
+
+        chat.tab.route("**/api/chat", cut, times=1)
+        self.say(chat, "story")
+        chat.press("Reconnect")
+        expect(chat.answer).to_contain_text(STORY[0])
+        backend.script.go_on()
+        expect(chat.answer).to_contain_text(STORY[1])
+        expect(chat.tab.get_by_role("alert").filter(has_text="fetch")).to_have_count(0)
+
+    def test_a_late_page_shows_the_running_reply_and_stops_it(self, chat: ChatPage, backend: Backend) -> None:
+        asked = asking(chat.chat_id, "story")
+        with httpx.stream("POST", f"{backend.url}/api/chat", json=asked, timeout=HANG) as response:
+            assert response.status_code == 200
+            chat.tab.reload()
+            expect(chat.answer).to_contain_text(STORY[0])
+            chat.press("Stop")
+            expect(chat.tab.get_by_role("button", name="Stop")).to_have_count(0)
+        assert backend.stored(chat.chat_id) == [("user", "story"), ("assistant", STORY[0])]
 
     def say(self, chat: ChatPage, words: str, button: str = "Send") -> None:
         chat.field.fill(words)

@@ -143,7 +143,7 @@ odd_events = st.builds(
 def test_a_text_delta_by_the_short_way_is_the_one_of_the_long_way(events: list[Event]) -> None:
     short, long = sse_conversion((), None, Settings()), sse_conversion((), None, Settings())
     for each in events:
-        item = short.text_delta(each)
+        item = short.events.text_delta(each)
         items = short.items(each) if item is None else [item]
         long.feed(each)
         assert items == long.take()

@@ -57,6 +57,28 @@ def test_turns_are_where_the_recording_says_and_not_where_the_events_do(tmp_path
     assert ([e.id for e in second.past], third.past) == (["one"], ())
 
 
+def asked(message_id: str, user_message_id: str) -> list[Any]:
+    """Return a turn whose only event calls a tool. The model counts its calls from 0 in each response."""
+    request = {"id": "c1", "messages": [{"id": user_message_id, "role": "user", "parts": []}]}
+    call = {"functionCall": {"id": "0", "name": "ask", "args": {}}}
+    content = {"role": "model", "parts": [call]}
+    event_of_call = {"id": message_id, "author": "root", "invocationId": message_id, "content": content}
+    return [{"turn": {"request": request, "message_id": message_id}, "at": 0}, {"event": event_of_call, "at": 0}]
+
+
+def call_ids(folder: Path, *user_message_ids: str) -> list[str]:
+    """Return the ids of the calls in a replay of requests with these user messages."""
+    lines = [line for number, each in enumerate(user_message_ids) for line in asked(f"m{number}", each)]
+    chunks = [json.loads(item[6:]) for item in replay(recorded(folder, *lines)) if b"[DONE]" not in item]
+    return [chunk["toolCallId"] for chunk in chunks if chunk["type"] == "tool-input-available"]
+
+
+def test_calls_after_an_edited_message_are_numbered_as_if_the_removed_calls_had_not_been(tmp_path: Path) -> None:
+    assert call_ids(tmp_path, "u1", "u2", "u3") == ["0", "0.2", "0.3"]
+    assert call_ids(tmp_path, "u1", "u2", "u2", "u3") == ["0", "0.2", "0.2", "0.3"]
+    assert call_ids(tmp_path, "u1", "u2", "u1", "u2", "u4") == ["0", "0.2", "0", "0.2", "0.3"]
+
+
 @pytest.mark.parametrize(
     ("end", "last"),
     [("finish", "finish"), ("error", "error"), ("timeout", "error"), ("abort", "abort"), (None, "finish")],

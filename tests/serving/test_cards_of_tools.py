@@ -9,7 +9,6 @@ from google.adk.agents import LlmAgent
 from google.adk.tools import BaseTool, ToolContext
 from google.adk.tools.function_tool import FunctionTool
 from google.genai import types
-from mcp.types import ToolAnnotations
 
 from stream_protocol.agents import for_users
 from stream_protocol.recording import ChatRecorder, load_recording, replay
@@ -18,9 +17,6 @@ from stream_protocol.testing import Call, ScriptedLlm
 from stream_protocol.wire import AiSdkOption
 from tests.serving.chat_client import Page
 from tests.serving.support import chunks, only
-from tests.typescript.mcp_tools import listed_tools
-
-ANNOTATIONS = ToolAnnotations(title="About a book")
 
 PAY = Call("pay", {"to": "Max", "amount": 5}, streamed=True)
 
@@ -147,9 +143,13 @@ async def test_a_tool_object_can_be_declared_too() -> None:
 
 
 async def test_the_title_of_an_mcp_tool_is_its_own_or_that_of_its_annotations() -> None:
+    from mcp.types import ToolAnnotations  # noqa: PLC0415 - to import MCP takes a second
+
+    from tests.typescript.mcp_tools import listed_tools  # noqa: PLC0415 - likewise
+
     tools = listed_tools()
     tools[0].raw_mcp_tool.title = "Price of a book"  # type: ignore[attr-defined]
-    tools[1].raw_mcp_tool.annotations = ANNOTATIONS  # type: ignore[attr-defined]
+    tools[1].raw_mcp_tool.annotations = ToolAnnotations(title="About a book")  # type: ignore[attr-defined]
     turns = (Call("price", {"item": "book"}), Call("tell", {"item": "book"}), "Done.")
     page = Page(create_app(agent(*tools, turns=turns)))
     await page.send("hi")

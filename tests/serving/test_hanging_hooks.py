@@ -13,7 +13,7 @@ from google.adk.sessions import InMemorySessionService
 from stream_protocol import StreamProtocolError
 from stream_protocol.serving import ChatService, ServiceLimits, create_app
 from stream_protocol.serving.base._times import ServiceTimes
-from stream_protocol.serving.engine import OrphanedRun
+from stream_protocol.serving.engine import OrphanedRun, RunRecord
 from stream_protocol.serving.run_logs import RunLogError
 from stream_protocol.testing import ScriptedLlm, Wait
 from tests.redis_server import RedisServer
@@ -260,6 +260,23 @@ async def test_an_engine_that_hangs_refuses_requests_and_keeps_nobody_from_stopp
     assert said_by(caplog)[0] == "A request was refused: the engine took longer than 0.05 seconds."
     engine.answers.set()
     assert text(await stream(app, chat(said("more", "u2")))) == "Well."
+    await service.aclose()
+
+
+async def test_a_run_frees_its_chat_although_one_call_of_the_engine_never_returns() -> None:
+    class HangingOnce(FakeEngine):
+        calls = 0
+
+        async def cancel(self, _record: RunRecord, *, has_ended: bool = False) -> None:
+            self.calls += 1
+            if self.calls == 1:
+                await asyncio.Event().wait()
+
+    engine, times = HangingOnce(), ServiceTimes(shutdown=LIMIT, forgetting=LIMIT)
+    service = service_for("Well.", "More.", engine=engine, times=times)
+    app = create_app(service)
+    assert text(await stream(app, chat(said("hi")))) == "Well."
+    assert text(await stream(app, chat(said("more", "u2")))) == "More."
     await service.aclose()
 
 

@@ -1,24 +1,13 @@
 """The progress of an MCP server's tool inside a sub-agent is on the sub-agent's card while the tool runs."""
 
-import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import pytest
-
-pytest.importorskip("mcp.server.mcpserver")
-
-from google.adk.tools.mcp_tool import McpToolset, StdioConnectionParams, StreamableHTTPConnectionParams
-from mcp import StdioServerParameters
 from starlette.applications import Starlette
-from starlette.routing import Mount, Route
+from starlette.routing import Route
 
-from stream_protocol.agents import mcp_progress
 from stream_protocol.serving import ChatService, create_app
-from tests.conformance.reporting_server import RELEASE, reporting_server
 from tests.doors import Door
-from tests.processes import ROOT
 from tests.served import served
 from tests.serving.support import begin, chat, client, said
 from tests.serving.test_nested_progress import KINDS, planner
@@ -29,39 +18,20 @@ pytestmark = [
 ]
 
 
-@contextmanager
-def over_stdio(released_at: str) -> Iterator[Any]:
-    program = StdioServerParameters(
-        command=sys.executable, args=["-m", "tests.conformance.reporting_server"], cwd=ROOT, env={RELEASE: released_at}
-    )
-    yield StdioConnectionParams(server_params=program, timeout=60)
-
-
-@contextmanager
-def over_http(released_at: str) -> Iterator[Any]:
-    server = reporting_server(released_at)
-    inner = server.streamable_http_app()
-
-    @asynccontextmanager
-    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
-        async with server.session_manager.run():
-            yield
-
-    with served(Starlette(routes=[Mount("/", inner)], lifespan=lifespan)) as url:
-        yield StreamableHTTPConnectionParams(url=f"{url}/mcp", timeout=60)
-
-
 def progress(message: Any) -> list[Any]:
     return [part["data"] for part in message["parts"] if part["type"] == "data-adk-progress"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("transport", [over_stdio, over_http], ids=["stdio", "HTTP"])
-async def test_an_mcp_tool_of_a_sub_agent_is_seen_while_it_runs(transport: Any, kind: str) -> None:
+@pytest.mark.parametrize("transport", ["stdio", "HTTP"])
+async def test_an_mcp_tool_of_a_sub_agent_is_seen_while_it_runs(transport: str, kind: str) -> None:
+    pytest.importorskip("mcp.server.mcpserver")
+    from tests.conformance.reporting_toolsets import TOOLSETS  # noqa: PLC0415 - to import MCP takes a second
+
     door = Door()
     doors = Starlette(routes=[Route("/opened", door.opened)])
-    with served(doors) as url, transport(f"{url}/opened") as connection:
-        toolset = McpToolset(connection_params=connection, progress_callback=mcp_progress)
+    with served(doors) as url, TOOLSETS[transport](f"{url}/opened") as new_toolset:
+        toolset = new_toolset()
         service = ChatService(planner(kind, toolset, call="index"))
         app = create_app(service)
         async with begin(app, chat(said("hi"))) as answer:

@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 
 from stream_protocol.server import tune_gc
 from stream_protocol.testing import ScriptedLlm
-from tests.documents import block, install_my_package
+from tests.documents import install_my_package
 from tests.processes import started
 
 FIRST_RUN = """
@@ -39,14 +39,32 @@ async def main() -> None:
 asyncio.run(main())
 """
 
+APP = """
+from contextlib import asynccontextmanager
+from fastapi import FastAPI
+from my_package.agent import root_agent
+from stream_protocol.server import tune_gc
+from stream_protocol.serving import chat_router
+
+@asynccontextmanager
+async def lifespan(app):
+    await tune_gc()
+    yield
+
+app = FastAPI(lifespan=lifespan)
+app.include_router(chat_router(root_agent))
+"""
+
 
 @pytest.fixture
 def own_collector() -> Iterator[None]:
-    """Restores the settings of the garbage collector after a test."""
+    """Restores the settings of the garbage collector after a test. All that was frozen stays frozen.
+
+    Else each later collection in this process would look at everything that the tests have imported.
+    """
     thresholds = gc.get_threshold()
     yield
     gc.set_threshold(*thresholds)
-    gc.unfreeze()
 
 
 def test_what_a_first_run_loads_is_loaded_and_is_never_looked_at_by_the_garbage_collector(tmp_path: Path) -> None:
@@ -61,7 +79,7 @@ def test_what_a_first_run_loads_is_loaded_and_is_never_looked_at_by_the_garbage_
 def test_an_app_does_it_in_its_lifespan(monkeypatch: pytest.MonkeyPatch) -> None:
     install_my_package(monkeypatch, LlmAgent(name="assistant", model=ScriptedLlm(turns=["Hi."])))
     names: dict[str, Any] = {}
-    exec(compile(block("docs/operations.md", "await tune_gc()"), "page", "exec"), names)  # ours
+    exec(compile(APP, "app", "exec"), names)  # ours
     before = gc.get_freeze_count()
     with TestClient(names["app"]) as http:
         assert gc.get_freeze_count() > before

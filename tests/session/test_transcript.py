@@ -141,11 +141,6 @@ def test_a_user_message_is_found_by_the_id_of_its_client_or_else_of_its_event() 
     assert [turn.user_event for turn in read.versions("u1")] == [first, edited]
 
 
-def test_a_message_in_an_old_invocation_does_not_begin_it() -> None:
-    read = Transcript([said("a"), said("b", "e-2"), said("c")])
-    assert [read.begins_invocation(turn) for turn in read.turns] == [True, True, False]
-
-
 def test_what_is_hidden_from_the_page_is_stored_and_not_shown() -> None:
     late, closed = spoke("late"), answered("A")
     update_metadata(closed, hidden_events=(closed.id,))

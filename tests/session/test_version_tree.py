@@ -7,8 +7,7 @@ from google.adk.events import Event, EventActions
 from google.genai import types
 from hypothesis import given, strategies as st
 
-from stream_protocol.session import Transcript, message_versions
-from stream_protocol.session._versions import rewind_to_choose
+from stream_protocol.session import Transcript, message_versions, rewind_to_choose
 from stream_protocol.wire import ChatRequestError
 
 live_events = pytest.importorskip("google.adk.events._rewind_events")._apply_rewinds  # noqa: SLF001 - ADK's own rule

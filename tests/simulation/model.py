@@ -78,7 +78,7 @@ def one_owner_at_a_time(case: Case) -> Iterator[str]:
             yield f"{tool.call_id} started on {tool.process} while the lease was of {tool.holder_worker or 'nobody'}"
 
 
-def what_is_stored_belongs_to_the_newest_request(case: Case) -> Iterator[str]:
+def only_the_newest_request_stores_events(case: Case) -> Iterator[str]:
     """After a request is stored, no event of an older request is stored.
 
     A worker that has lost its chat writes nothing more.
@@ -185,7 +185,7 @@ def each_response_ends_once(case: Case) -> Iterator[str]:
                 yield f"{view}: has finished, and m{call} lacks words"
 
 
-def a_page_that_reloads_has_all_that_was_promised(case: Case) -> Iterator[str]:
+def a_reload_shows_all_promised_messages(case: Case) -> Iterator[str]:
     """Every history has each accepted message once.
 
     It has the words of the model by the same rule as a stream: none is missing, doubled or out of order. In the last
@@ -262,7 +262,7 @@ def is_read_before_the_end(case: Case, words: str) -> bool:
     return any(call.at >= at and call.message != LAST_WORDS for call in case.seen.ledger.calls)
 
 
-def refusals_are_honest(case: Case) -> Iterator[str]:
+def only_documented_refusals(case: Case) -> Iterator[str]:
     """A request is accepted, or refused as the documentation says.
 
     A steering message may also get 404, if its chat is not stored yet.
@@ -288,7 +288,7 @@ def the_chat_stays_usable(case: Case) -> Iterator[str]:
         yield f"the last message got {last.status} {last.reason}, and its response {View(last).end or 'nothing'}"
 
 
-def calm_means_perfect(case: Case) -> Iterator[str]:
+def nothing_fails_without_a_fault(case: Case) -> Iterator[str]:
     """Without a fault nothing is refused, nothing breaks and nothing fails. A response ends in ``abort`` only if the
     user has stopped the chat, or sent another message."""
     if not case.is_calm:
@@ -335,17 +335,17 @@ def a_short_fault_of_the_run_log_is_not_noticed(case: Case) -> Iterator[str]:
 PROMISES: Final[tuple[Callable[[Case], Iterator[str]], ...]] = (
     nothing_stays_open,
     one_owner_at_a_time,
-    what_is_stored_belongs_to_the_newest_request,
+    only_the_newest_request_stores_events,
     a_tool_runs_once,
     an_accepted_message_is_stored_once,
     an_acknowledged_stop_holds,
     each_reader_gets_all_words_in_order,
     each_response_ends_once,
-    a_page_that_reloads_has_all_that_was_promised,
+    a_reload_shows_all_promised_messages,
     a_steering_message_is_read_once,
-    refusals_are_honest,
+    only_documented_refusals,
     the_chat_stays_usable,
-    calm_means_perfect,
+    nothing_fails_without_a_fault,
     a_short_fault_of_the_run_log_is_not_noticed,
 )
 

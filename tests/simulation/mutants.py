@@ -45,7 +45,7 @@ MUTANTS: Final = (
         old="pause, failing = self._times.renewal_interval, False\n        except",
         new="pause, failing = self._times.lease * 2, False\n        except",
         seed=100,
-        promise="calm_means_perfect",
+        promise="nothing_fails_without_a_fault",
     ),
     Mutant(
         "A worker ignores a stop of its run",
@@ -72,7 +72,7 @@ MUTANTS: Final = (
         old="await asyncio.wait(tasks[:1], timeout=self._times.lease)",
         new="pass",
         seed=267,
-        promise="calm_means_perfect",
+        promise="nothing_fails_without_a_fault",
     ),
     Mutant(
         "A reader does not notice that the writer is dead",
@@ -126,7 +126,7 @@ MUTANTS: Final = (
         old="or not await self._holds_lease() or self._is_overtaken(session)",
         new="",
         seed=74,
-        promise="a_page_that_reloads_has_all_that_was_promised",
+        promise="a_reload_shows_all_promised_messages",
     ),
     Mutant(
         "A worker stores the end of a run although a later run has stored something",
@@ -135,7 +135,7 @@ MUTANTS: Final = (
         old=" or self._is_overtaken(session)",
         new="",
         seed=108796,
-        promise="a_page_that_reloads_has_all_that_was_promised",
+        promise="a_reload_shows_all_promised_messages",
     ),
     Mutant(
         "A recovery stores an event that is already stored",
@@ -153,7 +153,7 @@ MUTANTS: Final = (
         old="ending = self._tasks.start(self._forget_ended(local))",
         new="pass",
         seed=100,
-        promise="calm_means_perfect",
+        promise="nothing_fails_without_a_fault",
     ),
     Mutant(
         "A reader is not woken at the end of a response",
@@ -186,14 +186,14 @@ MUTANTS: Final = (
         "A stop ends the response, but the agent continues",
         module="runs._run",
         function="Run.stop",
-        old="self._stop_agent()",
+        old="self.agent_task.ask_to_end()",
         new="pass",
         seed=33,
         promise="an_acknowledged_stop_holds",
     ),
     Mutant(
         "A steering message that comes too late begins no run",
-        module="runs._run_work",
+        module="runs._executor",
         function="RunWork.do",
         old="if late and not run.was_left",
         new="if False",
@@ -234,7 +234,7 @@ MUTANTS: Final = (
         old="if other.idempotency_key != idempotency_key:",
         new="if True:",
         seed=195,
-        promise="calm_means_perfect",
+        promise="nothing_fails_without_a_fault",
     ),
 )
 
@@ -242,7 +242,7 @@ MUTANTS: Final = (
 def table() -> str:
     """Return the table of the mutants in the documentation."""
     rows = [f"| {each.what} | {each.promise.replace('_', ' ')} | {each.seed} |" for each in MUTANTS]
-    return "\n".join(["| Broken on purpose | Promise that is broken | Seed |", "|---|---|---|", *rows])
+    return "\n".join(["| Deliberate fault | Broken promise | Seed |", "|---|---|---|", *rows])
 
 
 @contextmanager

@@ -170,6 +170,7 @@ class StoreServer:
         if entry.end:
             log.end = entry.end
             log.entries.append(Entry(entry.count, entry.count, end=entry.end))
+            row.phase = "closed" if row.phase == "open" else row.phase
         log.expires = self._now() + self._times.log_ttl_ms / 1000
         self._wake(run.run_id)
         return log.count

@@ -2,8 +2,8 @@ import pytest
 
 from stream_protocol.adk import OtherPart, continued_text
 from stream_protocol.stream import PartKind
-from stream_protocol.stream._provider_metadata import provider_metadata, signature_metadata
 from stream_protocol.stream._speakers import AuthorStream
+from stream_protocol.stream.calls import provider_metadata
 from stream_protocol.wire import ChunkSink
 from tests.stream.building import fragment, text
 
@@ -69,7 +69,7 @@ def test_the_end_of_a_response_forgets_what_was_streamed(speaker: AuthorStream) 
 
 
 def test_a_signature_is_standard_base64_where_googles_provider_keeps_it() -> None:
-    assert signature_metadata(b"\xfb\xff") == {"google": {"thoughtSignature": "+/8="}}
+    assert provider_metadata(("a", None, ""), b"\xfb\xff")["google"] == {"thoughtSignature": "+/8="}
 
 
 def test_a_signature_without_an_open_part_is_not_kept_for_the_next(speaker: AuthorStream, sink: ChunkSink) -> None:

@@ -90,7 +90,7 @@ def test_it_is_compared_as_if_all_of_it_were_known(told: list[tuple[PartKind, st
         assert known.length == len(whole)
         assert known.begins(other) == other.startswith(whole)
         assert known.holds(other) or other not in whole
-    assert remembered.all_known in (told, None)
+    assert remembered.all_known in ((*told,), None)
     assert bool(remembered) == bool(told)
 
 

@@ -57,6 +57,14 @@ async def test_the_router_answers() -> None:
     assert stream.endswith("data: [DONE]\n\n")
 
 
+async def test_the_router_of_the_page_about_frameworks_answers_below_its_prefix() -> None:
+    scope = run(block("docs/mount.md", "/assistant/api/chat"))
+    scope["root_agent"].model = scripted_agent().model
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(scope["app"]), base_url="http://app") as client:
+        response = await client.post("/assistant/api/chat", json=BODY)
+    assert "Hello" in response.text
+
+
 async def test_a_bearer_token_says_who_the_user_is(monkeypatch: pytest.MonkeyPatch) -> None:
     secret = "0123456789abcdef0123456789abcdef"
     monkeypatch.setenv("JWT_SECRET", secret)
@@ -130,13 +138,30 @@ async def test_a_path_operation_answers_whom_a_dependency_names() -> None:
         assert len((await client.get("/api/chat/c1", headers=headers)).json()["messages"]) == 2
 
 
-async def test_the_converter_alone_answers_in_a_route_of_ones_own() -> None:
-    scope = run(block("docs/converter.md", "stream_sse(events)"))
+CONVERTER = {
+    "FastAPI": block("docs/converter.md", "app = FastAPI()"),
+    "Starlette": block("docs/converter.md", "routes=[Route("),
+}
+
+
+@pytest.mark.parametrize("framework", CONVERTER)
+async def test_the_converter_alone_answers_in_a_route_of_ones_own(framework: str) -> None:
+    scope = run(CONVERTER[framework])
     scope["root_agent"].model = scripted_agent().model
     stream = await ask(scope["app"])
     assert stream.startswith('data: {"type":"start"')
     assert "Hello" in stream
     assert stream.endswith("data: [DONE]\n\n")
+
+
+def test_the_converter_alone_answers_in_flask() -> None:
+    scope = run(block("docs/converter.md", "iter_sse(events)"))
+    scope["root_agent"].model = scripted_agent().model
+    with scope["app"].test_client() as client:
+        response = client.post("/api/chat", json=BODY)
+    assert response.headers["x-vercel-ai-ui-message-stream"] == "v1"
+    assert "Hello" in response.text
+    assert response.text.endswith("data: [DONE]\n\n")
 
 
 async def test_messages_from_elsewhere_become_a_session() -> None:
@@ -252,7 +277,7 @@ async def test_the_card_of_an_agent_shows_its_work() -> None:
 
 @pytest.mark.filterwarnings("ignore:The `plugins` argument is deprecated:DeprecationWarning")  # of ADK's AgentTool
 async def test_a_route_of_ones_own_shows_the_work_of_an_agent() -> None:
-    code = block("docs/converter.md", "stream_sse(events)").replace("runner.run_async(", "run_events(runner, ")
+    code = CONVERTER["Starlette"].replace("runner.run_async(", "run_events(runner, ")
     scope = run(f"from stream_protocol.serving import run_events\n{code}")
     weather = LlmAgent(name="weather", model=ScriptedLlm(turns=["18 degrees."]))
     scope["root_agent"].tools = [AgentTool(weather)]

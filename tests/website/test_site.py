@@ -15,6 +15,7 @@ from stream_protocol.check import Rule
 from tests.chromium import launched, opened_tab
 from tests.processes import ROOT
 from website.events import ROWS, Row
+from website.keywords import KEYWORDS
 from website.paths import recording
 from website.runs import RUNS
 from website.search import EXAMPLES
@@ -37,14 +38,20 @@ PAGES: Final = [
 ]
 WIDER_THAN_THE_SCREEN: Final = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
 
-WIDER_THAN_THE_COLUMN: Final = """async () => {
+OPEN_TABS: Final = """async () => {
     await document.fonts.ready;
     for (const tab of document.querySelectorAll(".tabbed-block")) tab.style.display = "block";
+}"""
+
+WIDER_THAN_THE_COLUMN: Final = """() => {
     return [...document.querySelectorAll("article pre > code, article .md-typeset__scrollwrap")]
         .filter(box => box.scrollWidth > box.clientWidth + 1)
         .map(box => box.innerText.slice(0, 80));
 }"""
-"""The blocks of code and the tables that are cut at the edge of the text, with all tabs open."""
+"""The blocks of code and the tables that are cut at the edge of the text."""
+
+AXE: Final = ROOT / "server/page/node_modules/axe-core/axe.min.js"
+VIOLATIONS: Final = "async () => (await axe.run()).violations.map(({ id, nodes }) => [id, nodes[0].html])"
 
 BROKEN: Final = "images => images.filter(({ naturalWidth }) => !naturalWidth).map(({ src }) => src)"
 
@@ -92,7 +99,7 @@ def complaints(tab: Page, url: str) -> list[str]:
 
 @pytest.mark.parametrize("page", PAGES)
 @pytest.mark.parametrize(("width", "colors"), [(1280, "light"), (390, "dark")])
-def test_a_page_fits_its_screen_and_asks_nobody_else(
+def test_a_page_fits_its_screen_is_accessible_and_asks_nobody_else(
     browser: Browser, url: str, page: str, width: int, colors: Literal["light", "dark"]
 ) -> None:
     with opened_tab(browser, width=width, height=844, colors=colors) as tab:
@@ -102,6 +109,21 @@ def test_a_page_fits_its_screen_and_asks_nobody_else(
         assert tab.locator("h1").count() == 1
         assert not tab.evaluate(WIDER_THAN_THE_SCREEN)
         assert tab.locator("img:visible").evaluate_all(BROKEN) == []
+        tab.evaluate(AXE.read_text(encoding="utf-8"))
+        assert tab.evaluate(VIOLATIONS) == []
+
+
+def test_no_page_scrolls_sideways_on_a_phone(browser: Browser, url: str) -> None:
+    places = [page.parent.relative_to(SITE).as_posix() for page in sorted(SITE.rglob("index.html"))]
+    wide = []
+    with opened_tab(browser, width=390, height=844) as tab:
+        for place in places:
+            tab.goto(f"{url}{place}/", wait_until="domcontentloaded")
+            tab.evaluate(OPEN_TABS)
+            if tab.evaluate(WIDER_THAN_THE_SCREEN):
+                wide.append(place)
+    assert len(places) > 100
+    assert wide == []
 
 
 def test_code_and_tables_are_as_wide_as_the_text(browser: Browser, url: str) -> None:
@@ -110,6 +132,7 @@ def test_code_and_tables_are_as_wide_as_the_text(browser: Browser, url: str) -> 
     with opened_tab(browser, width=1440) as tab:
         for place in [each for each in places if each != "runs"]:
             tab.goto(f"{url}{place}/", wait_until="domcontentloaded")
+            tab.evaluate(OPEN_TABS)
             if found := tab.evaluate(WIDER_THAN_THE_COLUMN):
                 cut[place] = found
     assert cut == {}
@@ -155,19 +178,68 @@ FOUND: Final = {
     "svelte": "Svelte",
     "error": "Troubleshooting",
     "an install": "Install",
+    "rate limit": "Security for operators",
+    "cors": "Routes",
+    "redis": "Redis",
+    "upload": "Attachments",
+    "cancel": "Durable runs",
+    "resume": "Durable runs",
+    "v7": "Compatibility",
+    "sub-agents": "Sub-agents",
+    "steering": "Talk to a running agent",
+    "branches": "Versions",
+    "citations": "Citations and sources",
+    "progress": "Tool progress",
+    "mcp": "Tool progress",
+    "durable": "Durable runs",
+    "tests": "Testing",
+    "pytest": "Testing",
+    "fixtures": "Recordings",
+    "django": "Add it to your app",
+    "flask": "Add it to your app",
+    "human in the loop": "Approvals",
+    "frontend tools": "Client tools",
+    "images": "Attachments",
+    "reasoning": "FAQ",
+    "typescript": "Types",
+    "regenerate": "Versions",
+    "load balancer": "Deploy",
+    "graceful shutdown": "Operations",
+    "health check": "Operations",
+    "prompt injection": "OWASP lists",
+    "csrf": "Security for developers",
+    "history": "Persistence",
+    "database": "Persistence",
+    "delete chat": "Routes",
+    "mock": "The replay server",
+    "playwright": "Frontend tests with recordings",
+    "cli": "The command line",
+    "environment variables": "The command line",
+    "getting started": "Quick start",
+    "benchmark": "Performance",
+    "timeout": "Security for operators",
+    "buffering": "nginx",
+    "openai": "FAQ",
+    "google search": "Citations and sources",
+    "copilotkit": "Coming from ag-ui-adk",
+    "adk web": "Add it to your app",
 }
 """A search -> the title of the page that is found first."""
 
 
-@pytest.mark.parametrize("words", FOUND)
-def test_a_search_finds_the_right_page_first(browser: Browser, url: str, words: str) -> None:
+def test_a_search_finds_the_right_page_first(browser: Browser, url: str) -> None:
     with opened_tab(browser) as tab:
         tab.goto(url)
         field = tab.get_by_role("textbox", name="Search")
         field.click()
         expect(tab.locator(".md-search-result__meta")).to_have_text("Type to start searching")
-        field.press_sequentially(words)
-        expect(tab.locator(".md-search-result__item").first.locator("h1")).to_have_text(FOUND[words])
+        for words, title in FOUND.items():
+            field.fill(words)
+            expect(tab.locator(".md-search-result__item").first.locator("h1"), words).to_have_text(title)
+
+
+def test_keywords_lead_to_pages_that_exist() -> None:
+    assert [page for page in KEYWORDS if not (ROOT / "docs" / page).is_file()] == []
 
 
 def test_a_search_finds_no_decision_and_no_source_of_an_example(url: str) -> None:
@@ -193,8 +265,45 @@ def test_a_missing_page_leads_to_the_search_and_to_pages_that_exist(browser: Bro
         expect(tab.locator(".md-search-result__item").first.locator("h1")).to_have_text("Authentication")
 
 
+GROUPS: Final = ({"React", "Vue", "Svelte"}, {"FastAPI", "Starlette", "Django", "Flask"})
+"""The titles of the tabs on all pages: a choice on one page holds on the others that have the same titles."""
+
+
+def test_tabs_have_the_same_titles_on_all_pages(url: str) -> None:
+    groups = [
+        {*re.findall(r"<label for=[^>]*>(.*?)</label>", labels)}
+        for page in sorted(SITE.rglob("index.html"))
+        for labels in re.findall('<div class="tabbed-labels">(.*?)</div>', page.read_text(encoding="utf-8"))
+    ]
+    assert len(groups) > 4
+    assert [group for group in groups if group not in GROUPS] == []
+
+
+def test_a_link_opens_its_tab_and_a_choice_holds_on_other_pages(browser: Browser, url: str) -> None:
+    with opened_tab(browser) as tab:
+        vue, svelte = (tab.locator("pre").filter(has_text=f"@ai-sdk/{name}") for name in ("vue", "svelte"))
+        tab.goto(f"{url}quick-start/#vue")
+        expect(vue).to_be_visible()
+        expect(svelte).to_be_hidden()
+        tab.locator(".tabbed-labels").get_by_text("Svelte", exact=True).click()
+        expect(svelte).to_be_visible()
+        expect(tab).to_have_url(re.compile("#svelte$"))
+        tab.goto(f"{url}approvals/")
+        expect(svelte).to_be_visible()
+        expect(vue).to_be_hidden()
+
+
+def test_a_search_leads_to_a_tab(browser: Browser, url: str) -> None:
+    with opened_tab(browser) as tab:
+        tab.goto(f"{url}?q=flask")
+        found = tab.locator(".md-search-result__item").first
+        expect(found.locator("h1")).to_have_text("Add it to your app")
+        found.locator("a[href*='#flask']").click()
+        expect(tab.locator("pre").filter(has_text="SyncChatService(")).to_be_visible()
+
+
 def test_the_footer_has_the_version(url: str) -> None:
-    assert "adk-ui-stream 0." in re.sub("<[^>]*>", "", httpx.get(url).text.partition("<footer")[2])
+    assert re.sub("<[^>]*>", "", httpx.get(url).text.partition("<footer")[2]).count("adk-ui-stream 0.") == 1
 
 
 def test_a_signature_names_its_options(url: str) -> None:

@@ -1,4 +1,4 @@
-"""The app for your own server: `uvicorn main:app`. It decides who the user is, and where chats are stored."""
+"""The app for your own server: `uvicorn main:app`. The app determines the user, and where chats are stored."""
 
 from google.adk.agents import LlmAgent
 from google.adk.sessions import BaseSessionService

@@ -1,7 +1,7 @@
-"""Reads a recording in any form as a sequence of records, without ADK.
+"""Reads a recording in any supported format as a sequence of records. Does not need ADK.
 
-The forms are this package's recordings; ADK's SQLite stores, sessions, evalsets, conformance tests and SSE captures;
-and events as JSON lines.
+The formats are this package's recordings, events as JSON lines, and these formats of ADK: SQLite stores, sessions,
+evalsets, conformance tests and SSE captures.
 """
 
 from stream_protocol.recording.read._lines import PIECE, event_lines, text_lines

@@ -9,14 +9,14 @@ from stream_protocol.recording.read._records import RecordingError
 from stream_protocol.wire import short_json
 
 MAX_NAMES: Final = 20
-"""The maximum number of sessions that an error message lists, to keep it on one readable line."""
+"""The maximum number of sessions that an error message lists."""
 
 
 def choose_session(names: Sequence[str], session: str | None, *, kind: str = "session") -> int:
-    """Return the index of ``session`` in ``names``; 0 if ``session`` is ``None`` and there is only one name.
+    """Return the index of ``session`` in ``names``. If ``session`` is ``None`` and there is one name, return 0.
 
     ``kind``: the noun for error messages. Raises ``RecordingError`` with the names if the session does not exist, or if
-    the caller must choose a session.
+    there are several names and ``session`` is ``None``.
     """
     if session is None and len(names) == 1:
         return 0
@@ -30,9 +30,9 @@ def choose_session(names: Sequence[str], session: str | None, *, kind: str = "se
 
 
 def distinct_names(values: Iterable[Any], *fields: str, kind: str) -> list[str]:
-    """Return a unique name for each value: the first of the fields with a text.
+    """Return a unique name for each value. The name is the text of the first of these ``fields`` that has a text.
 
-    A value without a name gets its number: ``session-2``. A repeated name also gets a number: ``name.2``.
+    A value without a name gets a name such as ``session-2``. A repeated name gets a number, such as ``name.2``.
     """
     names: list[str] = []
     known: set[str] = set()
@@ -48,7 +48,7 @@ def distinct_names(values: Iterable[Any], *fields: str, kind: str) -> list[str]:
 
 
 def refuse_session(session: str | None) -> None:
-    """Raise ``RecordingError`` if a session is requested, for forms without session names."""
+    """Raise ``RecordingError`` if ``session`` is set. Called for formats that have no sessions."""
     if session is not None:
         choose_session([], session)
 

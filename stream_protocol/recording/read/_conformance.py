@@ -1,8 +1,8 @@
 """Reads ADK's conformance tests (``generated-recordings.yaml``): recorded model responses and tool results.
 
-Source: ``recordings_plugin.py`` of google-adk 1.18 and 2.13. Up to 1.25 a model request has one ``llm_response``; later
-versions have ``llm_responses``. ADK records a model response before it gives ids to the calls. The tool results have
-the ids, in the order in which the tools started. The user's content is in the model requests.
+Source: ``recordings_plugin.py`` of google-adk 1.18 and 2.13. Up to 1.25, a model request has one ``llm_response``.
+Later versions have a list ``llm_responses``. Calls in model responses have no ids, but tool results have them, in the
+order in which the tools started. The user's content is in the model requests.
 """
 
 from collections import defaultdict, deque
@@ -15,30 +15,30 @@ from stream_protocol.recording.read._parsing import ItemLines, field
 from stream_protocol.recording.read._records import EventRecord, RecordingError
 
 _TURNS: Final = range(2**31)
-"""The accepted numbers of a turn. Converting a much larger number to text would raise."""
+"""The accepted turn numbers. Converting a much larger number to text would raise."""
 
 _CallIds = dict[str, deque[str]]
-"""Name of a tool -> the ids of its calls, in order."""
+"""Name of a tool -> ids of its calls, in order."""
 
 
 class _EntrySource(NamedTuple):
-    """The source of an entry. Consecutive tool results from the same source become one event."""
+    """The source of an entry. Consecutive tool results with the same source become one event."""
 
     turn: int
-    """Index of the user's message."""
+    """The index of the user's message to which the entry belongs."""
     author: str
     is_tool: bool
 
 
 def is_conformance(document: Any) -> bool:
-    """Return True if the document is the recording of a conformance test."""
+    """Return True if the document is an ADK conformance test."""
     return isinstance(document, dict) and isinstance(document.get("recordings"), list)
 
 
 def read_conformance(document: dict[str, Any], lines: ItemLines) -> Iterator[EventRecord]:
-    """Yield the events of all turns. ``lines``: the line numbers of the entries in the file, as far as they are known.
+    """Yield the events of all turns. ``lines``: known line numbers of entries in the file.
 
-    Raises ``RecordingError`` if there are only user messages, and for recordings of another form.
+    Raises ``RecordingError`` if there are only user messages, or if an entry has a different format.
     """
     entries = document["recordings"]
     for index, entry in enumerate(entries):
@@ -53,9 +53,7 @@ def read_conformance(document: dict[str, Any], lines: ItemLines) -> Iterator[Eve
 
 
 def _misplaced(entry: Any) -> str | None:
-    """Return the path of the first field of an entry that should be an object and is not; ``None`` if all fields are
-    objects.
-    """
+    """Return the path of the first field that is not an object, but should be; ``None`` if there is none."""
     paths = {"": entry, "tool_recording": _tool_recording(entry), "llm_recording": field(entry, "llm_recording")}
     for name in ("tool_call", "tool_response"):
         paths[f"tool_recording.{name}"] = field(_tool_recording(entry), name)
@@ -114,7 +112,7 @@ def _tool_recording(entry: dict[str, Any]) -> Any:
 
 
 def _call_ids(entries: list[dict[str, Any]]) -> dict[int, _CallIds]:
-    """Return the ids of the calls, by turn index and tool name."""
+    """Return the ids of calls: index of the turn -> name of the tool -> ids."""
     ids: dict[int, _CallIds] = defaultdict(lambda: defaultdict(deque))
     for entry in entries:
         call = field(_tool_recording(entry), "tool_call")
@@ -124,9 +122,9 @@ def _call_ids(entries: list[dict[str, Any]]) -> dict[int, _CallIds]:
 
 
 def _content_with_ids(response: dict[str, Any], ids: _CallIds) -> Any:
-    """Return the response's content with ids for its calls.
+    """Return the content of a model response, with ids for its calls.
 
-    The used ids are removed from ``ids``, unless the response is a fragment.
+    Used ids are removed from ``ids``, unless the response is a fragment.
     """
     content = response.get("content")
     if not isinstance(content, dict) or not isinstance(content.get("parts"), list):
@@ -150,7 +148,7 @@ def _part_with_id(part: Any, ids: _CallIds) -> Any:
 
 
 def _user_content(entry: dict[str, Any]) -> Any:
-    """Return the user's newest content in a model request. Function responses have the same role, but do not count."""
+    """Return the user's newest message in a model request. Contents with function responses are skipped."""
     contents = field(field(field(entry, "llm_recording"), "llm_request"), "contents")
     known = contents if isinstance(contents, list) else []
     users = [content for content in known if isinstance(content, dict) and content.get("role") == "user"]

@@ -1,4 +1,4 @@
-"""Reads JSON and YAML: events on lines, a recording of this package, and documents written by ADK's tools."""
+"""Reads JSON and YAML files: events on lines, recordings of this package, and documents from ADK's tools."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -15,16 +15,16 @@ from stream_protocol.recording.read._parsing import ItemLines, event_time, field
 from stream_protocol.recording.read._records import EventRecord, Record, RecordingError
 
 _SESSION_FIELDS: Final = ("app_name", "user_id", "last_update_time")
-"""Fields that a session has even without its events."""
+"""Fields that identify a session that was written without its events."""
 
 NO_LINES: Final[ItemLines] = MappingProxyType({})
 
 
 def read_json(lines: Lines, session: str | None, warn: WarnOnce) -> Iterator[Record]:
-    """Return the records of JSON text: one document, a recording of this package, or an event on each line.
+    """Return the records in a JSON text: a recording of this package, one document, or an event on each line.
 
-    The first line decides which of these three forms the text has. If this line is a JSON object, but neither a
-    document nor the header of a recording, each line is an event.
+    The first line decides. If it is a JSON object, but neither a document nor the header of a recording, each line is
+    an event.
     """
     first = next(iter(lines), b"")
     number = lines.number
@@ -50,9 +50,10 @@ def read_yaml(lines: Lines, session: str | None) -> Iterator[Record]:
 
 
 def read_document(document: Any, session: str | None, lines: ItemLines = NO_LINES) -> Iterator[Record]:
-    """Return the records of a session, an array of events, an evalset, one eval case, or a conformance test. If the
-    document has several sessions, ``session`` chooses one. ``lines``: the line numbers of its items, as far as they are
-    known."""
+    """Return the records in a document: a session, an array of events, an evalset, an eval case, or a conformance test.
+
+    ``session``: chooses a session, if the document has several. ``lines``: known line numbers of items in the document.
+    """
     if isinstance(document, str):
         document = parse_json_text(document.encode("utf-8", "surrogatepass"))
     cases = eval_cases(document)
@@ -79,7 +80,7 @@ def read_document(document: Any, session: str | None, lines: ItemLines = NO_LINE
 
 
 def _why_no_events(document: Any) -> str:
-    """Return an error text with the reason why a document that is not an array has no list of events."""
+    """Return an error text: the reason why the document has no list of events."""
     if not isinstance(document, dict):
         return "neither events nor a session"
     if "events" in document:
@@ -93,13 +94,13 @@ def _why_no_events(document: Any) -> str:
 
 
 def _is_without_events(document: dict[str, Any]) -> bool:
-    """Return True for a session that ADK wrote without its events."""
+    """Return True for a session that was written without its events."""
     return any(field(document, name) is not None for name in _SESSION_FIELDS)
 
 
 def _sessions(document: Any) -> list[Any] | None:
-    """Return the sessions of a document that is a list of sessions or has sessions under a key; ``None`` for other
-    documents."""
+    """Return the sessions in a document: the document itself, or the list under its key ``sessions``. ``None`` if there
+    are none."""
     if isinstance(document, dict) and "events" not in document:
         inner = document.get("sessions", [document["session"]] if "session" in document else None)
     else:

@@ -1,4 +1,4 @@
-"""Converts the turns of an eval case, in any of its forms, to records of ADK events."""
+"""Converts the turns of an eval case to records of ADK events."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from stream_protocol.recording.read._records import EventRecord
 from stream_protocol.recording.read._restored_marks import mark_questions
 
 AGENT: Final = "agent"
-"""The author of events without an author in the file."""
+"""The author of events that have no author in the file."""
 
 
 @dataclass(frozen=True)
@@ -18,15 +18,17 @@ class EvalTurn:
     """One turn of an eval case."""
 
     events: list[dict[str, Any]]
-    """The turn's events, with at least author and content. An empty author stands for an agent."""
+    """The events of the turn. Each event has an author and a content. An empty author means the agent."""
     invocation_id: str | None = None
     at: Any = None
-    """The time when the turn began, in seconds since 1970, for events without a time."""
+    """The time when the turn began, in seconds since 1970. It is used for events without a time."""
 
 
 def as_content(value: Any, *, role: str = "model") -> Any:
-    """Return a hand-written value as ADK content: a content, a text, or a list of texts and parts. ``None`` if it is
-    empty."""
+    """Convert a hand-written value to ADK content. ``None`` if it is empty.
+
+    The value can be a content, a text, or a list of texts and parts.
+    """
     if isinstance(value, dict):
         if isinstance(parts := value.get("parts"), list):
             return {"role": role, **value, "parts": list(map(_as_part, parts))}
@@ -43,7 +45,8 @@ def _as_part(value: Any) -> Any:
 
 
 def eval_records(turns: Iterable[EvalTurn]) -> Iterator[EventRecord]:
-    """Yield the records of a case's turns. An event without an id gets an id made of its invocation and number."""
+    """Yield the records of an eval case's turns. An event without an id gets an id from its invocation and its
+    number."""
     complete = list(turns)
     mark_questions([event for turn in complete for event in turn.events])
     numbers = count(1)

@@ -1,11 +1,14 @@
 """Finds the eval cases in evaluation files of ADK and agents-cli, and reads their turns.
 
 Source: ``eval_case.py``, ``evaluation_generator.py`` and ``local_eval_sets_manager.py`` of google-adk 1.18 and 2.13. An
-evalset has no event ids, no fragments and no actions. Its turns have the user's content, the agent's final response,
-and the events in between (``invocation_events``). Hand-written evalsets, and evalsets of ADK up to 1.17, have three
-lists instead: calls, results and intermediate texts. They are shown in this order. The turns of the oldest evalsets
-have ``query``, ``expected_tool_use`` and ``reference``. Like ADK, this module converts them to the later form. For
-traces of agents-cli see ``_traces``.
+evalset has no event ids, no fragments and no actions. There are three formats of turns:
+
+- The user's content, the events in between (``invocation_events``), and the agent's final response.
+- Lists of calls, results and intermediate texts instead of these events, in hand-written evalsets and in ADK up to
+  1.17.
+- ``query``, ``expected_tool_use`` and ``reference``, in the oldest evalsets. They are converted to the newer format.
+
+``_traces`` reads traces of agents-cli.
 """
 
 from collections.abc import Iterator
@@ -20,14 +23,14 @@ from stream_protocol.recording.read._traces import graded_cases, is_trace, trace
 
 _EVENT_FIELDS: Final = ("author", "content", "grounding_metadata", "usage_metadata", "model_version")
 _RESPONSE_KEYS: Final = ("content", "error_code", "errorCode", "error_message", "errorMessage")
-"""Keys of an event that make it a response of an agent."""
+"""Keys that only an event of an agent has."""
 
 _NO_ANSWER: Final = "no answer of an agent in its turns"
 _NAME_FIELDS: Final = ("eval_id", "eval_case_id", "id", "name")
 
 
 def eval_cases(document: Any) -> list[Any] | None:
-    """Return the cases of an evalset or of traces, or a single case as a list; ``None`` for another document."""
+    """Return the eval cases in a document (evalset, traces or a single case); ``None`` for any other document."""
     if isinstance(document, list):
         return _cases_of_list(document)
     cases = field(document, "eval_cases")
@@ -38,7 +41,7 @@ def eval_cases(document: Any) -> list[Any] | None:
 
 
 def _cases_of_list(document: list[Any]) -> list[Any] | None:
-    """Return the cases of an old evalset, or the single case of an old test file."""
+    """Return the cases of an old evalset, or the only case of an old test file; ``None`` for any other list."""
     if _are_old_turns(document):
         return [{"conversation": document}]
     if document and all(isinstance(case, dict) and _are_old_turns(case.get("data")) for case in document):
@@ -51,12 +54,12 @@ def _are_old_turns(turns: Any) -> bool:
 
 
 def is_eval_result(document: Any) -> bool:
-    """Return True for a document with the results of an evaluation (``*.evalset_result.json``)."""
+    """Return True if the document has the results of an evaluation (``*.evalset_result.json``)."""
     return field(document, "eval_set_result_id") is not None or field(document, "eval_case_results") is not None
 
 
 def read_eval_cases(cases: list[Any], session: str | None) -> Iterator[EventRecord]:
-    """Return the events of the case that ``session`` names, or of the only case. Raises ``RecordingError``."""
+    """Return the events of the eval case that ``session`` names, or of the only case. Raises ``RecordingError``."""
     names = distinct_names(cases, *_NAME_FIELDS, kind="case")
     conversations = {name: turns for name, case in zip(names, cases, strict=True) if (turns := _turns(case))}
     if cases and not conversations:
@@ -85,7 +88,7 @@ def _is_answered(turns: list[EvalTurn]) -> bool:
 
 
 def _as_new_turn(turn: Any) -> Any:
-    """Return the turn of an old evalset in the form of later ADK versions."""
+    """Return the turn of an old evalset in the format of later ADK versions."""
     if not isinstance(turn, dict) or "query" not in turn:
         return turn
     uses = [use for use in list_field(turn, "expected_tool_use") if isinstance(use, dict)]

@@ -1,4 +1,4 @@
-"""Reads the numbered lines of a file, with size limits that protect the memory."""
+"""Reads the numbered lines of a file. Size limits protect the memory."""
 
 from collections.abc import Iterable, Iterator
 from typing import IO, Final
@@ -7,29 +7,30 @@ from stream_protocol.recording.read._records import RecordingError
 from stream_protocol.wire.client import Line, OverlongLineError, split_lines
 
 MAX_LINE: Final = 64 * 2**20
-"""The maximum number of characters of a line, or of an SSE event with several lines: 64 Mi. Gemini's largest request
-with an inline image is a third as long. The AI SDK's client has no limit.
+"""The maximum number of characters of a line, or of an SSE event with several lines.
+
+Gemini's largest request with an inline image is a third as long.
 """
 
 PIECE: Final = 64 * 2**10
-"""The number of bytes read at once: the size of a pipe's buffer on Linux. The first piece must show the form of the
-file."""
+"""The number of bytes that are read at once. The format of the file is detected from the first piece."""
 
 MAX_DOCUMENT: Final = 256 * 2**20
-"""The maximum number of bytes of a file that must be read as a whole: JSON on several lines, or YAML. The parsed
-document takes ten times as much memory.
+"""The maximum number of bytes of a file that is read as a whole: YAML, or JSON on several lines.
+
+The parsed document takes ten times as much memory.
 """
 
 
 class Lines:
-    """Reader for the lines of a file. Blank lines are skipped."""
+    """Reads the lines of a file. Blank lines are skipped."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
         self.number = 0
-        """The number of the newest line, from 1."""
+        """The number of the newest line. The first line has the number 1."""
         self.cut_off = False
-        """True if the newest line has no line end: it is the last line of the file, and may be incomplete."""
+        """True if the newest line has no line end. Such a line is the last line of the file, and may be incomplete."""
 
     def __iter__(self) -> Iterator[bytes]:
         while line := self._stream.readline(MAX_LINE + 1):
@@ -49,9 +50,7 @@ class Lines:
 
 
 def text_lines(pieces: Iterable[bytes]) -> Iterator[Line]:
-    """Yield the lines of a text that is read in pieces, as the AI SDK's client splits them. Invalid UTF-8 becomes
-    U+FFFD.
-    """
+    """Yield the lines of a text that comes in pieces. Invalid UTF-8 becomes U+FFFD, as in the AI SDK's client."""
     try:
         yield from split_lines(pieces, max_length=MAX_LINE)
     except OverlongLineError as error:

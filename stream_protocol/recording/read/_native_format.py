@@ -1,6 +1,6 @@
-"""Reads the recordings of this package: a header, then a turn, an event, a chunk or an end on each line.
+"""Reads the recordings of this package. docs/recording.md describes the format.
 
-docs/recording.md describes the format.
+The first line is a header. Each other line is the beginning of a turn, an event, a chunk, or the end of a turn.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,22 +22,22 @@ from stream_protocol.stream import ConverterOptions, Settings, options_from_json
 from stream_protocol.wire import StreamProtocolError, short_json
 
 HEADER_KEY: Final = "adk_ui_stream_recording"
-"""The key in the first line that identifies a recording. Its value is the version of the format."""
+"""The key in the first line of a recording. Its value is the version of the format."""
 
 VERSION: Final = 1
-"""The version of the format that is written, and the only version that is read."""
+"""The version of the recording format. No other version can be read."""
 
 
 def is_header(value: Any) -> bool:
-    """Return True if the JSON value of a file's first line is the header of a recording."""
+    """Return True if the JSON value is the header of a recording."""
     return isinstance(value, dict) and HEADER_KEY in value
 
 
 def read_native(header: Mapping[str, Any], lines: Lines, session: str | None, warn: WarnOnce) -> Iterator[Record]:
     """Return the records after the header.
 
-    An incomplete last line, which a crash can leave, is skipped with a warning. Lines of unknown kinds are also skipped
-    with a warning. Raises ``RecordingError`` for an unsupported version of the format, and for invalid lines.
+    Skips lines of unknown kinds and an incomplete last line, with a warning. Raises ``RecordingError`` for an
+    unsupported version of the format, and for invalid lines.
     """
     version = header[HEADER_KEY]
     if version is True or version != VERSION:
@@ -88,8 +88,10 @@ def _record(line: dict[str, Any], number: int) -> Record | None:
 
 
 def _options(value: Any, number: int) -> ConverterOptions:
-    """Return the recorded options that this release supports. Raises ``RecordingError`` if the converter
-    refuses them."""
+    """Return the recorded options that this release supports.
+
+    Raises ``RecordingError`` if the converter refuses a value.
+    """
     options = options_from_json(value if isinstance(value, dict) else {})
     try:
         Settings(**options)

@@ -1,10 +1,10 @@
 """Reads the events of SQLite stores with schema 0, which ``DatabaseSessionService`` created up to ADK 1.21.
 
-Source: ``schemas/v0.py`` of google-adk 2.13. An event's fields are columns; structured fields are JSON. The actions are
-pickled, and unpickling executes code from the file. So the actions are left out, except the names of their fields.
+Source: ``schemas/v0.py`` of google-adk 2.13. Each field of an event is a column. Structured fields are JSON. The
+actions are pickled, and are not read, because unpickling can execute code. Only the names of their fields are read.
 
-While a call waits for approval, it has a placeholder result. ADK recognises the placeholder by the actions. Without the
-actions, this module recognises it by the request for the approval, which is a separate event.
+A call that waits for approval has a placeholder result. ADK recognizes placeholders by the actions. This module
+recognizes them by the approval request, which is a separate event.
 """
 
 import pickletools
@@ -56,24 +56,25 @@ _ACTION_FIELDS: Final = frozenset(
     }
 )
 _MAX_PICKLED: Final = 2**20
-"""The maximum number of bytes of actions whose field names are read."""
+"""The maximum size of pickled actions, in bytes. The field names of larger actions are not read."""
 
 _MEMO: Final = frozenset({"MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT"})
 _NOTHING: Final = frozenset({"NONE", "NEWFALSE"})
 
 
 def is_old_store(columns: Iterable[str]) -> bool:
-    """Return True if a table ``events`` with these columns has schema 0."""
+    """Return True if a table ``events`` with these columns belongs to schema 0."""
     return {"id", "author", "content", "timestamp", _ACTIONS} <= {*columns}
 
 
 def old_columns(columns: Iterable[str]) -> list[str]:
-    """Return the columns of the table ``events`` that are read."""
+    """Return the columns of the table ``events`` that this module reads."""
     return [name for name in (*_PLAIN, *_FLAGS, *_JSON, _ACTIONS) if name in {*columns}]
 
 
 def read_old_events(names: list[str], rows: Iterable[tuple[Any, ...]], warn: WarnOnce) -> Iterator[EventRecord]:
-    """Yield the events of a session, from the values of these columns. Warns about actions that are left out."""
+    """Yield the events of a session. Each row has the values of the columns ``names``. Warns about actions that are
+    left out."""
     lost: dict[str, None] = {}
     count = 0
     placeholders = _Placeholders()
@@ -110,7 +111,7 @@ def _json_value(text: object, place: str) -> Any:
 
 
 def _seconds(at: object) -> float:
-    """Return a stored time as seconds since 1970. The store has it in UTC, as text or as a number."""
+    """Return a stored time as seconds since 1970. The time is in UTC, as text or as a number."""
     try:
         return datetime.fromisoformat(at).replace(tzinfo=UTC).timestamp() if isinstance(at, str) else float(at)  # type: ignore[arg-type]  # raises for other types
     except (ValueError, TypeError):
@@ -118,15 +119,15 @@ def _seconds(at: object) -> float:
 
 
 class _Placeholders:
-    """Marks placeholder results: the results of calls that a person was asked to approve and has not approved yet."""
+    """Marks placeholder results: results of calls that need approval and are not approved yet."""
 
     def __init__(self) -> None:
         self._warn = WarnOnce()
         self._calls = KnownCalls(CallIds())
-        """The calls. The entry of a call is ADK's newest question to the user about it."""
+        """The calls so far. The entry of a call is ADK's newest request to the user about this call."""
 
     def mark(self, event: dict[str, Any]) -> None:
-        """Read the next event, and mark its placeholders."""
+        """Read the next event, and mark the placeholder results in it."""
         try:
             with self._warn.silenced():  # the event is read again after this module
                 facts = read(read_event(event, self._warn))
@@ -150,7 +151,7 @@ class _Placeholders:
 
 
 def _names_in(pickled: object) -> list[str]:
-    """Return the names of the fields in pickled actions. The pickle is read as data: no code in it is executed."""
+    """Return the names of the fields in pickled actions. No code of the pickle is executed."""
     if not isinstance(pickled, bytes):
         return []
     if len(pickled) > _MAX_PICKLED:

@@ -14,20 +14,22 @@ from stream_protocol.recording.read._records import RecordingError
 from stream_protocol.wire import short_json
 
 MAX_YAML_DEPTH: Final = 200
-"""The deepest nesting of YAML. libyaml's composer recurses in C, and too many levels crash the process."""
+"""The maximum number of nesting levels in YAML. Too many levels would crash the process, because libyaml recurses
+in C."""
 
 ItemLines: TypeAlias = Mapping[tuple[str, int], int]
-"""Maps the key of a list in a document, and the index of an item, to the number of the item's first line. The key is
-empty if the document itself is a list."""
+"""Line numbers of list items: key of the list in the document and index of the item -> the item's first line.
+
+The key is empty if the document itself is a list.
+"""
 
 _BAD_VALUES: Final = (ValueError, LookupError, AttributeError)
-"""Errors that PyYAML raises for a text that is not a value of its tag's type: ``!!int x``, ``!!float ""``, ``!!bool
-x``, ``!!timestamp x``."""
+"""Errors that PyYAML raises if a text does not fit its tag, such as ``!!int x``."""
 
 
-# The YAML loader decides which plain texts are numbers, booleans and null. PyYAML reads YAML 1.1. There `yes`,
-# `12:30:00`, `=` and a date are not texts, so a text without quotes is lost. A number in base 60 also needs quadratic
-# time. YAML 1.2 reads all these as texts, and so does this loader. ADK's own files read the same in both, because ADK
+# The YAML loader decides which plain texts are numbers, booleans and null. PyYAML reads YAML 1.1, where `yes`,
+# `12:30:00`, `=` and a date are not texts. So a text without quotes is lost. A number in base 60 also needs quadratic
+# time. In YAML 1.2, all these are texts. This loader reads them as texts, too. Files of ADK are read alike, because ADK
 # writes such texts in quotes.
 
 _TAG: Final = "tag:yaml.org,2002:"
@@ -38,14 +40,14 @@ _CORE: Final = re.compile(
     r"|[-+]?(?:0|[1-9][0-9]*|0x[0-9a-fA-F]+)"
     r"|[-+]?[0-9]*\.[0-9]*(?:[eE][-+][0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
 )
-"""The values of the core schema of YAML 1.2 that are also values in YAML 1.1."""
+"""Pattern for values of YAML 1.2's core schema that are also values in YAML 1.1."""
 
 _BASE: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""The C loader, or the Python loader if PyYAML was built without libyaml."""
+"""The loader based on libyaml, or the Python loader if PyYAML was built without libyaml."""
 
 
 def _resolve(loader: Any, kind: type[yaml.Node], value: Any, implicit: Any) -> Any:
-    """Return the tag of a node that has no explicit tag."""
+    """Return the tag of a node without an explicit tag."""
     tag = _BASE.resolve(loader, kind, value, implicit)
     is_other = kind is yaml.ScalarNode and implicit[0] and not _CORE.fullmatch(value)
     return _TAG + "str" if is_other else tag
@@ -66,15 +68,15 @@ def _construct_float(loader: Any, node: yaml.Node) -> float:
 
 
 LOADER: Final[Any] = type("Loader", (_BASE,), {"resolve": _resolve})
-"""A safe loader: it creates only plain values."""
+"""A safe YAML loader, which creates only plain values."""
 LOADER.add_constructor(_TAG + "int", _construct_int)
 LOADER.add_constructor(_TAG + "float", _construct_float)
 
 
 def parse_json_text(text: bytes, first_line: int = 1, first_column: int = 1) -> Any:
-    """Return the JSON value of a text. ``first_line`` and ``first_column``: the position of the text in the file.
+    """Parse JSON text. ``first_line`` and ``first_column``: the position of the text in the file.
 
-    Raises ``RecordingError`` with the line and column of the mistake.
+    Raises ``RecordingError`` with the line and the column of the error.
     """
     try:
         return json.loads(text)
@@ -93,10 +95,10 @@ def parse_json_text(text: bytes, first_line: int = 1, first_column: int = 1) -> 
 
 
 def parse_yaml_text(text: bytes) -> tuple[Any, ItemLines]:
-    """Return the value of a YAML document, and the lines of its events.
+    """Parse a YAML document. Return its value, and the line numbers of list items.
 
-    Raises ``RecordingError`` with the line and column of the mistake. A repeated key is refused, because one of its
-    values would be lost. Aliases are refused: ADK writes none, and a small document with aliases can fill the memory.
+    Raises ``RecordingError`` with the line and the column of the error. Repeated keys and aliases are refused. A small
+    document with aliases could fill the memory.
     """
     try:
         text.decode()
@@ -115,10 +117,7 @@ def parse_yaml_text(text: bytes) -> tuple[Any, ItemLines]:
 
 
 def _why_no_yaml(error: yaml.MarkedYAMLError) -> str:
-    """Return an error text with the place of the mistake.
-
-    If the mistake is not a syntax error, the text also describes it.
-    """
+    """Return an error text with the position of the error. If it is not a syntax error, the text also describes it."""
     place = _place(error.problem_mark or error.context_mark)
     if isinstance(error, yaml.composer.ComposerError):
         return f"{place} begins a second YAML document"  # the other composer error, an alias, was refused before
@@ -131,7 +130,7 @@ def _why_no_yaml(error: yaml.MarkedYAMLError) -> str:
 
 
 def field(value: Any, name: str) -> Any:
-    """Return a field of a JSON object, or ``None``.
+    """Return the value of a field in a JSON object; ``None`` if the field is missing.
 
     ``name``: the field's name in snake_case. The name in camelCase is also tried.
     """
@@ -142,18 +141,21 @@ def field(value: Any, name: str) -> Any:
 
 
 def list_field(value: Any, name: str) -> list[Any]:
-    """Return the list in a field of a JSON object, or an empty list. ``name``: as for ``field()``."""
+    """Return the list in a field of a JSON object; an empty list if the field has no list.
+
+    ``name``: the field's name in snake_case. The name in camelCase is also tried.
+    """
     found = field(value, name)
     return found if isinstance(found, list) else []
 
 
 def event_time(event: Any) -> float | None:
-    """Return the event's timestamp in seconds since 1970; ``None`` if it has none."""
+    """Return the timestamp of an event, in seconds since 1970; ``None`` if it has none."""
     return seconds(field(event, "timestamp"))
 
 
 def seconds(value: Any) -> float | None:
-    """Return a time in a file as a finite number; ``None`` for any other value."""
+    """Return a time from a file as a finite number; ``None`` for any other value."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None
     try:
@@ -164,19 +166,19 @@ def seconds(value: Any) -> float | None:
 
 @dataclass(slots=True)
 class _Collection:
-    """A list or mapping during the scan."""
+    """A list or mapping of the YAML document that the scan has not left yet."""
 
     is_list: bool
     count: int = 0
-    """The number of nodes so far; in a mapping, keys and values both count."""
+    """The number of nodes that the scan has found in the collection. In a mapping, keys and values both count."""
     key: str = ""
     """The newest key of a mapping."""
     keys: set[str] = field_of_dataclass(default_factory=set)
-    """The keys of a mapping so far."""
+    """The keys of a mapping that the scan has found."""
 
 
 def _scan(text: bytes) -> ItemLines:
-    """Refuse aliases, repeated keys and deep nesting. Return the line numbers of list items in the document."""
+    """Scan a YAML text. Return the line numbers of list items. Refuse aliases, repeated keys and deep nesting."""
     lines: dict[tuple[str, int], int] = {}
     open_collections: list[_Collection] = []
     for event in yaml.parse(text, LOADER):
@@ -227,7 +229,8 @@ def _unreadable_value(text: bytes) -> str:
 
 
 def place_of_byte(text: bytes, position: int, first_line: int = 1) -> str:
-    """Return the place of a byte in the file, for an error message. ``first_line``: see ``parse_json_text``."""
+    """Return the line and column of a byte, for an error message. ``first_line``: the number of the text's first
+    line."""
     lines = text[:position].split(b"\n")
     return f"line {first_line + len(lines) - 1}, column {len(lines[-1].decode(errors='replace')) + 1}"
 

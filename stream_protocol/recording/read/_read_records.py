@@ -1,6 +1,6 @@
-"""Opens a file of recorded ADK events, detects its form by its first bytes, and reads that form.
+"""Opens a file of recorded ADK events, detects its format by its first bytes, and reads it.
 
-The file's name does not matter. A recording is read more than once, so ``rereadable`` copies a pipe to a file first.
+The file's name does not matter. A recording is read more than once, so ``rereadable`` first copies a pipe to a file.
 """
 
 import re
@@ -23,11 +23,12 @@ from stream_protocol.recording.read._sqlite import read_store
 from stream_protocol.recording.read._sse_captures import read_capture
 
 EXPECTED: Final = ".expected"
-"""The end of the stem of an expected stream of the pytest plugin: ``weather.expected.jsonl`` for ``weather.jsonl``."""
+"""Name part of files that the pytest plugin writes: the expected stream of ``weather.jsonl`` is
+``weather.expected.jsonl``."""
 
 _SQLITE: Final = b"SQLite format 3\0"
 _SSE_LINE: Final = re.compile(r"(?:data|event|id|retry)(?::|\r?\n|\Z)|:|HTTP/\d")
-"""The beginning of an SSE stream, or of the HTTP head that ``curl --include`` writes before it."""
+"""Pattern for the beginning of an SSE stream, or of the HTTP head that ``curl --include`` writes before the stream."""
 _YAML_KEY: Final = re.compile(
     r"^ {0,8}(?:- +)?\{?(?:app_?name|events|recordings|sessions?|conversation|author|eval_?cases"
     r"|eval_?(?:set_?|case_?)?id|agent_?data|query) *:",
@@ -38,30 +39,30 @@ _COMPRESSED: Final = (b"\x1f\x8b", b"PK\3\4", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2
 
 
 _UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
-"""The first bytes of UTF-16 texts, which some Windows programs save."""
+"""The first bytes of UTF-16 texts. Some Windows programs save such texts."""
 
 _UNKNOWN: Final = (
     "neither events nor a session: pass ADK events as JSON, JSON lines, YAML, an SSE response or an SQLite store"
 )
 
 _JSON_BEGINNINGS: Final = ("{", "[", '"{')
-"""The first characters of JSON. The last entry is JSON in a JSON string, which ADK 1 wrote."""
+"""The first characters of JSON. The last entry is for JSON inside a JSON string, which ADK 1 wrote."""
 
 
 class Form(Enum):
-    """A form of a recording file."""
+    """The format of a recording file."""
 
     STORE = auto()
     """An SQLite file of an ADK session service."""
     CAPTURE = auto()
-    """Server-sent events."""
+    """A capture of server-sent events."""
     JSON = auto()
     """One JSON document, or a JSON document on each line."""
     YAML = auto()
 
 
 def detect_form(head: bytes) -> Form | None:
-    """Return the form of a file by its first ``PIECE`` bytes; ``None`` if it has no known form."""
+    """Return the format of a file from its first ``PIECE`` bytes; ``None`` if the format is unknown."""
     text = text_of(head)
     if head.startswith(_SQLITE):
         return Form.STORE
@@ -75,12 +76,12 @@ def detect_form(head: bytes) -> Form | None:
 
 
 def text_of(head: bytes) -> str:
-    """Return the bytes as text, without leading white space."""
+    """Return the first bytes of a file as text, without leading white space."""
     return head.decode("utf-8-sig", "replace").lstrip()
 
 
 def why_unknown(head: bytes) -> str:
-    """Return an error text with the reason why a file that begins with these bytes has no known form."""
+    """Return an error text: the reason why the format of a file with these first bytes is unknown."""
     text = text_of(head)
     if not text:
         return "nothing in it but white space" if head else "the file is empty"
@@ -102,7 +103,7 @@ def why_unknown(head: bytes) -> str:
 
 
 def read_records(path: Path, session: str | None, warn: WarnOnce) -> Iterator[Record]:
-    """Yield the records in order. Forms with events on lines are read line by line.
+    """Yield the records of a file in order. Files with one event per line are read line by line.
 
     Raises ``RecordingError`` if the file is not a recording.
     """
@@ -133,8 +134,10 @@ def _read_form(stream: IO[bytes], path: Path, session: str | None, warn: WarnOnc
 
 @contextmanager
 def open_recording(path: Path) -> Iterator[IO[bytes]]:
-    """Open the file, and close it at the end of the context. Raises ``RecordingError`` if it cannot be read, or is a
-    pipe or a device."""
+    """Context manager that opens a recording file.
+
+    Raises ``RecordingError`` if the file cannot be read, or is a pipe or a device.
+    """
     with _os_errors():
         if not _can_be_read_again(path):
             raise RecordingError("a recording is read more than once, which a pipe or device cannot be")
@@ -144,7 +147,7 @@ def open_recording(path: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def rereadable(path: str) -> Iterator[Path]:
-    """Provide the path itself, or for a pipe or a device the path of a temporary copy.
+    """Context manager that returns the path. For a pipe or a device, it returns the path of a temporary copy.
 
     Raises ``RecordingError`` for a file that cannot be read, and for a pipe whose content is not a recording.
     """
@@ -162,7 +165,10 @@ def rereadable(path: str) -> Iterator[Path]:
 
 @contextmanager
 def copy_of_stream(head: bytes, rest: IO[bytes]) -> Iterator[Path]:
-    """Provide the path of a temporary file with the whole stream: ``head``, which was already read, and the rest."""
+    """Context manager that returns the path of a temporary file with the whole stream.
+
+    ``head``: the bytes that were already read. ``rest``: the remaining stream.
+    """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "recording"
         with path.open("wb") as copy:
@@ -188,5 +194,5 @@ def _can_be_read_again(path: Path) -> bool:
 
 
 def is_expectation(path: Path) -> bool:
-    """Return True for the file name of an expected stream, which is not a recording."""
+    """Return True for the file name of an expected stream (``*.expected.jsonl``). Such a file is not a recording."""
     return path.stem.endswith(EXPECTED)

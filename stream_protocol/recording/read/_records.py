@@ -1,4 +1,4 @@
-"""The records that are read from every form of a recording, and the errors for a file that is not a recording."""
+"""The records that are read from recordings of all formats, and the errors for files that are not recordings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,33 +12,34 @@ class UnreadableError(ValueError):
 
 
 class RecordingError(UnreadableError):
-    """Raised if the file is not a recording. ``str(error)`` is one line with the reason and the place in the file."""
+    """Raised if the file is not a recording. ``str(error)`` is one line with the reason and the position in the
+    file."""
 
 
 @dataclass(frozen=True, slots=True)
 class EventRecord:
-    """One ADK event."""
+    """A recorded ADK event."""
 
     number: int
-    """The number of its line, from 1, or of the event if events are not on separate lines."""
+    """The number of the event's line, from 1. If events are not on separate lines, the number of the event."""
     value: Any
-    """The event's JSON, not validated. The receiver may change it."""
+    """The event as JSON, not validated. The receiver may change this object."""
     at: float | None = None
-    """The time of the event in seconds: since its ``TurnRecord`` if there is one, otherwise since 1970."""
+    """The time of the event in seconds since the ``TurnRecord``. Without a ``TurnRecord``, seconds since 1970."""
     unit: Literal["line", "event"] = "line"
-    """The unit that ``number`` counts."""
+    """The unit of ``number``."""
     line: int | None = None
-    """The number of its first line, if ``number`` counts events and the line is known."""
+    """The number of the event's first line, if ``number`` counts events. ``None`` if the line is unknown."""
 
     @property
     def place(self) -> str:
-        """The place in the file, for an error message: ``line 3``, or ``event 3 (line 12)``."""
+        """The position in the file, for an error message: ``line 3``, or ``event 3 (line 12)``."""
         return f"{self.unit} {self.number}" + (f" (line {self.line})" if self.line is not None else "")
 
 
 @dataclass(frozen=True, slots=True)
 class TurnRecord:
-    """The beginning of a turn. In forms without such records, turns are derived from the events."""
+    """The beginning of a turn. Formats without this record do not show where turns begin."""
 
     message_id: str
     """The id of the assistant message; empty if it was not recorded."""
@@ -48,7 +49,7 @@ class TurnRecord:
 
 @dataclass(frozen=True, slots=True)
 class ChunkRecord:
-    """A chunk that was sent."""
+    """A chunk that was sent to the client."""
 
     chunk: Mapping[str, Any]
 
@@ -59,7 +60,7 @@ class EndRecord:
 
     end: Ending
     failure: str = ""
-    """The text of the exception that the run raised, if it was recorded."""
+    """The text of the exception that the run raised; empty if it was not recorded."""
 
 
 Record = EventRecord | TurnRecord | ChunkRecord | EndRecord

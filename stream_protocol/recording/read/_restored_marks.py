@@ -1,8 +1,7 @@
-"""Restores event fields that evaluation data leave out: ``partial``, long-running ids and placeholder actions.
+"""Restores event fields that evaluation data lack: ``partial``, long-running ids and placeholder actions.
 
-Evaluation data keep the author and content of each event. They do not keep which events are fragments, which calls ask
-the user, and which responses are placeholders for calls that wait for the user. This module finds them out from the
-contents.
+Evaluation data have the author and the content of each event. From the contents, this module finds fragments, calls
+that ask the user, and placeholder responses to such calls.
 """
 
 from collections import defaultdict, deque
@@ -25,20 +24,20 @@ from stream_protocol.adk import (
 from stream_protocol.recording.read._parsing import field, list_field
 
 _QUESTIONS: Final = (REQUEST_CONFIRMATION, REQUEST_CREDENTIAL, REQUEST_INPUT)
-"""The calls with which ADK asks the user. ADK marks each of them as long-running."""
+"""Names of the calls with which ADK asks the user. ADK marks these calls as long-running."""
 
 _NO_AGENTS: Final = (USER, "tool", "")
-"""Authors that the response of a tool may have in a file instead of the agent's name."""
+"""Authors of tool responses in some files, where ADK has the agent's name."""
 
 _ANYBODY: Final[SpeakerKey] = ("", None, "")
-"""Placeholder author, because files differ in the author of a call or a response."""
+"""Placeholder author for all calls and responses, because their authors differ between files."""
 
 _MIN_FRAGMENTS: Final = 2
-"""The minimum number of texts that count as fragments of their joined text. A single repeated text may be intended."""
+"""The minimum number of texts that count as fragments of a joined text. An agent may repeat a single text."""
 
 
 def mark_fragments(events: Sequence[dict[str, Any]]) -> None:
-    """Mark texts as fragments if the next event of the same author repeats them as one text."""
+    """Mark texts as fragments if the next event of their author repeats them as one text."""
     for index, event in enumerate(events):
         if event.get("author") == USER or "partial" in event:
             continue
@@ -78,9 +77,8 @@ def _parts(event: dict[str, Any]) -> list[dict[str, Any]]:
 def mark_questions(events: Sequence[dict[str, Any]]) -> None:
     """Mark the calls with which ADK asks the user, and the placeholder responses of calls that wait.
 
-    Calls and answers without an id get an id, because only a call with an id can be marked. Files differ in the authors
-    of responses, so this function corrects the author. The author of an answer to a question becomes the user. If the
-    author of a tool's response is not an agent, the newest earlier agent becomes its author.
+    Calls and answers without an id get an id. Authors are corrected: an answer to a question gets the user as author. A
+    tool's response gets the newest agent, if its author is not an agent.
     """
     asked = _Questions()
     agent: Any = None
@@ -110,23 +108,21 @@ class _Question:
     name: str
     id: str
     config: Any
-    """The auth config in the question."""
+    """The auth config in a credential request."""
     known: KnownCall
 
 
 class _Questions:
-    """The questions of a conversation. ``KnownCalls`` finds the call of a response. In ``KnownCalls``, the call of a
-    question stands for the question.
-    """
+    """The calls of a conversation with which ADK asks the user. Finds the question that a response answers."""
 
     def __init__(self) -> None:
         self._known = KnownCalls(CallIds())
         self._count = 0
         self._waiting: dict[KnownCall, deque[_Question]] = defaultdict(deque)
-        """Call that waits for answers -> the questions about it, in order."""
+        """Call that waits for answers -> the questions about this call, in order."""
 
     def add(self, event: dict[str, Any], call: dict[str, Any]) -> None:
-        """Read a call, and mark it in its event if it is a question."""
+        """Read a call. If it is a question to the user, mark it in its event."""
         name, args = _name(call), call.get("args")
         args = args if isinstance(args, dict) else {}
         if name in _QUESTIONS:
@@ -143,7 +139,7 @@ class _Questions:
             self._waiting[waiting].append(question)
 
     def _asked_about(self, args: dict[str, Any]) -> KnownCall | None:
-        """Return the call that a question is about, or ``None``."""
+        """Return the call that a question is about; ``None`` if it is about no call."""
         original = confirmed_call(args)
         if not original.get("id") and isinstance(credential_for := field(args, "function_call_id"), str):
             original = {"id": credential_for}
@@ -153,17 +149,18 @@ class _Questions:
         return known or self._known.new(original["id"], _ANYBODY, original.get("name", ""))
 
     def is_answer(self, event: dict[str, Any], response: dict[str, Any]) -> bool:
-        """Return True for a response that may answer a question."""
+        """Return True if the response may answer a question."""
         return response.get("name") in _QUESTIONS or self._asked(event, response) is not None
 
     def take_answer(self, event: dict[str, Any], response: dict[str, Any]) -> None:
-        """Read the user's answer to a question, and write the question's id and name into it."""
+        """Process the user's answer to a question. The answer gets the id and the name of the question."""
         if (question := self._asked(event, response)) is not None:
             self._known.resolve_response(event, None, CallReference(question.id, question.name))
             response["id"], response["name"] = question.id, question.name
 
     def take_result(self, event: dict[str, Any], response: dict[str, Any]) -> None:
-        """Read a tool's response, and mark it in its event if its call waits for the answer to a question."""
+        """Process a tool's response. If its call waits for the answer to a question, mark the response as a
+        placeholder."""
         call_id, name = _id(response), _name(response)
         reference = CallReference(call_id, name)
         known = self._known.find_answered(event, None, reference, is_placeholder=False)
@@ -181,8 +178,11 @@ class _Questions:
             asked.setdefault(call_id, question.config if is_credential else {})
 
     def _asked(self, event: dict[str, Any], response: dict[str, Any]) -> _Question | None:
-        """Return the question that the response answers, by its id, or by its name if it has no id. Some files have the
-        id in the name field."""
+        """Return the question that the response answers; ``None`` if there is none.
+
+        The question is found by the response's id. Without an id, it is found by name, because some files have the id
+        there.
+        """
         call_id, name = _id(response), _name(response)
         for id_and_name in [(call_id, "")] if call_id else [(None, name), (name, "")]:
             known = self._known.find_answered(event, None, CallReference(*id_and_name), is_placeholder=False)

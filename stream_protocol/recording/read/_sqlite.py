@@ -1,11 +1,10 @@
 """Reads the SQLite files of ADK's ``SqliteSessionService`` and ``DatabaseSessionService``.
 
-Source: both services of google-adk 2.13. Both have the same tables ``sessions`` and ``events``, with each event as
-JSON. An old store has a column for each field: see ``_old_stores``. Opening a store does not write to its file, or to
-any file beside it.
+Source: google-adk 2.13. The tables ``sessions`` and ``events`` store each event as JSON. Old stores have a column for
+each field: see ``_old_stores``. Reading a store never writes a file.
 
-The file is untrusted. Only plain tables are read, because a view or a virtual table may never end. SQLite may do only
-as much work as the file's size justifies, because the pages of a broken file may refer to each other.
+The file is not trusted. Only plain tables are read, because reading a view may never end. The work of SQLite is limited
+in proportion to the file's size, because pages of a broken file may refer to each other.
 """
 
 import sqlite3
@@ -23,31 +22,30 @@ from stream_protocol.recording.read._parsing import event_time, parse_json_text
 from stream_protocol.recording.read._records import EventRecord, RecordingError
 
 LOCK_TIMEOUT: Final = 2.0
-"""Seconds to wait for a process that writes the store."""
+"""The number of seconds to wait while a different process writes the store."""
 
 MAX_VALUE: Final = 64 * 2**20
 """The maximum number of bytes of one value, such as an event with its files."""
 
 MAX_CODES: Final = 10
-"""The maximum number of SQLite instructions for each byte of the file. A valid store needs less than one."""
+"""The maximum number of SQLite instructions for each byte of the file. A valid store needs less than one per byte."""
 
 _CODES_AT_ONCE: Final = 100_000
-"""The number of SQLite instructions between two checks of the limit. The first check comes after this number."""
+"""The number of SQLite instructions between two checks of the limit."""
 
 _BROKEN: Final = "the store cannot be read: it is broken, and reading it does not end"
 
 _WAL_VERSION: Final = 2
-"""The value of byte 18 in a file with a write-ahead log."""
+"""The value of byte 18 in a SQLite file that has a write-ahead log."""
 
 _ORDER: Final = (
     "SELECT rowid FROM events WHERE app_name = ? AND user_id = ? AND session_id = ? ORDER BY timestamp, rowid"
 )
-"""Query for the rows of a session. Events with equal timestamps are read in the order in which they were written. ADK's
-services sort them by row, or by their random ids."""
+"""Query for the rows of a session in order. Events with equal timestamps are sorted by the order of writing."""
 
 
 def read_store(path: Path, session: str | None, warn: WarnOnce) -> Iterator[EventRecord]:
-    """Yield the events of a session. ``session``: its id, or ``app/user/id`` if several sessions have this id."""
+    """Yield the events of a session. ``session``: its id, or ``app/user/id`` if several sessions have the same id."""
     try:
         with closing(sqlite3.connect(_uri(path), uri=True, timeout=LOCK_TIMEOUT)) as store:
             store.text_factory = _text
@@ -65,7 +63,8 @@ def read_store(path: Path, session: str | None, warn: WarnOnce) -> Iterator[Even
 
 
 def _uri(path: Path) -> str:
-    """Return the URI of a read-only connection. Without ``immutable`` SQLite would create a missing write-ahead log."""
+    """Return the URI for a read-only connection. The flag ``immutable`` keeps SQLite from creating a write-ahead
+    log."""
     with path.open("rb") as file:
         uses_log = file.read(19)[18:] == bytes([_WAL_VERSION])
     immutable = "&immutable=1" if uses_log and not _log_size(path) else ""
@@ -82,7 +81,8 @@ def _size(path: Path) -> int:
 
 
 def _bound_work(store: sqlite3.Connection, path: Path) -> None:
-    """Interrupt SQLite when it runs more instructions than the size of the store allows."""
+    """Limit the number of SQLite instructions in proportion to the size of the store. Above the limit, SQLite is
+    interrupted."""
     checks = iter(range(1 + _size(path) * MAX_CODES // _CODES_AT_ONCE))
     store.set_progress_handler(lambda: next(checks, None) is None, _CODES_AT_ONCE)
     store.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE)
@@ -91,11 +91,9 @@ def _bound_work(store: sqlite3.Connection, path: Path) -> None:
 def _rows(
     store: sqlite3.Connection, names: Iterable[str], key: tuple[str, str, str], path: Path
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield the events of a session in order, each with the values of these columns.
+    """Yield the rows of a session's events in order, with the values of these columns.
 
-    The rows are sorted without their values. The size of all values together is limited, because the rows of a broken
-    file may share pages. The limit is twice the size of the store, because a text in UTF-16 can become up to 50 %
-    longer in UTF-8.
+    The size of all values is limited to twice the size of the store. In a broken file, rows may share pages.
     """
     left = 2 * _size(path)
     query = f"SELECT {', '.join(names)} FROM events WHERE rowid = ?"  # noqa: S608 - the names come from constants
@@ -108,7 +106,7 @@ def _rows(
 
 
 def _event_columns(store: sqlite3.Connection) -> set[str]:
-    """Return the columns of the event table. Raises ``RecordingError`` if the tables are not ADK's."""
+    """Return the columns of the event table. Raises ``RecordingError`` if the tables are not those of ADK."""
     tables = {name for (name,) in store.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0")}
     if not {"events", "sessions"} <= tables:
         raise RecordingError("an SQLite file, but not ADK's sessions")
@@ -143,7 +141,7 @@ def _record(number: int, data: object) -> EventRecord:
 
 
 def _text(stored: bytes) -> str:
-    """Return a stored text. Invalid UTF-8 becomes U+FFFD, as in a stream. So it affects only one event."""
+    """Return a stored text. Invalid UTF-8 becomes U+FFFD, so that only one event is affected."""
     return stored.decode(errors="replace")
 
 

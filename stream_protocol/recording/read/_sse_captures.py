@@ -1,8 +1,8 @@
-"""Reads captures of ADK's ``/run_sse``, with one request or several.
+"""Reads captures of the SSE stream of ADK's ``/run_sse``. A capture may have several requests.
 
 Source: ``api_server.py`` of google-adk 2.13. An event with content and saved artifacts is sent in two frames with the
-same id. The first frame has the content, the second has the artifacts, and both have all other fields. A run that
-raises an exception ends with a frame that has ``error``.
+same id. The first frame has the content, and the second has the artifacts. Both frames have all other fields of the
+event. A run that raises an exception ends with a frame that has the field ``error``.
 """
 
 from collections.abc import Iterator
@@ -16,10 +16,10 @@ from stream_protocol.wire.client import SseEvent, sse_events
 
 
 def read_capture(stream: IO[bytes], session: str | None) -> Iterator[Record]:
-    """Yield the records of a capture. Raises ``RecordingError``."""
+    """Yield the records of a capture. Raises ``RecordingError`` if it is invalid."""
     refuse_session(session)
     pending: EventRecord | None = None
-    """The newest event, whose artifacts may follow in the next frame."""
+    """The newest event. Its artifacts may follow in the next frame."""
     for frame in sse_events(event_lines(iter(lambda: stream.read(PIECE), b""))):
         record = _record(frame)
         if pending is not None and isinstance(record, EventRecord) and _has_artifacts_of(pending.value, record.value):
@@ -42,7 +42,7 @@ def _record(frame: SseEvent) -> EventRecord | EndRecord:
 
 
 def _has_artifacts_of(event: Any, second: Any) -> bool:
-    """Return True if the second frame is the same event with its artifacts."""
+    """Return True if ``second`` is the second frame of ``event``, with the artifacts."""
     return (
         bool(field(event, "content"))
         and not field(event, "partial")

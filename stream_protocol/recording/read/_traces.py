@@ -1,9 +1,9 @@
 """Reads the agent traces that ``agents-cli eval generate`` creates for evaluation.
 
-Source: google-agents-cli, and ``EvalCase`` and ``AgentData`` of google-cloud-aiplatform 2.7. A case has the user's
-message in ``prompt``, or in the events of its ``agent_data``. Its events have an author and a content, but no id, no
-invocation, and no mark for fragments. People also write trace files by hand, with texts instead of contents, and with
-only ``prompt`` and ``response``. The result of a grading contains the graded traces.
+Source: google-agents-cli, and ``EvalCase`` and ``AgentData`` of google-cloud-aiplatform 2.7. An eval case has the
+user's message in ``prompt``, or in the events of ``agent_data``. An event has an author and a content, but no id and no
+invocation, and fragments are not marked. Hand-written cases may have texts instead of contents, and only ``prompt`` and
+``response``. The result of a grading also contains traces.
 """
 
 from collections.abc import Iterator
@@ -20,18 +20,18 @@ _OWN_FIELDS: Final = frozenset(
     {"event_time", "eventTime", "state_delta", "stateDelta", "active_tools", "activeTools", "creation_timestamp"}
     | {"creationTimestamp", "event_id", "eventId", "turn_id", "turnId"}
 )
-"""Fields of a trace's event that an ADK event does not have."""
+"""Fields of an event in a trace that an ADK event does not have."""
 
 
 def graded_cases(document: Any) -> list[Any]:
-    """Return the traced cases in the result of a grading (``artifacts/grade_results``); empty for another document."""
+    """Return the eval cases in the result of a grading (``artifacts/grade_results``); empty for any other document."""
     return [
         case for dataset in list_field(document, "evaluation_dataset") for case in list_field(dataset, "eval_cases")
     ]
 
 
 def is_trace(case: Any) -> bool:
-    """Return True for a case of a trace, or of the dataset from which traces are generated."""
+    """Return True if the eval case is a trace, or comes from the dataset from which traces are generated."""
     if not isinstance(case, dict) or field(case, "conversation") is not None:
         return False
     return isinstance(field(case, "agent_data"), dict) or any(
@@ -40,7 +40,7 @@ def is_trace(case: Any) -> bool:
 
 
 def trace_turns(case: Any) -> Iterator[EvalTurn]:
-    """Yield the turns of an eval case, each with its events from the trace."""
+    """Yield the turns of an eval case. Each turn has its events from the trace."""
     turns = [list(map(_event, list_field(turn, "events"))) for turn in list_field(field(case, "agent_data"), "turns")]
     if not any(turns):
         turns = list(_turns_without_data(case))
@@ -56,7 +56,8 @@ def trace_turns(case: Any) -> Iterator[EvalTurn]:
 
 
 def _turns_without_data(case: Any) -> Iterator[list[dict[str, Any]]]:
-    """Yield the turns of an older case without ``agent_data``: earlier messages, then the prompt and its events."""
+    """Yield the turns of an older case that has no ``agent_data``. Each earlier message is a turn. The last turn has
+    the prompt and its events."""
     for message in map(_event, list_field(case, "conversation_history")):
         yield [message]
     prompt = _user_event(field(case, "prompt"))
@@ -70,14 +71,14 @@ def _user_event(prompt: Any) -> dict[str, Any] | None:
 
 
 def _responses(case: Any) -> Iterator[Any]:
-    """Yield the final responses. If there are several candidates, the caller uses the first response."""
+    """Yield the final responses of an eval case. There may be several candidates."""
     for candidate in list_field(case, "responses"):
         yield field(candidate, "response") if isinstance(candidate, dict) and "response" in candidate else candidate
     yield field(case, "response")
 
 
 def _is_contained(response: Any, events: list[dict[str, Any]]) -> bool:
-    """Return True if the events after the user's last message contain the response, usually as the last event."""
+    """Return True if the events after the user's last message contain this response."""
     answers: list[Any] = []
     for event in events:
         if event["author"] != USER:
@@ -94,7 +95,7 @@ def _text(content: Any) -> str:
 
 
 def _event(traced: Any) -> dict[str, Any]:
-    """Return the ADK event of a traced event, which may also be a complete ADK event."""
+    """Convert an event of a trace to an ADK event. It may already be an ADK event."""
     if not isinstance(traced, dict):
         return {"author": "", "content": as_content(traced)}
     event = {key: value for key, value in traced.items() if key not in _OWN_FIELDS and value is not None}
@@ -112,7 +113,7 @@ def _event(traced: Any) -> dict[str, Any]:
 
 
 def _time(text: Any) -> float | None:
-    """Return seconds since 1970. A time without a zone is UTC. ``None`` for a value that is not a time."""
+    """Convert a time to seconds since 1970; ``None`` if it is not a time. A time without a zone is UTC."""
     try:
         at = datetime.fromisoformat(text)
         return (at if at.tzinfo is not None else at.replace(tzinfo=UTC)).timestamp()

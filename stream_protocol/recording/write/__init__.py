@@ -1,13 +1,13 @@
-"""Writes conversations to files: recorders, the file format, redaction.
+"""Writes conversations to recording files, without secrets.
 
 Where to change what:
 
-- ``_recorder``, ``_record_events``: public ways to record.
+- ``_recorder``, ``_record_events``: the public functions and classes.
 - ``_turn_writer``, ``_recording_lines``: the file and its lines.
-- ``_redaction``: decides which parts of a record are searched for secrets.
-- ``_search``: searches keys and texts, and limits that work.
-- ``_text_redaction``: ``redact_texts``, for names and other known texts.
-- ``stream_protocol._secret_names``, ``_secret_texts``: the forms of secrets.
+- ``_redaction``: selects the parts of a record that are searched for secrets.
+- ``_search``: searches keys and texts for secrets, with limited work.
+- ``_text_redaction``: ``redact_texts``, which removes names and other known texts.
+- ``stream_protocol._secret_names``, ``_secret_texts``: recognize secrets.
 """
 
 from stream_protocol.recording.write._record_events import record

@@ -1,4 +1,4 @@
-"""Provides ``record``, which writes events from any source to a recording while they are read."""
+"""``record``: writes events from any source to a recording while they are read."""
 
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Collection, Iterable, Mapping
 from contextlib import aclosing, nullcontext
@@ -25,14 +25,14 @@ def record(
     redact: Redact | None = None,
     **options: Unpack[ConverterOptions],
 ) -> AsyncGenerator[E, None]:
-    """Yield the same events, and add them as one turn to the recording at ``path``. Events may also be dictionaries.
+    """Yield the events unchanged, and append them to the recording at ``path`` as one turn. Events may be dictionaries.
 
-    ``past``, ``message_id``, ``taken_ids`` and ``options``: as for ``StreamProtocolConverter``. Pass the values that
-    you also pass to the converter, because the converter's chunks are also recorded. ``request``: the client's request
-    body, if there is one. ``redact``: the app's own redaction; see ``Redact``.
+    ``past``, ``message_id``, ``taken_ids`` and ``options``: the arguments of your ``StreamProtocolConverter``.
+    ``record`` needs these arguments because it also records chunks. ``request``: the client's request body, if there is
+    one. ``redact``: the app's own redaction; see ``Redact``.
 
-    If the file cannot be written, the error is logged and the events continue. If the caller stops early, ``events`` is
-    closed.
+    If the file cannot be written, the error is logged, and the events continue. If you stop the iteration early,
+    ``events`` is closed.
     """
     check_path("path", path)
     check_mapping("request", request, or_none=True)
@@ -57,7 +57,7 @@ async def _record_each(events: AsyncIterable[E], response: "_ResponseWriter") ->
 
 
 class _ResponseWriter:
-    """Writer for events and for the chunks that they are converted to."""
+    """Writes events to a recording, together with the chunks to which they are converted."""
 
     def __init__(self, turn: TurnWriter, conversion: Conversion[bytes]) -> None:
         self._turn = turn
@@ -73,7 +73,7 @@ class _ResponseWriter:
             self._convert(lambda conversion: conversion.feed(event))
 
     def end(self, error: BaseException | None) -> None:
-        """End the turn. ``error``: the exception that ended the events; ``None`` after the last event."""
+        """End the turn. ``error``: the exception that the events raised; ``None`` if they ended normally."""
         self._begin(None)
         match error:
             case None:

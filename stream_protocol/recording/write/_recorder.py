@@ -1,4 +1,4 @@
-"""Recorders for a ``ChatService``: one file for each chat, or one file for all chats."""
+"""Recorders for a ``ChatService``. They write one file for each chat, or one file for all chats."""
 
 from __future__ import annotations
 
@@ -17,10 +17,7 @@ if TYPE_CHECKING:
     from stream_protocol.wire import ChatRequest
 
 ID_LENGTH: Final = 40
-"""The maximum number of characters of a chat's id in its file name.
-
-They make the name readable, and the digest after them makes it unique.
-"""
+"""The maximum number of characters of the chat's id in a file name. A digest after the id makes the name unique."""
 
 
 class _BaseRecorder:
@@ -28,7 +25,7 @@ class _BaseRecorder:
         check_redact(redact)
         self._redact = redact
         self._failed_files: set[Path] = set()
-        """Files that are not written any more. A ``TurnWriter`` adds its file when writing fails."""
+        """Files that are not written any more, because writing has failed. ``TurnWriter`` adds its file."""
 
     def _write_turn(self, path: Path, request: ChatRequest, options: ConverterOptions) -> TurnWriter:
         return TurnWriter(
@@ -42,13 +39,11 @@ class _BaseRecorder:
 
 
 class ChatRecorder(_BaseRecorder):
-    """Recorder that writes each chat of a ``ChatService`` to a separate file in ``folder``. Creates the folder if
+    """Recorder that writes each chat of a ``ChatService`` to a file of its own in ``folder``. Creates the folder if
     needed.
 
-    ``redact``: function that removes additional data from the written values: see ``Redact``.
-
-    Only the owner can read the files; ``file_name`` defines their names. Raises ``OSError`` if the folder cannot be
-    created.
+    ``redact``: the app's own redaction; see ``Redact``. Only the owner of the process can read the files. Raises
+    ``OSError`` if the folder cannot be created.
     """
 
     def __init__(self, folder: str | Path, *, redact: Redact | None = None) -> None:
@@ -58,13 +53,13 @@ class ChatRecorder(_BaseRecorder):
         make_private_folder(self._folder)
 
     def turn(self, request: ChatRequest, *, app_name: str, user_id: str, options: ConverterOptions) -> TurnWriter:
-        """Return the writer for the run of this request."""
+        """Return a writer for the run of this request."""
         path = self._folder / file_name(request.id, whose=(app_name, user_id))
         return self._write_turn(path, request, options)
 
 
 class FileRecorder(_BaseRecorder):
-    """Recorder that appends all turns of a ``ChatService`` to one file. Use it for a service with one chat."""
+    """Recorder that appends all turns of a ``ChatService`` to one file. Use it for a service that has only one chat."""
 
     def __init__(self, path: str | Path, *, redact: Redact | None = None) -> None:
         super().__init__(redact)
@@ -72,23 +67,21 @@ class FileRecorder(_BaseRecorder):
         self._path = Path(path)
 
     def turn(self, request: ChatRequest, *, options: ConverterOptions, **_whose: str) -> TurnWriter:
-        """Return the writer for the run of this request."""
+        """Return a writer for the run of this request."""
         return self._write_turn(self._path, request, options)
 
 
 def request_body(request: ChatRequest) -> dict[str, Any]:
-    """Return the body of the request as the client posted it."""
+    """Return the body of a request in the form in which the client sent it."""
     target = {} if request.message_id is None else {"messageId": request.message_id}
     return {"id": request.id, "messages": list(request.messages), "trigger": request.trigger, **target, **request.body}
 
 
 def file_name(chat_id: str, *, whose: tuple[str, str]) -> str:
-    """Return the name of a chat's file.
+    """Return the file name for a chat. Equal arguments give equal names. ``whose``: the app's name and the user's id.
 
-    Equal arguments give equal names. ``whose``: the app's name and the user's id.
-
-    The name has the letters and digits of the chat's id. It also has a digest of app, user and chat, because the chats
-    of two users may have equal ids.
+    The name has the letters and digits of the chat's id, and a digest of app, user and chat. The digest separates chats
+    of two users with equal ids.
     """
     readable = sub(r"[^A-Za-z0-9_]+", "-", chat_id)[:ID_LENGTH].strip("-") or "chat"
     digest = sha256(repr((*whose, chat_id)).encode()).hexdigest()[:16]

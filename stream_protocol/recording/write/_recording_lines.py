@@ -1,11 +1,8 @@
-"""Encodes the lines of a recording, and the events in them. docs/recording.md describes the format.
+"""Encodes the lines of a recording and the events in them. docs/recording.md describes the format.
 
-A line is encoded completely before any of it is written. Events have ADK's own form: camelCase, without nulls, readable
-by ``Event.model_validate``.
-
-A tool may return any value. ADK's own serialisation refuses some values (circular values, objects without a JSON form),
-and removes nulls from others. The converter shows ``json_value`` of such values, so this module also writes
-``json_value``. A replay then gives the same stream as the live event.
+Events are JSON that ``Event.model_validate`` reads: camelCase, without nulls. Values from tools are converted by
+``json_value``, as in the converter. So a replay gives the same stream as the live event. ADK's own serialization would
+refuse some values, and remove nulls from others.
 """
 
 from base64 import b64encode
@@ -24,33 +21,32 @@ from stream_protocol.stream import ConverterOptions, options_to_json
 from stream_protocol.wire import json_value, to_well_formed
 
 FIRST_BYTES: Final = f'{{"{HEADER_KEY}":{VERSION},'.encode()
-"""The beginning of a file to which this version can append turns."""
+"""The first bytes of a recording file to which this version can append turns."""
 
 _DIGITS: Final = 4
-"""Decimals of a time: a tenth of a millisecond."""
+"""The number of decimals of a time in seconds."""
 
 
 def header_line(*, chat: str | None, options: ConverterOptions) -> bytes:
-    """Return the first line of a file. ``chat``: the client's id of the chat. The user is not named."""
+    """Return the first line of a file. ``chat``: the client's id of the chat. The line does not name the user."""
     header = {HEADER_KEY: VERSION, "adk": adk.__version__, "ai_sdk": options.get("ai_sdk", 6)}
     return _line(header if chat is None else {**header, "chat": chat})
 
 
 def turn_line(*, request: Mapping[str, Any] | None, message_id: str | None, options: ConverterOptions) -> bytes:
-    """Return the first line of a turn. The turn's times count from this line."""
+    """Return the first line of a turn. The times of the turn are counted from this line."""
     turn = {"request": request, "message_id": message_id, "options": options_to_json(options)}
     return _line({"turn": turn, "at": 0})
 
 
 def value_line(kind: Literal["event", "chunk"], value: Mapping[str, Any], at: float | None) -> bytes:
-    """Return the line for an event or a chunk. ``at``: seconds since the turn's first line; ``None`` if it is not
-    known."""
+    """Return the line for an event or a chunk. ``at``: seconds since the turn's first line; ``None`` if unknown."""
     return _line({kind: value, **_time(at)})
 
 
 def end_line(outcome: str, at: float | None) -> bytes:
-    """Return the last line of a turn. ``outcome``: the ending of the response, ``finish``, ``error``, ``timeout`` or
-    ``abort``."""
+    """Return the last line of a turn. ``outcome``: how the response ended (``finish``, ``error``, ``timeout`` or
+    ``abort``)."""
     return _line({"end": outcome, **_time(at)})
 
 
@@ -63,10 +59,9 @@ def _line(value: Mapping[str, Any]) -> bytes:
 
 
 def event_json(event: Event) -> dict[str, Any]:
-    """Return the event as plain JSON, a deep copy. Never raises: values without a JSON form become ``null``.
+    """Return a deep copy of the event as plain JSON. Never raises: values without a JSON form become ``null``.
 
-    A long text or file is not encoded and parsed again, as ``json_value`` would do. A user's message may have many
-    megabytes.
+    Long texts and files are not encoded and parsed again, because a user's message may have many megabytes.
     """
     written = _object(event)
     nested = carried_event(event)
@@ -101,7 +96,7 @@ def _member(value: Any, *, is_free: bool) -> Any:
 
 @lru_cache(maxsize=256)
 def _fields(model: type[BaseModel]) -> list[tuple[str, str, bool]]:
-    """Return the name and JSON key of each field, and True if the field accepts any value. Nulls in such a value are
+    """Return for each field: its name, its JSON key, and True if it accepts any value. Nulls in such values are
     kept."""
     return [
         (name, field.serialization_alias or name, Any in get_args(field.annotation) or field.annotation is Any)

@@ -1,19 +1,19 @@
 """Removes secrets from requests, events and chunks before they are written to a recording.
 
-The same rules apply to events, chunks and requests, so that the recorded events still give the recorded chunks:
+Events, chunks and requests have the same rules, so that the recorded events give the recorded chunks in a replay:
 
-* ADK's auth configs and credentials are found by their keys, at any place. Only their type and the sign-in URL without
-  its query remain. A credential that the user gave is removed completely.
-* A value whose name means a secret is removed, whatever its type: see ``_secret_names``. The name is the value's key,
-  or stands beside it: ``{"name": "Cookie", "value": …}``, and ``["Cookie", …]`` in a list.
-* A text with the form of a credential is removed. Credentials in URLs are also removed: see ``_secret_texts``. A text
+- ADK's auth configs and credentials are found by their keys. Only their type and the sign-in URL without its query
+  remain. A credential from the user is removed completely.
+- A value with a secret name is removed: see ``_secret_names``. The name is the key of the value, or stands beside it,
+  as in ``{"name": "Cookie", "value": …}`` and ``["Cookie", …]``.
+- A text that looks like a credential is removed: see ``_secret_texts``. Credentials in URLs are also removed. A text
   that is JSON is searched like JSON.
 
-Texts of users and models are not searched. Streamed arguments are also not searched, because they come in fragments.
-The app's own function (``Redact``) must remove secrets from these. Attached files are not searched.
+Texts of users and models, streamed arguments and attached files are not searched. The app's own redaction (``Redact``)
+must remove secrets from them.
 
-The search blocks the event loop, and clients and tools can send large values. Its work is therefore limited: see
-``Search``. A text or a value beyond the limit is replaced with ``TOO_LARGE``.
+The work of a search is limited, because it blocks the event loop. Values beyond the limit are replaced with
+``TOO_LARGE``.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,28 +28,24 @@ from stream_protocol.wire import DELTA_KEYS, check_callable, is_nested_message
 RecordedKind: TypeAlias = Literal["request", "event", "chunk"]
 
 Redact: TypeAlias = Callable[[RecordedKind, dict[str, Any]], dict[str, Any] | None]
-"""An app's own redaction. It takes the kind of a value and its JSON, which it may change. It returns the JSON to write,
-or ``None`` to write nothing."""
+"""The app's own redaction function. It takes the kind of a value and its JSON, and returns the JSON to write. ``None``
+means that nothing is written. The function may change the given JSON."""
 
 
 def check_redact(redact: object) -> None:
-    """Raise ``InvalidArgumentError`` unless the value is an app's own redaction, or ``None``."""
+    """Raise ``InvalidArgumentError`` if the value is neither a redaction function nor ``None``."""
     check_callable("redact", redact, ("kind", "value"), plain=True, or_none=True)
 
 
 _NOT_WRITTEN: Final = ("temp:", STATE_PREFIX)
-"""Prefixes of state keys that are not recorded. The values of this library's keys are also in the messages, which the
-app's redaction gets.
-"""
+"""Prefixes of state keys that are not recorded: ADK's temporary keys, and this library's keys."""
 
 
 def redact_event(event: dict[str, Any]) -> dict[str, Any]:
-    """Return an event's JSON (camelCase). It has no secrets, no ``temp:`` state, and no metadata and state of this
-    package.
+    """Return an event's JSON (camelCase) without secrets, ``temp:`` state, and this package's metadata and state.
 
-    The work of a search for secrets is limited: see ``Search``. The arguments and the result of each call, the output
-    of a node, and the state changes have a limit each. The search of their chunks has the same limit. So a value that
-    is too large is replaced both in the event and in its chunks.
+    The work of the search is limited for each value, such as the arguments or the result of a call. The search of
+    chunks has the same limit. So a value that is too large is replaced both in the event and in its chunks.
     """
     search = Search(typed=True)
     file = search.object_with(data=_kept)
@@ -82,16 +78,15 @@ def redact_event(event: dict[str, Any]) -> dict[str, Any]:
 
 
 def redact_chunk(chunk: dict[str, Any]) -> dict[str, Any]:
-    """Return a chunk without secrets. It loses the same parts that ``redact_event`` removes from the chunk's event."""
+    """Return a chunk without secrets. ``redact_event`` removes the same values from the event of the chunk."""
     keys = DELTA_KEYS.get(str(chunk.get("type")))
     return _object(Search().clean_object(chunk, _cleaners(chunk, kept=keys[1] if keys else None)))
 
 
 def redact_request(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a client's request body without secrets, in its messages and in the app's own keys.
+    """Return the body of a client's request without secrets.
 
-    The newest message is searched first. Clients send the whole chat each time, so earlier messages are also in earlier
-    turns.
+    The newest message is searched first, because earlier messages are also in the recorded requests of earlier turns.
     """
     return _object(Search().clean_object(dict(body), {"messages": _newest_messages}))
 
@@ -99,7 +94,7 @@ def redact_request(body: Mapping[str, Any]) -> dict[str, Any]:
 def _newest_messages(messages: Any) -> Any:
     """Return the messages without secrets.
 
-    If the messages are too large for one search, the oldest messages, or parts of them, are left out.
+    If the messages are too large for one search, the oldest messages are left out in whole or in part.
     """
     search = Search()
     if not isinstance(messages, list):
@@ -118,7 +113,7 @@ def _newest_messages(messages: Any) -> Any:
 
 
 def _object(cleaned: Any) -> dict[str, Any]:
-    """Assert that a cleaned value is an object. Only nested objects can be replaced by ``TOO_LARGE``."""
+    """Return a cleaned value, and assert that it is an object. ``TOO_LARGE`` replaces only nested objects."""
     assert isinstance(cleaned, dict)
     return cleaned
 
@@ -135,17 +130,15 @@ def _clean_with_own_limit(value: Any) -> Any:
 
 
 def _without_own_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
-    """Return the metadata without our key. A steering message keeps its id, which the response also has, and its
-    context, which the models have read.
-    """
+    """Return the metadata without this library's data. Only the id and the context of a steering message are kept."""
     kept = {key: value for key, value in metadata.items() if key != METADATA_KEY}
     mark = steering_mark(metadata)
     return kept if mark is None else {**kept, METADATA_KEY: {STEERING_KEY: mark}}
 
 
 def _redact_metadata(search: Search, metadata: Any) -> Any:
-    """Return the metadata of an event without our own key. Events of nested agents in it are cleaned like
-    other events."""
+    """Return the metadata of an event without secrets and without this library's data. Stored events of nested agents
+    are cleaned like other events."""
     if not isinstance(metadata, dict):
         return search.clean(metadata)
     kept = search.object_with(events=search.list_of(_redact_nested))
@@ -168,8 +161,8 @@ def _redact_nested(event: Any) -> Any:
 
 
 def _redact_output(output: Any, call_id: Any) -> Any:
-    """Return the output of a call without secrets. If the output is an agent's message, its parts are searched as
-    chunks are."""
+    """Return the output of a call without secrets. If it is the message of a nested agent, its parts are searched like
+    chunks."""
     if not is_nested_message(output, call_id):
         return _clean_with_own_limit(output)
     search = Search()
@@ -184,8 +177,10 @@ def _redact_part(part: Any) -> Any:
 
 
 def _cleaners(value: dict[str, Any], *, kept: str | None) -> dict[str, Callable[[Any], Any]]:
-    """Return the functions for members of a chunk or a message part. ``kept``: the key of a text that is not
-    searched."""
+    """Return the functions that clean the members of a chunk or a message part: key -> function.
+
+    ``kept``: the key of a text that is not searched.
+    """
     cleaners: dict[str, Callable[[Any], Any]] = dict.fromkeys(("input", "data"), _clean_with_own_limit)
     cleaners["output"] = lambda output: _redact_output(output, value.get("toolCallId"))
     return cleaners if kept is None else {**cleaners, kept: _kept}

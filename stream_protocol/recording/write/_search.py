@@ -1,4 +1,4 @@
-"""Provides ``Search``, which copies a JSON value without its secrets, with limited work."""
+"""``Search``: copies a JSON value without its secrets, with limited work."""
 
 from __future__ import annotations
 
@@ -21,24 +21,21 @@ if TYPE_CHECKING:
     Clean = Callable[[Any], Any]
 
 TOO_LARGE: Final = "[too large to be searched for secrets]"
-"""Placeholder for a value that is too large to be searched: see ``Search``."""
+"""Placeholder for a value that is too large to be searched."""
 
 MAX_WORK: Final = 700_000
-"""The limit of the estimated work of one search, in tenths of a microsecond. The real work is about half of the
-estimate. The limit is enough for 15,000 members, or for 300 KB of prose.
-"""
+"""The maximum estimated work of one search, in units of 0.1 µs. It is enough for 15,000 members, or for 300 KB of
+prose."""
 
 MAX_LEVELS: Final = 200
-"""The deepest nesting of lists and objects, including nesting in texts that are JSON. It equals the limit for stored
-events. Deeper values are replaced with ``TOO_LARGE``. Each level needs up to four calls, and Python allows a
-thousand.
-"""
+"""The maximum number of nesting levels, including levels in texts that are JSON. Deeper values are replaced with
+``TOO_LARGE``. Python's stack would allow about 250 levels."""
 
 MEMBER_WORK: Final = 25
-"""Work for each member of a list or an object, in the unit of ``MAX_WORK``."""
+"""The work for each member of a list or an object, in the unit of ``MAX_WORK``."""
 
 NAME_WORK: Final = 45
-"""Extra work for each name that the search has not seen before, in the unit of ``MAX_WORK``."""
+"""The extra work for each name that is new to the search, in the unit of ``MAX_WORK``."""
 
 _CONFIG_KEYS: Final = frozenset({"authscheme", "rawauthcredential", "exchangedauthcredential"})
 _CREDENTIAL_KINDS: Final = frozenset({"oauth2", "http", "apikey", "serviceaccount"})
@@ -48,23 +45,21 @@ _SCHEME_KEYS: Final = frozenset(
         *("authorizationendpoint", "tokenendpoint"),
     }
 )
-"""The keys of an auth scheme that are kept, because ADK needs them to read the scheme, or because a browser gets
-them.
-"""
+"""The keys of an auth scheme that are kept. ADK needs them to read the scheme, or a browser gets them."""
 
 _SIGN_IN: Final = "authuri"
-"""The key of the sign-in URL. The key ``state`` beside it binds the sign-in to its session."""
+"""The key of the sign-in URL in a credential."""
 
 _NO_SEPARATORS: Final = dict.fromkeys(b"_-")
-"""Characters between the words of a name, to be removed."""
+"""Translation table that removes the separators between the words of a name."""
 
 _NAME_KEYS: Final = frozenset({"name", "key", "header", "field", "parameter", "param", "variable", "id", "k", "n"})
 _VALUE_KEYS: Final = frozenset({"value", "values", "val", "v", "content", "data", "stringvalue", "rawvalue"})
-"""Keys of the value in an object that holds a name and its value."""
+"""Keys that may hold the value in an object with a name and its value, such as ``{"name": "Cookie", "value": …}``."""
 
 _JSON_BEGINNINGS: Final = frozenset('{["')
 _ENCODED_BEGINNINGS: Final = ("eyJ", "ewo", "ew0", "W3s", "WyJ")
-"""``{"``, ``{`` at the end of a line, ``[{`` and ``["`` in Base64."""
+"""The first characters of JSON in Base64: those of ``{"``, ``{`` with a line end, ``[{`` and ``["``."""
 
 _MAX_INDENT: Final = 100
 """The maximum number of characters of white space before a JSON text."""
@@ -75,14 +70,15 @@ _SCHEMA_KEYS: Final = frozenset(
         *("maximum", "writeOnly", "readOnly", "deprecated", "items", "$ref"),
     }
 )
-"""If an object under a secret name has only these keys, it is a JSON schema, such as the schema of a password field."""
+"""Keys of JSON schemas. An object with only these keys is not a secret, but for example the schema of a password
+field."""
 
 
 _FILE: Final = re.compile(r"data:[^\s,]{0,255};base64,")
-"""The beginning of a file in a text."""
+"""Pattern for the beginning of a data URL in a text."""
 
 _MIN_FILE: Final = 1000
-"""The minimum number of characters of a Base64 text that counts as a file. No API key is this long."""
+"""The minimum number of characters of a Base64 text that counts as a file. API keys are shorter."""
 
 _BASE64: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=\r\n"
 
@@ -90,11 +86,11 @@ _BASE64: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345678
 class Search:
     """Copies JSON values without their secrets. The work of one search is limited to ``MAX_WORK``.
 
-    The work for a text or a value is estimated first. If the rest of the limit is too small, a placeholder replaces the
-    value, and the search continues, because smaller values may still fit. Files in Base64 are not searched.
+    The work for each value is estimated first. If it exceeds the remaining work, a placeholder replaces the value, and
+    the search continues with the next value. Files in Base64 are not searched.
 
-    ``typed``: True if the value has typed fields, as an ADK event has. The placeholder of a list is then an empty list,
-    and the placeholder of an object is an empty object.
+    ``typed``: True if fields must keep their types, as in an ADK event. In this case, the placeholder of a list is an
+    empty list, and the placeholder of an object is an empty object.
     """
 
     def __init__(self, *, typed: bool = False) -> None:
@@ -102,14 +98,15 @@ class Search:
         self._typed = typed
         self._levels = 0
         self._names: dict[str, tuple[str, Meaning]] = {}
-        """Name -> the name without separators, and its meaning."""
+        """Name -> the name without separators, and its meaning (secret or not)."""
 
     def object_with(self, **cleaners: Clean) -> Clean:
-        """Return a function that cleans an object. ``cleaners``: key -> the function that cleans the member."""
+        """Return a function that cleans an object. ``cleaners``: key -> the function that cleans the value of this
+        key."""
         return lambda value: self.clean_object(value, cleaners) if isinstance(value, dict) else self.clean(value)
 
     def list_of(self, clean: Clean) -> Clean:
-        """Return a function that cleans a list with ``clean`` for each item."""
+        """Return a function that cleans a list. ``clean``: the function that cleans each item."""
 
         def clean_list(value: Any) -> Any:
             if not isinstance(value, list) or not self._enter(value):
@@ -131,7 +128,8 @@ class Search:
         return value
 
     def clean_object(self, value: dict[str, Any], cleaners: Mapping[str, Clean] | None = None) -> Any:
-        """Return a copy of an object without secrets. ``cleaners``: key -> the function that cleans the member."""
+        """Return a copy of an object without secrets. ``cleaners``: key -> the function that cleans the value of this
+        key."""
         if not self._enter(value):
             return self._omitted(value)
         names = {self._known(key)[0] for key in value}
@@ -156,8 +154,10 @@ class Search:
         return cleaned
 
     def _enter(self, members: dict[str, Any] | list[Any]) -> bool:
-        """Subtract the cost of a list or an object from the remaining work, and go one level down. Returns False if the
-        limit is reached."""
+        """Subtract the cost of a list or an object from the remaining work, and go one nesting level down.
+
+        Returns False if a limit is reached.
+        """
         work = MEMBER_WORK * (1 + len(members))
         if work > self._left or self._levels >= MAX_LEVELS:
             return False
@@ -177,7 +177,7 @@ class Search:
     def _known(self, name: str) -> tuple[str, Meaning]:
         """Return a name without separators, and the meaning of the name.
 
-        After the search has reached ``MAX_WORK``, any new name counts as a secret.
+        If no work is left, a new name counts as secret.
         """
         if (known := self._names.get(name)) is None:
             if not self._take(NAME_WORK):
@@ -196,8 +196,7 @@ class Search:
         return self._without(name_meaning, value)
 
     def _meaning_of_name_in(self, value: dict[str, Any]) -> Meaning:
-        """Return the meaning of a name in an object that holds a name and its value, such as ``{"name": "Cookie",
-        "value": …}``."""
+        """Return the meaning of the name in an object such as ``{"name": "Cookie", "value": …}``."""
         names = (item for key, item in value.items() if isinstance(item, str) and self._known(key)[0] in _NAME_KEYS)
         return next(
             (name_meaning for name in names if (name_meaning := self._known(name)[1]) is not Meaning.PLAIN),
@@ -217,8 +216,8 @@ class Search:
         return cleaned
 
     def _clean_header_list(self, items: list[Any]) -> Any:
-        """Return a header list without secrets. Names and values alternate, as in Node's ``rawHeaders``, or each item
-        is a line."""
+        """Return a list of HTTP headers without secrets. Names and values alternate, as in Node's ``rawHeaders``, or
+        each item is a header line."""
         if not self._take(MEMBER_WORK * len(items)):
             return self._omitted(items)
         if not all(isinstance(item, str) for item in items):
@@ -233,7 +232,7 @@ class Search:
         return [self.clean(pair[0]), self._without(self._known(pair[0])[1], pair[1])]
 
     def _without(self, name_meaning: Meaning, value: Any) -> Any:
-        """Return the value without secrets. ``name_meaning``: the meaning of its name."""
+        """Return the value without secrets. ``name_meaning``: the meaning of the value's name."""
         if value in (None, "", [], {}) or isinstance(value, bool):
             return value
         match name_meaning, value:
@@ -276,9 +275,9 @@ class Search:
         return without_secrets(text) if is_affordable else TOO_LARGE
 
     def _clean_auth_config(self, config: dict[str, Any]) -> dict[str, Any]:
-        """Return the scheme, and the part of the exchanged credential that a browser gets.
+        """Return an auth config with only its scheme, and with the part of the credential that a browser gets.
 
-        ``credentialKey`` is replaced, not removed, because ADK would otherwise compute a key.
+        ``credentialKey`` gets a placeholder. If the key were missing, ADK would compute it.
         """
         kept: dict[str, Any] = {}
         for key, value in config.items():
@@ -296,7 +295,8 @@ class Search:
         return kept
 
     def _clean_scheme(self, value: Any) -> Any:
-        """Return a copy of an auth scheme's content. Names of flows and scopes in it are not names of secrets."""
+        """Return a copy of an auth scheme's content. Keys in it, such as names of flows and scopes, do not count as
+        secret."""
         match value:
             case str():
                 return self._searched(value)
@@ -332,8 +332,11 @@ def _is_schema(value: dict[str, Any]) -> bool:
 
 
 def _credential_answer_key(value: dict[str, Any]) -> str | None:
-    """Return the dictionary key of the answer, if the object is a user's answer to a credential request; otherwise
-    ``None``. The object is a part of an event or of a message."""
+    """Return the key of the credential, if this part of an event or message is the user's answer to a credential
+    request.
+
+    Return ``None`` for any other part.
+    """
     if value.get("name") == REQUEST_CREDENTIAL and "response" in value:
         return "response"
     tools = (value.get("toolName"), str(value.get("type")).removeprefix("tool-"))
@@ -350,7 +353,7 @@ def _is_base64(text: str) -> bool:
 
 
 def _decoded(text: str) -> Any:
-    """Return the JSON value of a Base64 text; ``None`` if it has no JSON value."""
+    """Return the JSON value in a Base64 text; ``None`` if there is none."""
     try:
         return _parsed(urlsafe_b64decode(text.rstrip("=") + "=" * (-len(text.rstrip("=")) % 4)).decode())
     except (Base64Error, UnicodeError):
@@ -367,5 +370,6 @@ def _parsed(text: str) -> Any:
 
 @lru_cache(maxsize=4096)
 def _plain_name(key: str) -> str:
-    """Return ``accesstoken`` for ``access_token``, ``accessToken`` and ``access-token``."""
+    """Return a name without separators, in lower case. For example, ``access_token`` and ``accessToken`` become
+    ``accesstoken``."""
     return key.translate(_NO_SEPARATORS).lower()

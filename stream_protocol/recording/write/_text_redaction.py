@@ -1,7 +1,7 @@
-"""Provides ``redact_texts``, an app's redaction of names and other known texts.
+"""``redact_texts``: redaction of names and other known texts.
 
-A text is found in each of its spellings: composed and decomposed letters, upper and lower case, and other white space.
-It is also found with URL escapes, and with JSON escapes, because a text in the recording can itself be JSON.
+A text is found in all spellings: upper and lower case, composed and decomposed letters, different white space, URL
+escapes and JSON escapes.
 """
 
 import json
@@ -19,13 +19,12 @@ from stream_protocol.recording.write._redaction import RecordedKind, Redact
 from stream_protocol.wire import StreamProtocolError, argument_error, check_text
 
 _ESCAPES: Final = r"\\{1,64}"
-"""The backslashes of a JSON escape. Their number is limited, because a long row of backslashes would need quadratic
-time. No real text has more.
-"""
+"""Pattern for the backslashes of a JSON escape. Their number is limited, because a long row would need quadratic
+time."""
 
 _SPACE: Final = rf"(?:\s|%20|\+|{_ESCAPES}(?:[nrt]|u00a0))+"
 _NO_MARK: Final = "(?![\u0300-\u036f])"
-"""Prevents a match before a combining mark, because the mark makes a different letter."""
+"""Pattern that prevents a match before a combining mark. A letter with a mark is a different letter."""
 
 _FREE: Final = frozenset(
     {
@@ -34,28 +33,27 @@ _FREE: Final = frozenset(
         *("requestedAuthConfigs", "providerMetadata", "callProviderMetadata"),
     }
 )
-"""Keys of values in which every key belongs to the app, or is an id or a file name."""
+"""Keys of objects whose own keys are chosen by the app, or are ids or file names."""
 
 _PROTOCOL_WORDS: Final = frozenset({"type", "role", "state", "trigger", "finishReason", "mimeType", "mediaType"})
-"""Keys of values that are fixed words of the protocol."""
+"""Keys of values that are fixed words of the protocol and must not be changed."""
 
 _REQUEST_KEYS: Final = frozenset({"id", "messages", "trigger", "messageId"})
 """The keys of a request's body that do not belong to the app."""
 
 _SCHEMA_KEY: Final = re.compile(r"[a-z][A-Za-z0-9]*")
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_=-]{64,}")
-"""A file or a signature, which may contain a short text by accident."""
+"""Pattern for files and signatures. They may contain a short text by accident."""
 
 
 def redact_texts(*texts: str) -> Redact:
     """Return a ``redact`` function that replaces these texts, such as names, with ``[redacted]``.
 
-    Each occurrence is replaced, also within a word, in values and in keys. All spellings are found: upper and lower
-    case, composed and decomposed letters, any white space. Files and signatures are not changed.
+    Each occurrence is replaced in values and keys, even within a word. All spellings are found: upper and lower case,
+    composed and decomposed letters, any white space. Files and signatures are not changed.
 
-    Streamed fragments are left out, because a name may be split across two fragments. The complete event repeats the
-    text. So a replay shows each text at once, and not as it streamed. The replay also lacks text that was only
-    streamed, such as the partial text of a stopped run.
+    Streamed fragments are not recorded, because a name may be split across two fragments. So a replay shows each text
+    at once. Text that was only streamed, such as the partial text of a stopped run, is missing.
 
     Raises ``StreamProtocolError`` for an empty text, and for a value that is not text.
     """
@@ -98,7 +96,7 @@ class _TextRedaction:
         return value
 
     def _with_joined_texts(self, items: list[Any]) -> Iterator[Any]:
-        """Yield the items of a list after redaction. A text may be split across consecutive parts: the first part gets
+        """Yield the items of a list after redaction. If a text is split across consecutive parts, the first part gets
         the placeholder."""
         for is_text, group in groupby(items, _kind_of_text):
             parts = list(group)
@@ -140,13 +138,14 @@ class _TextRedaction:
 
 
 def _kind_of_text(item: Any) -> tuple[Any, Any] | None:
-    """Return the kind of a part with a text; ``None`` for any other item."""
+    """Return the type of a part with a text, and True for a thought; ``None`` for any other item."""
     is_text = isinstance(item, dict) and isinstance(item.get("text"), str)
     return (item.get("type"), bool(item.get("thought"))) if is_text else None
 
 
 def _free_key(key: str, taken: dict[str, Any], numbers: Counter[str]) -> str:
-    """Return the key, with a number if another key became equal. ``numbers``: the last number used for each key."""
+    """Return the key. If it is already in ``taken``, add a number. ``numbers``: key -> the last number that was added
+    to it."""
     free = key
     while free in taken:
         numbers[key] += 1
@@ -161,7 +160,7 @@ def _pattern(text: str) -> str:
 
 
 def _letters(text: str) -> Iterator[str]:
-    """Yield the letters of a decomposed text, each with its combining marks."""
+    """Yield the letters of a text in decomposed form, each with its combining marks."""
     letter = ""
     for character in text:
         if letter and not combining(character):

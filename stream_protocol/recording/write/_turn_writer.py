@@ -1,10 +1,10 @@
-"""Writes one turn to the file of its chat. Only one turn at a time opens the file and appends lines.
+"""Writes a turn to the recording file of its chat. Only one turn at a time writes to a file.
 
 Each line is one ``write`` call of the operating system. A killed process leaves complete lines and at most one
-incomplete line, which the next turn removes. Nothing is synced: a power failure can lose the last lines.
+incomplete line, which the next turn removes. A power failure can lose the last lines, because files are not synced.
 
-If the disk or an app's own redaction fails, the failure is logged once, and nothing more is written to the file. A
-recording with a gap would replay a conversation that did not happen. The run itself continues.
+If writing or the app's redaction fails, the failure is logged once, and the file is not written any more. A recording
+with a gap would be misleading. The run itself continues.
 """
 
 from __future__ import annotations
@@ -40,16 +40,14 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MAX_FILES: Final = 16
-"""The maximum number of files of one chat.
-
-A second file exists only if several processes write the chat at the same time.
-"""
+"""The maximum number of files of one chat. There are several files if several processes write the chat at the same
+time."""
 
 _BLOCK: Final = 2**16
 
 
 class TurnWriter:
-    """Writer for one turn. Its methods never raise. After a failure they do nothing."""
+    """Writes one turn to a recording file. The methods never raise. After a failure, they do nothing."""
 
     def __init__(
         self,
@@ -67,9 +65,9 @@ class TurnWriter:
         self._options = options
         self._redact = redact
         self._failed_files = failed_files
-        """Files that are not written any more. All turns of a recorder share this set."""
+        """Files that are not written any more, because writing has failed. All turns of a recorder share this set."""
         self._file: ChatFile | None = None
-        """The file, which is open from ``begin`` to ``end``."""
+        """The open file; ``None`` before ``begin`` and after ``end``."""
         self._begun_at = 0.0
 
     @property
@@ -78,7 +76,7 @@ class TurnWriter:
         return self._file is not None
 
     def begin(self, message_id: str | None) -> None:
-        """Open the file and write the turn's first line."""
+        """Open the file, and write the first line of the turn."""
         if self._path in self._failed_files:
             return
         with self.stop_on_failure():
@@ -88,20 +86,20 @@ class TurnWriter:
             self._begun_at = monotonic()
 
     def event(self, event: Event) -> None:
-        """Write an event in its present state."""
+        """Write an event in its current state."""
         if self._file is not None:
             with self.stop_on_failure():
                 self._write("event", redact_event(event_json(event)))
 
     def written(self, sse: Iterable[bytes]) -> None:
-        """Write the chunks that were sent, given as SSE events."""
+        """Write the chunks that were sent. ``sse``: the chunks as SSE events."""
         if self._file is not None:
             with self.stop_on_failure():
                 for item in sse:
                     self._write("chunk", redact_chunk(orjson.loads(item.removeprefix(b"data: "))))
 
     def end(self, outcome: Ending | None) -> None:
-        """Write the ending of the response, unless it is ``None``, and close the file."""
+        """Write how the response ended, and close the file. ``None`` writes no ending."""
         if self._file is not None:
             with self.stop_on_failure():
                 if outcome is not None:
@@ -111,7 +109,7 @@ class TurnWriter:
 
     @contextmanager
     def stop_on_failure(self) -> Iterator[None]:
-        """Log any exception in this context. The exception ends the recording, but not the run."""
+        """Context manager that logs an exception. The exception ends the recording, but not the run."""
         try:
             yield
         except Exception:
@@ -139,13 +137,13 @@ class ChatFileError(OSError):
 
 
 class ChatFile:
-    """An open recording, locked by this process until ``close``."""
+    """An open recording file. This process holds a lock on it until ``close``."""
 
     def __init__(self, stream: FileIO) -> None:
         self._stream = stream
 
     def append(self, line: bytes) -> None:
-        """Write a line at once. Raises ``OSError``, even if a part of the line was written."""
+        """Write a line to the file. Raises ``OSError``. In this case, a part of the line may have been written."""
         if self._stream.write(line) != len(line):
             raise ChatFileError("the disk took only a part of a line")
 
@@ -155,7 +153,8 @@ class ChatFile:
 
 
 def open_chat_file(path: Path, header: bytes) -> ChatFile:
-    """Open the file at ``path`` to append a turn. If another process has locked it, open the next free file beside it.
+    """Open the file at ``path`` to append a turn. If a different process has locked it, open the next free file beside
+    it.
 
     Writes the header to a new file. Removes an incomplete last line. Raises ``OSError``.
     """
@@ -190,7 +189,7 @@ def _prepare(stream: FileIO, header: bytes) -> None:
 
 
 def _end_of_lines(stream: FileIO) -> int:
-    """Return the offset of the end of the last complete line."""
+    """Return the position after the last complete line."""
     end = stream.seek(0, os.SEEK_END)
     while end:
         start = max(0, end - _BLOCK)

@@ -1,20 +1,20 @@
-"""Creates an ADK ``Runner`` for the served agent, and a session service for a URI.
+"""Creates an ADK ``Runner`` for the served agent, and a session service from a URI.
 
 Where to change what:
 
-- ``_runner``: runners, the default run config, the tree of agents.
+- ``_runner``: creates runners and the default run config, and walks the tree of agents.
 - ``_served_runner``: closes the runner of a service.
 - ``_run_plugin``: our plugin, which ADK calls during a run.
-- ``_steering_inbox``: messages that the user sends to a running agent.
-- ``_nested_runs``: agents that ``AgentTool`` runs inside tool calls.
+- ``_steering_inbox``: the messages that the user sends to a running agent.
+- ``_nested_runs``: shows agents that ``AgentTool`` runs inside tool calls.
 - ``_load_target``: loads the agent that a command line names.
 - ``_target_advice``: error messages and suggestions for a wrong name.
 - ``_source_targets``: finds agents in source files, without running the files.
 - ``_session_services``: creates session services from URIs.
 - ``_session_uris``: error messages for wrong URIs.
 - ``_database_pools``: database connections, and the check for a pooler.
-- ``_memory_sessions``: long sessions in memory.
-- ``_threaded_reads``: long sessions in a database.
+- ``_memory_sessions``: reads long sessions in memory without blocking.
+- ``_threaded_reads``: reads long sessions in a database without blocking.
 - ``_agent_details``: models, missing API keys and tools of an agent.
 """
 

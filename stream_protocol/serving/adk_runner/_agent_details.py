@@ -1,4 +1,4 @@
-"""Describes an agent for its page and the terminal: its models, missing API keys and packages, and its tools."""
+"""Describes an agent for the page and the terminal: its models, missing API keys and packages, and its tools."""
 
 import inspect
 import re
@@ -17,9 +17,8 @@ from stream_protocol.serving.adk_runner._session_services import silenced
 from stream_protocol.serving.errors import explain_error
 
 GOOGLE_CLOUD: Final = ("GOOGLE_GENAI_USE_ENTERPRISE", "GOOGLE_GENAI_USE_VERTEXAI")
-"""Environment variables that send Gemini requests to Google Cloud. With one of them, a client looks for credentials in
-the network.
-"""
+"""Environment variables that send Gemini requests to Google Cloud. If one is set, creating a client may look for
+credentials over the network."""
 
 
 MAX_TEXT: Final = 160
@@ -28,25 +27,25 @@ MAX_TEXT: Final = 160
 
 @dataclass(frozen=True)
 class UsedModels:
-    """The models of an agent, and the requirements that are not met."""
+    """The models of an agent, and the API keys and packages that are missing for them."""
 
     names: tuple[str, ...]
     """The distinct names of the models."""
     missing: tuple[str, ...]
-    """A sentence for each missing API key or package, as a failing run would log it."""
+    """A sentence for each missing API key or package. A failing run logs an equal sentence."""
 
 
 def model_names(root: BaseNode) -> tuple[str, ...]:
-    """Return the distinct names of the models in an agent's tree. Creates none of the models."""
+    """Return the distinct names of the models in an agent's tree. Creates no model."""
     agents = [agent for agent in agent_tree(root) if isinstance(agent, LlmAgent)]
     named = dict.fromkeys(agent.model if isinstance(agent.model, str) else agent.model.model for agent in agents)
-    named.pop("", None)  # an agent without a model inherits that of its parent
+    named.pop("", None)  # an agent without a model inherits its parent's model
     return tuple(named) or tuple(agent.canonical_model.model for agent in agents[:1])
 
 
 def used_models(root: BaseNode) -> UsedModels:
-    """Create the model of each agent in the tree, and let the model's library look for the API key. Sends no
-    request."""
+    """Return the models of all agents in the tree, and what is missing for them. Creates each model, and lets the
+    model's library look for an API key. Sends no request."""
     names: dict[str, None] = {}
     missing: dict[str, None] = {}
     for agent in agent_tree(root):
@@ -62,13 +61,11 @@ def used_models(root: BaseNode) -> UsedModels:
 
 
 def _missing_keys(model: BaseLlm) -> Iterator[str]:
-    """Yield a sentence for each missing API key of the model.
-
-    If a model's library cannot create its client, the library's exception is raised.
-    """
+    """Yield a sentence for each missing API key of the model. Raises the exception of the model's library if the
+    library cannot create its client."""
     if isinstance(model, Gemini):
         if not any(map(is_env_enabled, GOOGLE_CLOUD)):
-            with silenced("asyncio"):  # asyncio reports the client that google-genai failed to create and closes
+            with silenced("asyncio"):  # asyncio reports a client that google-genai could not create
                 _ = model.model_copy().api_client
     elif type(model).__name__ == "LiteLlm":
         import litellm
@@ -86,10 +83,8 @@ class ToolInfo(TypedDict):
 
 
 def tool_infos(root: BaseNode) -> list[ToolInfo]:
-    """Return the tools that the agent itself declares.
-
-    Toolsets are left out, because listing their tools may need a request.
-    """
+    """Return the names and descriptions of the agent's own tools. Toolsets are left out, because listing their tools
+    may need a request."""
     tools = root.tools if isinstance(root, LlmAgent) else []
     return [
         ToolInfo(name=_name(tool), description=_first_sentence(_description(tool)))

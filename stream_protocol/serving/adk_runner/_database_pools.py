@@ -19,29 +19,25 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
 
 CONNECTIONS: Final = 5
-"""The maximum number of connections of one service. If all are in use, a statement waits. For each database, ``serve``
-has two services, one of them for reads.
-"""
+"""The maximum number of connections of one session service. If all are in use, a statement waits. ``adk-ui-stream
+serve`` has two services for each database: one for reads, one for writes."""
 
 CONNECT_SECONDS: Final = 5.0
-"""The maximum number of seconds that connecting may take, unless the URI has a ``timeout``."""
+"""The maximum number of seconds for opening a connection, unless the URI has a ``timeout``."""
 
 PING_SECONDS: Final = 1.0
-"""The maximum number of seconds for the check of a connection before its use. A proxy may have dropped the connection
-without closing it.
-"""
+"""The maximum number of seconds for the check of a connection before its use. The check is needed because a proxy may
+drop a connection without closing it."""
 
 REFUSED_PAUSES: Final = (0.1, 0.2, 0.4, 0.8, 1.6)
 """The pauses, in seconds, between attempts to connect to a database server that is full or starting."""
 
 NOTIFY_SECONDS: Final = 6.0
-"""The maximum number of seconds that a ``NOTIFY`` message may take; a busy machine needs long. This timeout must end
-before the timeout of the check of the whole store, whose error is less precise. A server waits for such a message once,
-at its start.
-"""
+"""The maximum number of seconds for a ``NOTIFY`` message. A server waits for such a message once, at its start, and a
+busy machine needs long. This timeout must be shorter than ``ProbeTimes.limit``, whose error is less precise."""
 
 STATEMENT_ERRORS: Final = ("42P05", "26000")
-"""SQLSTATE codes of two errors: a prepared statement already exists, or does not exist."""
+"""The SQLSTATE codes for a prepared statement that already exists, or does not exist."""
 
 READ_ONLY: Final = "25006"
 
@@ -52,33 +48,27 @@ POOLER_TEXT: Final = (
 
 
 class PoolerError(Exception):
-    """A pooler in front of the database gives each transaction a different connection."""
+    """Raised if a pooler in front of the database may give each transaction a different connection."""
 
 
 def database_sessions(uri: str) -> DatabaseSessionService:
-    """Creates the session service for an SQLAlchemy URI, with a bounded pool.
-
-    If all connections of the pool are in use, a statement waits until one is free.
-    """
+    """Creates the session service for an SQLAlchemy URI, with a bounded pool of connections. If all connections are in
+    use, a statement waits for a free connection."""
     url = make_url(uri)
     if url.get_backend_name() == "sqlite":  # a file has no limit of connections
         return DatabaseSessionService(uri)
     bounds: dict[str, Any] = {"pool_size": CONNECTIONS, "max_overflow": 0}
     if url.get_driver_name() != "asyncpg":
         return DatabaseSessionService(uri, **bounds)
-    # ADK's own ping has no time limit, so `_ping` takes its place.
+    # ADK's own ping has no time limit, so `_ping` replaces it.
     service = DatabaseSessionService(uri, pool_pre_ping=False, connect_args=_connect_arguments(url), **bounds)
     event.listen(service.db_engine.sync_engine, "checkout", _ping)
     return service
 
 
 async def check_pooler(service: BaseSessionService) -> None:
-    """Raises ``PoolerError`` if the settings of a connection are lost between transactions.
-
-    Such a connection would also lose prepared statements.
-
-    A database server that refuses ``LISTEN``, such as a standby, is not checked.
-    """
+    """Raises ``PoolerError`` if a pooler loses the settings of a connection between transactions. The pooler would also
+    lose prepared statements. A database server that refuses ``LISTEN``, such as a standby, is not checked."""
     if not isinstance(service, DatabaseSessionService) or service.db_engine.dialect.driver != "asyncpg":
         return
     try:
@@ -119,9 +109,7 @@ def _connect_arguments(url: URL) -> dict[str, Any]:
 
 
 async def _connect(*arguments: Any, **options: Any) -> Any:
-    """Opens a connection. Retries while the database server is full or starting, so that a running agent does not
-    fail.
-    """
+    """Open a connection. Retry while the database server is full or starting, so that a running agent does not fail."""
     for seconds in REFUSED_PAUSES:
         with suppress(asyncpg.TooManyConnectionsError, asyncpg.CannotConnectNowError):
             return await asyncpg.connect(*arguments, **options)
@@ -130,10 +118,8 @@ async def _connect(*arguments: Any, **options: Any) -> Any:
 
 
 def _ping(connection: Any, _record: object, _proxy: object) -> None:
-    """Checks a connection that is taken from the pool.
-
-    Raises ``DisconnectionError`` for a dead connection. The pool then opens a new connection.
-    """
+    """Check a connection that is taken from the pool. Raise ``DisconnectionError`` for a dead connection, so that the
+    pool opens a new connection."""
     driver = connection.driver_connection
     try:
         await_only(driver.execute("SELECT 1", timeout=PING_SECONDS))

@@ -1,4 +1,5 @@
-"""Session services that wrap another session service: a base class, and a service that reports stored events."""
+"""Session services that wrap another session service: a base class, and subclasses that report or order stored
+events."""
 
 from __future__ import annotations
 
@@ -16,11 +17,8 @@ if TYPE_CHECKING:
 
 
 class DelegatingSessions(BaseSessionService):
-    """Wraps ``sessions``: each method calls the same method of ``sessions``.
-
-    Subclasses override some methods. Other attributes are looked up on ``sessions``, because a tool may use methods
-    that only the app's service has.
-    """
+    """Session service that calls the methods of ``sessions``. Subclasses override some methods. All other attributes
+    are those of ``sessions``, because a tool may use methods that only the app's session service has."""
 
     def __init__(self, sessions: BaseSessionService) -> None:
         self._sessions = sessions
@@ -59,14 +57,14 @@ class DelegatingSessions(BaseSessionService):
 
 
 class ObservedSessions(DelegatingSessions):
-    """Wraps ``sessions``. Stores one event at a time, and reports each complete event before and after it is stored.
+    """Session service that reports each complete event before and after it is stored in ``sessions``.
 
-    ADK and a steering message may append to one ``Session`` at the same time. So a lock ensures that only one event is
-    stored at a time. Without this lock, a session service would refuse the second event because the session is
-    outdated. For the same reason, a cancelled caller waits until its event is stored.
+    Only one event is stored at a time. ADK and a steering message may append to one ``Session`` at the same time.
+    Without a lock, ``sessions`` would refuse the second event, because the ``Session`` object is outdated. For this
+    reason, a cancelled caller also waits until its event is stored.
 
-    ``before_storing``: a function that is called with the session as the agent has read it. If it raises, the event is
-    not stored.
+    ``before_storing``: called with the session as the agent has read it. If ``before_storing`` raises, the event is not
+    stored. ``stored``: called with each stored event.
     """
 
     def __init__(
@@ -81,7 +79,7 @@ class ObservedSessions(DelegatingSessions):
         self._storing = asyncio.Lock()
 
     async def append_event(self, session: Session, event: Event) -> Event:
-        """Stores the event. Reports it before and after it is stored."""
+        """Stores the event. Calls ``before_storing`` and ``stored``."""
         if event.partial:
             return await super().append_event(session, event)
         async with self._storing:
@@ -90,8 +88,9 @@ class ObservedSessions(DelegatingSessions):
             try:
                 appended = await asyncio.shield(storing)
             except asyncio.CancelledError:
-                # A stop cancels the agent. Without this wait, the store might have an event that the session lacks.
-                await asyncio.gather(storing, return_exceptions=True)  # a second cancellation also cancels the store
+                # A stop cancels the agent. Without this wait, the store might have an event that the `Session` object
+                # lacks.
+                await asyncio.gather(storing, return_exceptions=True)  # a second cancellation also cancels `storing`
                 if not storing.cancelled() and storing.exception() is None:
                     self._stored(event)
                 raise
@@ -100,18 +99,18 @@ class ObservedSessions(DelegatingSessions):
 
 
 class OrderedSessions(DelegatingSessions):
-    """Wraps ``sessions``. Stores each event after the events of its session: see ``append_in_order``."""
+    """Session service that stores each event in ``sessions`` with ``append_in_order``."""
 
     async def append_event(self, session: Session, event: Event) -> Event:
-        """Stores the event."""
+        """Stores the event with ``append_in_order``."""
         return await append_in_order(self._sessions, session, event)
 
 
 async def append_in_order(sessions: BaseSessionService, session: Session, event: Event) -> Event:
-    """Stores the event with a time that is not before the last event of ``session``.
+    """Stores the event. If its time is before the session's last event, first sets a later time.
 
-    Stores return events in order of time. ADK sets the time of a model's answer before the model call, and the clocks
-    of two workers differ. Without the correction, an event could appear before an event that was stored earlier.
+    Stores return events in order of time. ADK sets the time of a model's response before the model call, and the clocks
+    of two workers differ. Without the new time, an event could appear before an event that was stored earlier.
     """
     if session.events and event.timestamp < session.events[-1].timestamp:
         event.timestamp = session.events[-1].timestamp + 1e-6

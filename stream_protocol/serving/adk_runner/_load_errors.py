@@ -13,17 +13,18 @@ from stream_protocol.serving.errors import app_line, exception_text, listed_prob
 from stream_protocol.wire import whole_words
 
 _ADK_PREFIX: Final = re.compile(r"Fail to load '([^']*)' (module|config)\. ?")
-"""The text that ADK puts before the message of each error in an agent."""
+"""Pattern of the text that ADK puts before the message of an error in an agent's files."""
 
 _CLOSENESS: Final = 0.7
-"""The minimum similarity, by ``difflib``, at which a word counts as a misspelling of a different word."""
+"""The minimum similarity, by ``difflib``, of a word and its misspelling."""
 
 _NAME_LENGTH: Final = 60
-"""The maximum number of characters of an invalid name that are shown."""
+"""The maximum number of characters of an invalid name that an error message shows."""
 
 
 def load_problem(error: BaseException) -> str:
-    """Return one line with the exception that an agent's code raised, and its file and line if known."""
+    """Return one line with the exception that an agent's code raised. If the file and the line are known, the text
+    names them."""
     prefix = _ADK_PREFIX.search(exception_text(error))
     if type(error).__name__ == "_AgentLoadError" and error.__cause__ is not None:  # ADK wraps each ValueError
         error = error.__cause__
@@ -53,7 +54,7 @@ def _problem(problem: Mapping[str, Any], fields: Collection[str]) -> str:
 
 
 def _fields(error: BaseException) -> Collection[str]:
-    """Return the field names of the pydantic object that was being created."""
+    """Return the field names of the pydantic object whose creation raised the error."""
     trace = error.__traceback__
     fields: Collection[str] = ()
     while trace is not None:
@@ -65,7 +66,7 @@ def _fields(error: BaseException) -> Collection[str]:
 
 
 def closest(word: str, words: Iterable[str]) -> str | None:
-    """Return the word that is most similar to the given text; ``None`` if no word is similar."""
+    """Return the entry of ``words`` that is most similar to ``word``; ``None`` if no entry is similar."""
     words = [*words]
     same_letters = [each for each in words if sorted(each.lower()) == sorted(word.lower())]
     return next(iter(same_letters or get_close_matches(word, words, 1, _CLOSENESS)), None)

@@ -27,19 +27,16 @@ from stream_protocol.serving.adk_runner._target_advice import (
 )
 
 ADK_LOADER: Final = "google_adk.google.adk.cli.utils.agent_loader"
-"""The logger of ADK's agent loader. Its warnings repeat the errors that it raises."""
+"""The name of the logger of ADK's agent loader. The loader's warnings repeat the errors that it raises."""
 
 
 VERSION: Final = "agent_version"
-"""The name of the variable with an agent's version in its module: see ``DbosEngine``."""
+"""The name of the module variable with an agent's version: see ``version`` of ``DbosEngine``."""
 
 
 class TargetError(ValueError):
-    """The target cannot be loaded. ``str(error)`` is one line with the reason.
-
-    ``example``: a valid target to name instead.
-    ``is_fixable``: True if the target exists and a change of its files can make it valid.
-    """
+    """Raised if a target cannot be loaded. ``str(error)`` is one line with the reason. ``example``: a valid target to
+    use instead. ``is_fixable``: True if the target exists, and a change of its files can make it valid."""
 
     def __init__(self, text: str, *, example: str | None = None, is_fixable: bool = True) -> None:
         super().__init__(text)
@@ -50,13 +47,12 @@ class TargetError(ValueError):
 def load_target(name: str) -> Target:
     """Loads an agent, ``App`` or ``Runner``.
 
-    ``module:attr``: the module is imported with the working directory on ``sys.path``. If the attribute is a callable,
-    it is called without arguments, and must return the target. Any other name is the name of an agent folder, as for
-    ``adk web``. The folder's ``.env`` file is read. If the folder defines an agent, the agent becomes an ``App`` with
-    the folder's name.
+    For ``module:attr``, imports the module with the working directory on ``sys.path``. If the attribute is a function,
+    calls it without arguments; it must return the target. Any other name is that of an agent folder, as for ``adk
+    web``. The folder's ``.env`` file is read. An agent in the folder becomes an ``App`` with the folder's name.
 
-    Raises ``TargetError`` if the target cannot be loaded. All exceptions of the imported code also become a
-    ``TargetError``. An agent whose model supports only live runs also raises ``TargetError``.
+    Raises ``TargetError`` if the target cannot be loaded, if the imported code raises, or if an agent's model supports
+    only live runs.
     """
     try:
         is_module = ":" in name and not Path(name).exists()
@@ -87,10 +83,10 @@ class _NotATargetError(Exception):
 
 
 def target_version(name: str) -> str:
-    """Return ``agent_version`` of the module of a loaded target; ``""`` if the module does not define it.
+    """Return ``agent_version`` of the module of a loaded target; ``""`` if the module does not define this variable.
 
-    The module of an agent folder is its ``agent.py`` or ``__init__.py``. Raises ``TargetError`` for a version that is
-    not a string.
+    The module of an agent folder is its ``agent.py`` or ``__init__.py``. Raises ``TargetError`` if the version is not a
+    string.
     """
     module_name, is_module, _ = name.partition(":")
     folder = Path(name).resolve().name
@@ -134,7 +130,7 @@ def _from_module(name: str) -> Target:
 
 
 def _as_target(name: str, found: object) -> Target:
-    """Return ``found`` if it is a target; otherwise call it and return its result."""
+    """Return ``found`` if it is a target. Otherwise call ``found``, and return the target that it returns."""
     if isinstance(found, TARGETS):
         return found
     is_function = inspect.isroutine(found)
@@ -168,7 +164,7 @@ def _from_folder(name: str) -> Target:
         raise _NotATargetError(not_a_folder(name))
     if not _may_be_agent(folder):
         raise _NotATargetError(not_an_agent(name, folder))
-    # ADK's loader takes a folder that is itself an agent, or the parent folder of agents.
+    # ADK's loader needs a folder that is itself an agent, or the parent folder of agents.
     itself = any((folder / file).is_file() for file in AGENT_FILES)
     loader = AgentLoader(str(folder if itself else folder.parent))
     try:
@@ -187,7 +183,7 @@ def _from_folder(name: str) -> Target:
 
 
 def _is_raised_by_loader(error: BaseException) -> bool:
-    """Return True if ADK's loader raised the error, and not the code that it loaded."""
+    """Return True if ADK's loader itself raised the error. Return False if the loaded code raised the error."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -195,6 +191,7 @@ def _is_raised_by_loader(error: BaseException) -> bool:
 
 
 def _may_be_agent(folder: Path) -> bool:
-    """Return True if ADK's loader may find an agent in the folder. ADK accepts ``agent`` as a file and as a package."""
+    """Return True if ADK's loader may find an agent in the folder, for example in a file ``agent.py`` or a package
+    ``agent``."""
     inner = ("root_agent.yaml", "__init__.py", "agent.py", "agent")
     return any((folder / file).exists() for file in inner) or (folder.parent / f"{folder.name}.py").is_file()

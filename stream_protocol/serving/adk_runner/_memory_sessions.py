@@ -1,9 +1,9 @@
 """ADK's in-memory session service, with reads that do not block the event loop.
 
-ADK copies everything that it returns. Copying 5,000 events, or the sessions of a user with 5,000 chats, blocks the
-event loop for hundreds of milliseconds (ADK 2.13). This service copies events in batches, and copies large events in a
-thread. A thread is safe here, because a stored event never changes. The state may change during the copy, so it is
-copied on the event loop.
+ADK's service returns copies. Copying 5,000 events, or the sessions of a user with 5,000 chats, blocks the event loop
+for hundreds of milliseconds (ADK 2.13). The service of this module copies events in batches, and large events in a
+thread. A thread is safe here, because a stored event never changes. The state may change, so it is copied on the event
+loop.
 """
 
 from __future__ import annotations
@@ -25,22 +25,23 @@ if TYPE_CHECKING:
     from google.adk.sessions import Session
 
 BATCH_SIZE: Final = 25
-"""The events or sessions that are copied before other tasks run: one to two milliseconds of work."""
+"""The number of events or sessions that are copied before other tasks run. Copying them takes one to two
+milliseconds."""
 
 _WITHOUT_EVENTS: Final = GetSessionConfig(num_recent_events=0)
 
 
 class MemorySessionService(InMemorySessionService):
-    """Keeps sessions in the memory of this process, as ADK's ``InMemorySessionService`` does.
+    """Session service that keeps sessions in the memory of this process. Its reads do not block the event loop.
 
-    A session is returned with its content at the start of the call. The sessions of a list may have been read at
-    different moments during the call.
+    A session is returned with its content at the start of the call. The sessions of a list may be from different
+    moments during the call.
     """
 
     async def get_session(
         self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
     ) -> Session | None:
-        """Returns a copy of the session; ``None`` if it does not exist."""
+        """Returns a copy of the session; ``None`` if the session does not exist."""
         key = {"app_name": app_name, "user_id": user_id, "session_id": session_id}
         if config is not None:
             return await super().get_session(**key, config=config)
@@ -50,14 +51,11 @@ class MemorySessionService(InMemorySessionService):
         return session
 
     async def read_session(self, *, app_name: str, user_id: str, session_id: str) -> Session | None:
-        """Returns a copy of the session with the stored event objects, not copies; ``None`` if it does not exist.
-
-        Use it only in code that changes no event. Without the copies, a session with thousands of events is read much
-        faster.
-        """
+        """Returns a copy of the session whose events are not copied; ``None`` if the session does not exist. Use this
+        only in code that changes no event. A session with thousands of events is then read much faster."""
         key = {"app_name": app_name, "user_id": user_id, "session_id": session_id}
         stored = self.sessions.get(app_name, {}).get(user_id, {}).get((session_id or "").strip())
-        # No other task runs until `super()` has copied the state, so events and state are of the same moment.
+        # No other task runs until `super()` has copied the state. So events and state are from one moment.
         events = list(stored.events) if stored is not None else []
         session = await super().get_session(**key, config=_WITHOUT_EVENTS)
         if session is not None:
@@ -65,15 +63,13 @@ class MemorySessionService(InMemorySessionService):
         return session
 
     def set_history(self, session: Session, events: Sequence[Event]) -> None:
-        """Sets the events of a new session. The events must not change the state.
-
-        ADK's ``append_event`` compares the event with all earlier ones: for 25,000 events that takes twelve seconds.
-        """
+        """Sets the events of a new session. The events must not change the state. ADK's ``append_event`` is too slow
+        for this. It compares each event with all earlier events, which takes twelve seconds for 25,000 events."""
         for copy in (session, self.sessions[session.app_name][session.user_id][session.id]):
             copy.events = list(events)
 
     async def list_sessions(self, *, app_name: str, user_id: str | None = None) -> ListSessionsResponse:
-        """Returns copies of the sessions, without events, sorted by their last update."""
+        """Returns copies of the sessions without their events, sorted by the time of the last update."""
         if user_id is None:
             return await super().list_sessions(app_name=app_name)
         sessions: list[Session] = []
@@ -82,7 +78,7 @@ class MemorySessionService(InMemorySessionService):
                 await asyncio.sleep(0)
             key = {"app_name": app_name, "user_id": user_id, "session_id": session_id}
             session = await super().get_session(**key, config=_WITHOUT_EVENTS)
-            if session is not None:  # the session may have been deleted meanwhile
+            if session is not None:  # another task may have deleted the session
                 sessions.append(session)
         return ListSessionsResponse(sessions=sorted(sessions, key=lambda each: (each.last_update_time, each.id)))
 

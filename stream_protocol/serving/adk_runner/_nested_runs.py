@@ -1,10 +1,10 @@
 """Shows the agents that ``AgentTool`` runs inside tool calls.
 
-The events of such a nested agent are posted to the run, and stored with the response of the tool.
+The events of such a nested agent are added to the response of the run, and stored with the tool's response.
 
 ``AgentTool`` gives the plugins of the outer runner to the nested runner. So ADK also calls our plugin for the nested
-run. A context variable holds the channel to which code posts its events. Inside such a tool call, the channel is the
-``NestedCall``. So our plugin finds the tool call.
+run. Code in a run adds events to the response through a channel (``RunChannel``). Inside an ``AgentTool`` call, the
+channel is the ``NestedCall``. So our plugin finds the tool call.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ if TYPE_CHECKING:
     from stream_protocol.adk import RunningCall
 
 MAX_KEPT: Final = 2**19
-"""The maximum number of bytes of nested events that are stored with one tool response: 512 KiB of JSON."""
+"""The maximum number of bytes of nested events, as JSON, that are stored with one tool response."""
 
 MAX_UNFINISHED: Final = 2**16
-"""The maximum number of characters of unfinished texts that are kept for one call."""
+"""The maximum number of characters of unfinished texts that are kept for one ``AgentTool`` call."""
 
 MAX_DEPTH: Final = 8
 """The maximum depth of agents inside agents. For deeper agents, only the calls and outputs are shown."""
@@ -57,9 +57,8 @@ _MODELS: Final = (
     ("google.adk.models.anthropic_llm", "AnthropicLlm"),
     ("stream_protocol.testing._scripted_llm", "ScriptedLlm"),
 )
-"""Models whose streams end with an event that has the whole content. For models of an app's own class, this is
-unknown.
-"""
+"""The modules and names of model classes whose streams end with an event that has the whole content. For an app's own
+model classes, this is unknown."""
 
 _KNOWN: Final = (LlmAgent, SequentialAgent, ParallelAgent, LoopAgent)
 
@@ -67,25 +66,25 @@ _OMITTED_FIELDS: Final[Mapping[str, Any]] = {
     **dict.fromkeys(("avg_logprobs", "logprobs_result", "cache_metadata", "live_session_resumption_update"), True),
     "actions": {"state_delta": True, "agent_state": True, "end_of_agent": True},
 }
-"""Fields that are removed from a nested event, because clients do not need them. ``AgentTool`` copies the state to the
-outer session.
-"""
+"""The fields that are removed from a nested event, because clients do not need them. ``AgentTool`` itself copies the
+state to the outer session."""
 
 
 class NestedCall:
-    """One call of an ``AgentTool``. It is also the channel to which all code inside the call posts events."""
+    """One call of an ``AgentTool``. It is also the ``RunChannel`` for all code inside the call."""
 
     def __init__(self, call: RunningCall, context: ToolContext, outer: RunChannel) -> None:
         self.call = call
         run_config = context.get_invocation_context().run_config
         self.streams = run_config is not None and run_config.streaming_mode is StreamingMode.SSE
-        """True if the outer agent streams."""
+        """True if the outer agent streams its text."""
         self.outer = outer
         self.depth: int = outer.depth + 1 if isinstance(outer, NestedCall) else 1
         self._has_begun = False
-        """True if our plugin was called inside the call: an ``AgentTool`` may run without plugins."""
+        """True if our plugin was called inside the call. False if the ``AgentTool`` runs its agent without plugins."""
         self._streams = InnerStreams(MAX_UNFINISHED)
-        """The streams without a complete event. They are stored only if the run stops before the complete event."""
+        """The streamed texts whose complete event is missing. They are stored only if the run stops before the complete
+        event."""
         self._events: list[Any] = []
         self._size = 0
         self._omitted = 0
@@ -96,27 +95,28 @@ class NestedCall:
         return self.outer.is_open
 
     def begin(self) -> None:
-        """Notes that a runner with our plugin starts inside the call."""
+        """Must be called when a runner with our plugin starts inside the call."""
         self._has_begun = True
 
     def post(self, event: Event) -> None:
-        """Posts an event from inside the call to the run."""
+        """Adds an event from inside the call to the response of the run."""
         self.outer.post(self._inside(event))
 
     def post_newest(self, key: str, make: Callable[[], Event]) -> None:
-        """Posts an event that replaces earlier events with the same ``key``."""
+        """Adds an event that replaces earlier events with an equal ``key``: see ``RunChannel``."""
         self.outer.post_newest(f"{self.call.key} {key}", lambda: self._inside(make()))
 
     async def ready(self) -> None:
-        """Waits until the run's response can take another event."""
+        """Waits until the response of the run can take the next event."""
         await self.outer.ready()
 
     def add(self, event: Event) -> None:
-        """Posts an event of the nested agent, and keeps it if it is complete.
+        """Adds an event of the nested agent to the response. If the event is complete, keeps the event for the store,
+        too.
 
-        The app's plugins have changed the event already. After a stop, the response shows no more events. So of later
-        events, only the stored events of deeper agents are kept: see ``stopped_responses``. A history then shows the
-        same as the response.
+        The app's plugins have already changed the event. After a stop, the response shows no more events. Then only
+        events that contain events of deeper agents are kept: see ``stopped_responses``. So the history equals the
+        response.
         """
         if not self.is_open:
             if NESTED_EVENTS not in (event.custom_metadata or {}):
@@ -138,19 +138,19 @@ class NestedCall:
 
     @property
     def kept(self) -> dict[str, Any] | None:
-        """The nested agent's events as JSON, for the store; ``None`` if our plugin was not called inside the call."""
+        """The nested agent's events as JSON, for the session; ``None`` if our plugin was not called inside the call."""
         if not self._has_begun:
             return None
         unfinished = [_to_json(event) for stream in self._streams for event in unfinished_events(stream)]
         return {"events": [*self._events, *unfinished], "omitted": self._omitted}
 
     def restore(self, kept: dict[str, Any] | None) -> None:
-        """Takes the events of an earlier execution of the call. The nested agent does not run again then."""
+        """Sets the events of an earlier execution of the call, if the nested agent does not run again."""
         if kept is not None:
             self._has_begun, self._events, self._omitted = True, kept["events"], kept["omitted"]
 
     def _inside(self, event: Event | dict[str, Any]) -> Event:
-        """Wrap an event from inside the call in an event of the outer agent."""
+        """Wrap an event from inside the call in an event of the agent that made the call."""
         reference = self.call.reference
         carried = {"call_id": reference.id, **reference.stored_number, "event": event}
         return Event(
@@ -163,26 +163,24 @@ class NestedCall:
 
 
 def current_nested_call() -> NestedCall | None:
-    """Return the tool call inside which this code runs; ``None`` outside such a call."""
+    """Return the ``AgentTool`` call inside which this code runs; ``None`` outside such a call."""
     channel = run_channel()
     return channel if isinstance(channel, NestedCall) else None
 
 
 class NestedRuns:
-    """The calls of ``AgentTool`` in one run.
-
-    ``nests``: a function that takes the name of a tool, and returns True if the agent of this tool is shown inside the
-    call.
-    """
+    """The ``AgentTool`` calls of one run. ``nests``: takes the name of a tool, and returns True if the tool's agent is
+    shown inside the call."""
 
     def __init__(self, nests: Callable[[str], bool]) -> None:
         self._nests = nests
         self._calls: dict[RunningCall, NestedCall] = {}
 
     def begin_call(self, tool: BaseTool, context: ToolContext, running: RunningCall) -> None:
-        """Called in the task of a tool call, before the tool runs."""
+        """Starts to show the agent of an ``AgentTool`` call. Must be called in the task of each tool call, before the
+        tool runs."""
         channel = run_channel()
-        # Subclasses of `AgentTool` run their agent in the outer session.
+        # Subclasses of `AgentTool` run their agent in the outer session, so their calls are not nested here.
         if type(tool) is not AgentTool or not tool.include_plugins or not self._nests(tool.name):
             return
         if channel is None or not running.reference.id:
@@ -193,13 +191,13 @@ class NestedRuns:
             set_channel(call)
 
     def end_call(self, context: ToolContext) -> None:
-        """Called when the tool has returned or raised."""
+        """Restores the channel that ``begin_call`` has replaced. Must be called when a tool has returned or raised."""
         call = current_nested_call()
         if call is not None and call.call is running_call(context):
             set_channel(call.outer)
 
     def begin_run(self, context: InvocationContext) -> None:
-        """Called when the runner of the outer agent or of a nested agent starts."""
+        """Starts to pass on the events of a nested agent. Must be called when the runner of any agent starts."""
         call = current_nested_call()
         if call is not None:
             call.begin()
@@ -208,10 +206,8 @@ class NestedRuns:
                 context.run_config = context.run_config.model_copy(update={"streaming_mode": StreamingMode.SSE})
 
     def keep_events(self, event: Event, answered: Sequence[RunningCall | None]) -> None:
-        """Adds the events of nested agents to an event with responses, before it is stored.
-
-        ``answered``: the calls of the responses, in their order.
-        """
+        """Adds the events of nested agents to an event with tool responses, before the event is stored. ``answered``:
+        the call of each tool response, in order."""
         nested = [None if call is None else self._calls.pop(call, None) for call in answered]
         kept = items_by_id(event, [None if call is None else call.kept for call in nested])
         found = {call_id: each if len(each) > 1 else each[0] for call_id, each in kept.items() if any(each)}
@@ -220,12 +216,10 @@ class NestedRuns:
 
 
 def _observe(context: InvocationContext, call: NestedCall) -> None:
-    """Give the events of this invocation to the call, after the app's plugins have changed them.
+    """Pass the events of this invocation to ``call``, after the app's plugins have changed them.
 
-    The call must not get the original events, because a plugin may remove private data.
-
-    ``AgentTool`` creates a nested runner with its own plugin manager for each call. So the changed plugin manager
-    affects only this call.
+    The original events must not be passed, because a plugin may remove private data. This function changes the
+    invocation's plugin manager. ``AgentTool`` creates a plugin manager for each call, so only this call is affected.
     """
     manager = copy(context.plugin_manager)
     run_callbacks = manager.run_on_event_callback
@@ -241,16 +235,14 @@ def _observe(context: InvocationContext, call: NestedCall) -> None:
 
 
 def _with_changes(event: Event, changed: Event) -> Event:
-    """Return the event with the fields that are set on ``changed``, the replacement that a plugin returned.
-
-    ADK merges the two events in the same way.
-    """
+    """Return the event with the fields of ``changed``, the event that a plugin has returned. ADK merges the two events
+    in the same way."""
     kept = {"id", "invocation_id", "timestamp"}
     return event.model_copy(update={name: getattr(changed, name) for name in changed.model_fields_set - kept})
 
 
 def _to_json(event: Event) -> Any:
-    """Return the event as JSON that every store can keep; ``None`` if it is nested too deeply."""
+    """Return the event as JSON that every session store can keep; ``None`` if its values are nested too deeply."""
     metadata = {key: value for key, value in (event.custom_metadata or {}).items() if key != METADATA_KEY}
     plain = event.model_copy(update={"custom_metadata": metadata or None})
     excluded: Any = _OMITTED_FIELDS
@@ -260,10 +252,10 @@ def _to_json(event: Event) -> Any:
 
 
 def _ends_streams_whole(context: InvocationContext) -> bool:
-    """Return True if the agent of this invocation gives the same result with streaming as without it.
+    """Return True if streaming does not change the result of the ``AgentTool`` that runs this invocation.
 
-    ``AgentTool`` takes the content of the last event as its result, and therefore runs its agent without streaming. The
-    result is the same if the last event of a stream has the whole content.
+    The result of ``AgentTool`` is the content of the last event, so ADK runs the agent without streaming. Streaming is
+    possible if the last event of a stream has the whole content.
     """
     plugins: list[BasePlugin] = context.plugin_manager.plugins
     if any(type(plugin).after_model_callback is not BasePlugin.after_model_callback for plugin in plugins):
@@ -273,10 +265,8 @@ def _ends_streams_whole(context: InvocationContext) -> bool:
 
 
 def _streams_whole(agent: Any) -> bool:
-    """Return True if the last event of the agent's stream has the whole content.
-
-    Return False if a part of the agent reads each chunk of the stream, or if the agent's model is unknown.
-    """
+    """Return True if the last event of the agent's stream has the whole content. Return False if the agent's model is
+    unknown, or if a callback, planner or code executor of the agent reads each chunk."""
     if not isinstance(agent, LlmAgent):
         return True
     if agent.canonical_after_model_callbacks or agent.planner is not None or agent.code_executor is not None:

@@ -1,7 +1,5 @@
-"""Our ADK plugin for one run. It makes events storable, and notes the calls whose tools raised an exception.
-
-It also adds steering messages to model calls, and applies state that the client has written.
-"""
+"""Our ADK plugin for one run. It makes events storable, and collects the calls whose tools raised an exception. The
+plugin also adds steering messages to model calls, and applies session state that the client has written."""
 
 from __future__ import annotations
 
@@ -52,19 +50,18 @@ class StateWrites(Protocol):
         """Return True if the writes belong to this session."""
 
     async def take(self) -> dict[str, Any]:
-        """Return the writes that are not applied yet."""
+        """Return the writes that are not yet applied."""
 
     async def settle(self) -> None:
-        """Note that the writes returned by ``take`` are applied."""
+        """Mark the writes that ``take`` has returned as applied."""
 
 
 class RunPlugin(BasePlugin):
-    """Watches one run.
+    """ADK plugin for one run: makes events storable, adds steering messages, and applies state of the client.
 
-    ADK also calls this plugin for agents of an ``AgentTool``, which have their own invocations and sessions.
-
-    ``session_id``: the session of the run. ``inbox``: the steering messages for the run; ``None`` if there cannot be
-    any. ``writes``: state to apply between two steps; ``None`` if the client cannot write state. ``nests``: as for
+    ADK also calls this plugin for agents inside an ``AgentTool``, which have separate invocations and sessions.
+    ``session_id``: the session of the run. ``inbox``: the steering messages for the run; ``None`` if the run cannot get
+    any. ``writes``: the state that the client writes; ``None`` if the client cannot write state. ``nests``: see
     ``NestedRuns``.
     """
 
@@ -83,26 +80,27 @@ class RunPlugin(BasePlugin):
         self._calls = RunningCalls()
         self._nested = NestedRuns(nests)
         self._raised: dict[RunningCall, None] = {}
-        """The calls whose tools raised an exception. A callback of the app may still have set a result for the call."""
+        """The calls whose tools raised an exception. A callback of the app may nevertheless have set a result."""
         self._state_writers: dict[str, set[RunningCall]] = {}
-        """State key -> the calls that wrote it."""
+        """The tool calls that have written each key of the state."""
         self._titles: dict[str, str] = {}
-        """Tool name -> the tool's title for users."""
+        """The title for users of each tool, by the tool's name."""
         self._approvals: dict[RunningCall, dict[str, Any]] = {}
-        """Started call -> the note about its approval."""
+        """The reason and the descriptor for the approval of each started call, as JSON."""
 
     def raised_in(self, invocation_id: str) -> list[CallReference]:
         """Return the calls of this invocation whose tools raised an exception."""
         return [call.reference for call in self._raised if call.invocation_id == invocation_id]
 
     async def before_run_callback(self, *, invocation_context: InvocationContext) -> None:
-        """Opens the inbox for steering messages, and starts to watch a nested run."""
+        """Opens the inbox for steering messages, or starts to pass on the events of a nested run."""
         if self._inbox is not None and invocation_context.session.id == self._session_id:
             await self._inbox.enter(invocation_context)
         self._nested.begin_run(invocation_context)
 
     async def before_model_callback(self, *, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
-        """Notes the titles of the tools that the model can call, and adds the waiting steering messages."""
+        """Collects the titles of the tools that the model can call. Adds the waiting steering messages to the model
+        call."""
         for name, tool in llm_request.tools_dict.items():
             if (title := declared_title(tool)) is not None:
                 self._titles[name] = title
@@ -112,7 +110,7 @@ class RunPlugin(BasePlugin):
     async def before_tool_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext
     ) -> None:
-        """Notes the start of the call, and the text for the user if the call needs an approval."""
+        """Stores the start of the call, and the texts for the user if the call needs an approval."""
         enter_call(tool_context)
         call = self._calls.start(tool_context, tool.name, tool_args)
         if note := approval_note(tool, tool_args).to_json():
@@ -122,20 +120,19 @@ class RunPlugin(BasePlugin):
     async def on_tool_error_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, error: BaseException
     ) -> None:
-        """Notes the call of a tool that raised an exception.
-
-        ADK also calls this for a call that was cancelled because a parallel call raised.
-        """
+        """Adds the call to those whose tools raised an exception. If a tool raises, ADK cancels the parallel calls, and
+        calls this method for them, too."""
         self._nested.end_call(tool_context)
         if isinstance(error, Exception):
-            # A call of an unknown tool has not started.
+            # A call of an unknown tool has no start.
             call = running_call(tool_context) or self._calls.start(tool_context, tool.name, tool_args)
             self._raised[call] = None
 
     async def after_tool_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, result: dict[str, Any]
     ) -> None:
-        """Notes the result, and the state keys that the call wrote, before ADK merges the events of parallel calls."""
+        """Stores the end of the call, and the state keys that the call has written. ADK merges the events of parallel
+        calls later."""
         self._nested.end_call(tool_context)
         may_be_silent = tool.is_long_running and not result
         if (call := self._calls.end(tool_context, may_be_silent=may_be_silent)) is not None:
@@ -143,10 +140,8 @@ class RunPlugin(BasePlugin):
                 self._state_writers.setdefault(key, set()).add(call)
 
     async def on_event_callback(self, *, invocation_context: InvocationContext, event: Event) -> None:
-        """Adds titles and approval notes to the event, and makes a complete event storable.
-
-        ADK stores and yields the event afterwards.
-        """
+        """Adds titles and approval texts to the event. Makes a complete event storable. ADK stores and yields the event
+        afterwards."""
         if (self._titles or self._approvals) and (cards := self._cards(event)):
             event.custom_metadata = {**(event.custom_metadata or {}), CARDS_KEY: cards}
         if event.partial:
@@ -162,10 +157,8 @@ class RunPlugin(BasePlugin):
             await self._apply_writes(invocation_context)
 
     async def _apply_writes(self, invocation_context: InvocationContext) -> None:
-        """Stores the state that the client has written, before the next model call.
-
-        If the writes cannot be read, the next step or the next run applies them.
-        """
+        """Store the state that the client has written, before the next model call. If the state cannot be read now, the
+        next step or the next run applies it."""
         session = invocation_context.session
         if self._writes is None or not self._writes.are_of(session):
             return
@@ -192,17 +185,15 @@ class RunPlugin(BasePlugin):
                 running = self._calls.confirmed(event, asking)
                 if running is not None and running in self._approvals:
                     approvals[asking["id"]] = self._approvals[running]
-                if (name := asking.get("name")) in self._titles:  # the client may not have shown the call before
+                if (name := asking.get("name")) in self._titles:  # this may be the first event with the call
                     titles[name] = self._titles[name]
         cards: dict[str, dict[str, Any]] = {"titles": titles, "approvals": approvals}
         return {key: notes for key, notes in cards.items() if notes}
 
 
 def extended_runner(runner: Runner, plugin: BasePlugin, sessions: BaseSessionService) -> Runner:
-    """Return a copy of the runner with this session service and this plugin.
-
-    The plugin comes before the runner's other plugins, so they get the events that it has changed.
-    """
+    """Return a copy of the runner with this session service and this plugin. The plugin comes first. So the runner's
+    other plugins get the events that this plugin has changed."""
     extended = copy(runner)
     extended.session_service = sessions
     extended.plugin_manager = copy(runner.plugin_manager)

@@ -1,4 +1,4 @@
-"""Creates an ADK ``Runner`` for an agent or app, with a default ``RunConfig``, and walks the tree of agents."""
+"""Creates ADK runners and the default ``RunConfig``, and walks the tree of agents."""
 
 import re
 from collections.abc import Iterator
@@ -23,7 +23,8 @@ from stream_protocol.serving.telemetry import is_recorded
 from stream_protocol.wire import StreamProtocolError, check_instance
 
 Target: TypeAlias = BaseNode | App | Runner
-"""An agent (or a workflow: any ADK node), an ``App``, or a ``Runner`` with the app's own services."""
+"""An object that a ``ChatService`` can serve: an agent or workflow (any ADK node), an ``App``, or a ``Runner`` with the
+app's own services."""
 
 _CHEAP_TELEMETRY: Final = TelemetryConfig(
     genai_semconv_stability_opt_in="stable",
@@ -34,20 +35,19 @@ _CHEAP_TELEMETRY: Final = TelemetryConfig(
 _LIVE_MODEL: Final = re.compile(r"gemini-(?:.*-)?(?:live|native-audio)(?:-.*)?")
 
 TOOL_THREADS: Final = 32
-"""Threads for plain ``def`` tools, shared by all chats. With ADK's default of 4, four slow tools block all chats."""
+"""The number of threads in which plain ``def`` tools run. All chats share them. With ADK's default of 4, four slow
+tools block the tools of all chats."""
 
 
 _WORKER_NODES: Final = ("_node", "_inner_node")
-"""Attributes in which ADK's parallel workers keep the node that they run for each item."""
+"""The attributes in which ADK's parallel workers keep the node that they run for each item."""
 
 _DELEGATED_MODES: Final = frozenset({"task", "single_turn"})
 
 
 def default_run_config() -> RunConfig:
-    """Return a config that streams token by token, and runs plain ``def`` tools in threads.
-
-    On the event loop, a slow tool would block every chat.
-    """
+    """Return a ``RunConfig`` that streams token by token, and runs plain ``def`` tools in threads. On the event loop, a
+    slow tool would block every chat."""
     return RunConfig(
         streaming_mode=StreamingMode.SSE,
         tool_thread_pool_config=ToolThreadPoolConfig(max_workers=TOOL_THREADS),
@@ -57,11 +57,11 @@ def default_run_config() -> RunConfig:
 def with_cheap_telemetry(run_config: RunConfig) -> RunConfig:
     """Return the config with the cheapest telemetry, unless it sets ``telemetry`` itself.
 
-    Without ``telemetry``, ADK reads the environment again for each chunk of a model. These reads are a fifth of the
-    work for a chunk. So this function reads the environment once, and puts the values into a ``TelemetryConfig``. If no
-    telemetry is recorded, the config selects the older semantic conventions of OpenTelemetry. With the newer
-    conventions, ADK would keep each chunk in memory until the model has ended. The config also sets each option to off
-    explicitly. ADK would look up a missing option several times per chunk.
+    Without ``telemetry``, ADK reads the environment for each chunk of a model, which is a fifth of the work for a
+    chunk. So this function reads the environment once, and puts the values into a ``TelemetryConfig``. If no telemetry
+    is recorded, the config selects OpenTelemetry's older semantic conventions. With the newer conventions, ADK would
+    keep each chunk in memory until the model has ended. The config also switches each option off explicitly. ADK would
+    look up a missing option several times per chunk.
     """
     if run_config.telemetry is not None:
         return run_config
@@ -72,8 +72,8 @@ def with_cheap_telemetry(run_config: RunConfig) -> RunConfig:
 def as_runner(target: Target, session_service: BaseSessionService | None = None) -> Runner:
     """Return a runner for the target. A ``Runner`` is returned unchanged.
 
-    Other targets get services in memory, or ``session_service`` if it is given. Raises ``StreamProtocolError`` for any
-    other type, and for a ``Runner`` together with a session service.
+    Other targets get in-memory services. ``session_service`` replaces the session service in memory. Raises
+    ``StreamProtocolError`` for any other type, and for a ``Runner`` together with a ``session_service``.
     """
     hint = f"give {target.__name__}.root_agent" if isinstance(target, ModuleType) else ""
     check_instance("target", target, (BaseNode, App, Runner), "an ADK agent, App or Runner", hint=hint)
@@ -89,10 +89,8 @@ def as_runner(target: Target, session_service: BaseSessionService | None = None)
 
 
 def check_session_service(service: object) -> None:
-    """Raise ``InvalidArgumentError`` unless this is a session service or ``None``.
-
-    For a URI, the error names the class to use.
-    """
+    """Raise ``InvalidArgumentError`` unless the value is a session service or ``None``. For a URI, the error names the
+    class to use."""
     hint = ""
     if isinstance(service, str):
         scheme, _, rest = service.partition("://")
@@ -118,10 +116,8 @@ def _runner(
 
 
 def runner_for(agent: BaseNode | None, runner: Runner) -> Runner:
-    """Create a runner for this agent with the services and plugins of ``runner``.
-
-    Returns ``runner`` itself for its own agent, and for ``None``.
-    """
+    """Return a runner for this agent, with the services and plugins of ``runner``. Return ``runner`` itself if
+    ``agent`` is ``None``, or is already its agent."""
     if agent is None or agent is runner.agent:
         return runner
     return Runner(
@@ -145,8 +141,7 @@ def task_agent_tools(root: BaseNode) -> frozenset[str]:
     """Return the names of the tools by which agents call their task-mode sub-agents.
 
     If you convert a live run yourself with ``nested_agents="flat"``, pass these names as ``hidden_tools``. The calls
-    must be hidden, because their results come some turns later, in another message. ``ChatService`` hides them without
-    this function.
+    must be hidden, because their results come in a later message. ``ChatService`` hides these calls itself.
     """
     check_instance("root", root, BaseNode, "an agent of ADK")
     parents = [agent for agent in agent_tree(root) if isinstance(agent, LlmAgent)]
@@ -160,10 +155,10 @@ def agent_names(root: BaseNode) -> frozenset[str]:
 
 
 def live_model(root: BaseNode) -> tuple[str, str] | None:
-    """Find an agent whose model supports only live (bidirectional) runs. Return the names of the agent and its model.
+    """Find an agent whose model supports only live (bidirectional) runs. Return the names of the agent and its model,
+    or ``None``.
 
-    Returns ``None`` if no agent has such a model. ADK and Gemini report such a model only at the first request. So this
-    function recognizes the model by its name.
+    ADK and Gemini report such a model only at the first request. So this function recognizes the model by its name.
     """
     for agent in agent_tree(root):
         model = agent.model if isinstance(agent, LlmAgent) else ""
@@ -174,18 +169,16 @@ def live_model(root: BaseNode) -> tuple[str, str] | None:
 
 
 def announces_user_message(root: BaseNode) -> bool:
-    """Return True if ADK yields the user's event before the first event of the model.
-
-    ADK does not yield it for workflow agents (``SequentialAgent``) and agents of an app's own class.
-    """
+    """Return True if ADK yields the user's event before the first event of the model. ADK does not yield the user's
+    event for workflow agents such as ``SequentialAgent``, and for an app's own agent classes."""
     return isinstance(root, LlmAgent) or not isinstance(root, BaseAgent)
 
 
 def resumed_agent(runner: Runner, author: str) -> str:
     """Return the name of the agent that ADK resumes after the user's answer to a call of the agent ``author``.
 
-    In a workflow or a resumable app, ADK resumes the root agent. In any other app, ADK resumes ``author``. If another
-    agent has delegated to ``author``, ADK resumes that agent.
+    In a workflow or a resumable app, ADK resumes the root agent. In any other app, ADK resumes ``author``, or the agent
+    that has delegated to ``author``.
     """
     root = runner.agent
     resumable = runner.resumability_config
@@ -201,7 +194,7 @@ def resumed_agent(runner: Runner, author: str) -> str:
 
 
 def agent_tree(root: BaseNode) -> Iterator[BaseNode]:
-    """Yield the root, and each agent and node below it once."""
+    """Yield the root agent, and each agent and node below the root once."""
     seen: set[int] = set()
     waiting = [root]
     while waiting:

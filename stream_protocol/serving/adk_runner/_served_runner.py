@@ -1,4 +1,4 @@
-"""``ServedRunner``: closes the ADK runner that a service has created."""
+"""Provides ``ServedRunner``, which closes the ADK runner that a service has created."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ logger = logging.getLogger(__name__)
 
 
 class ServedRunner:
-    """The runner of a service.
+    """The runner of a service. ``is_own``: True if the service has created the runner. Only such a runner is closed.
 
-    ``is_own``: True if the service has created it. Only such a runner is closed. When ADK closes a runner, it also
-    closes the toolsets and plugins. If several services share a toolset or plugin, only the last of these services
-    closes its runner.
+    When ADK closes a runner, it also closes the runner's toolsets and plugins. If several services share a toolset or
+    plugin, only the last open service closes its runner.
     """
 
     def __init__(self, runner: Runner, *, is_own: bool) -> None:
@@ -32,7 +31,7 @@ class ServedRunner:
         _served.add(self)
 
     async def aclose(self, seconds: float) -> None:
-        """Closes the runner in at most this time. Logs a failure in one line. Later calls do nothing."""
+        """Closes the runner. Waits up to ``seconds``, and logs a failure in one line. Later calls do nothing."""
         if self not in _served:
             return
         _served.discard(self)
@@ -42,18 +41,18 @@ class ServedRunner:
         try:
             await with_timeout(seconds, self.runner.close())
         except (Exception, asyncio.CancelledError) as error:
-            # ADK passes on a cancellation of a toolset. Nobody has cancelled this task then.
+            # ADK raises the cancellation of a toolset here, although this task was not cancelled.
             if (task := asyncio.current_task()) is not None and task.cancelling():
                 raise
             logger.error("The toolsets and plugins of the agent were not all closed. %s", error)  # noqa: TRY400 - ADK logs the traceback
 
 
 _served = WeakSet[ServedRunner]()
-"""The runners of the services in this process that are not closed."""
+"""The runners of all open services in this process."""
 
 
 def _resources(runner: Runner) -> set[int]:
-    """Return the identities of the toolsets and the plugins."""
+    """Return the ``id()`` of each toolset and plugin of the runner."""
     tools = [tool for node in agent_tree(runner.agent) for tool in getattr(node, "tools", None) or ()]
     toolsets = [tool for tool in tools if isinstance(tool, BaseToolset)]
     return {*map(id, toolsets), *map(id, runner.plugin_manager.plugins)}

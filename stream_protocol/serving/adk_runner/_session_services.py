@@ -1,4 +1,4 @@
-"""Creates the ADK session service for a URI, and checks that it works."""
+"""Creates the ADK session service for a URI, and checks that its store works."""
 
 from __future__ import annotations
 
@@ -37,23 +37,21 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 ADK_DATABASES: Final = "google_adk.google.adk.sessions.database_session_service"
-"""The logger of ADK that reports an unusable database at each attempt."""
+"""The name of the ADK logger that reports an unusable database at each attempt."""
 
 
 @dataclass(frozen=True)
 class ProbeTimes:
-    """Times of the check of a session store, in seconds."""
+    """Times for the check of a session store, in seconds."""
 
     limit: float = 10.0
     """The maximum time that one attempt may take."""
     between: Sequence[float] = (0.1, 0.2, 0.4, 0.8)
-    """The pauses between attempts. If several workers start together on an empty database, all of them create its
-    tables. Only one worker succeeds, and the others try again.
-    """
+    """The pauses between two attempts. If several workers start together on an empty database, all of them try to
+    create its tables. Only one worker succeeds, and the others try again."""
     while_filled: Sequence[float] = (1.6, 3.2)
-    """Additional pauses while the tables exist and are empty (ADK then raises ``ValueError``). A busy worker may fill
-    the tables late.
-    """
+    """Additional pauses while the tables exist but are empty, for which ADK raises ``ValueError``. Another worker may
+    fill the tables late."""
 
 
 DEFAULT_PROBES: Final = ProbeTimes()
@@ -64,15 +62,15 @@ class _UnknownSchemeError(Exception):
 
 
 class SessionServiceError(Exception):
-    """The session service cannot be used. ``str(error)`` is one line, without the URI's password."""
+    """Raised if a session service cannot be used. ``str(error)`` is one line, without the URI's password."""
 
 
 def load_session_service(uri: str, *, times: ProbeTimes = DEFAULT_PROBES) -> BaseSessionService:
     """Creates the session service of a URI, such as ``sqlite:///chat.db`` or ``postgresql://user@host/db``.
 
-    The other URI schemes of ADK also work. The function checks the store before it returns the service. So a server
-    with a broken store fails at its start. A new SQLite file is readable by its owner alone. Call this where no event
-    loop runs. Raises ``SessionServiceError``.
+    The other URI schemes of ADK also work. The store is checked first, so a server with a broken store fails at its
+    start. Only the owner can read a new SQLite file. Must be called without a running event loop. Raises
+    ``SessionServiceError``.
     """
     if (problem := wrong_form(uri)) is not None:
         raise _refusal(uri, problem)
@@ -81,7 +79,7 @@ def load_session_service(uri: str, *, times: ProbeTimes = DEFAULT_PROBES) -> Bas
     try:
         with silenced(ADK_DATABASES):
             asyncio.run(_prepare(address, times))
-        # Create a second service, because connections belong to the loop that opened them.
+        # Create a second service, because connections belong to the event loop that has opened them.
         return ThreadedReads(partial(_make, address)) if _is_shared_database(address) else _make(address)
     except _UnknownSchemeError as error:
         raise _refusal(uri, unknown_scheme(uri)) from error
@@ -95,7 +93,7 @@ def _refusal(uri: str, reason: str) -> SessionServiceError:
 
 @contextmanager
 def silenced(name: str) -> Iterator[None]:
-    """Disable the logger with this name in the block, because its messages only repeat the raised errors."""
+    """Context manager: disable the logger with this name, because its messages only repeat the raised errors."""
     logger = logging.getLogger(name)
     was, logger.disabled = logger.disabled, True
     try:
@@ -114,7 +112,7 @@ async def _prepare(uri: str, times: ProbeTimes) -> None:
     if names_driver(uri):
         from sqlalchemy.exc import DBAPIError
 
-        _make(uri)  # raises for a URI or a driver that cannot be used at any time
+        _make(uri)  # raises for a URI or a driver that can never be used
         for seconds in times.between:
             try:
                 return await _probe(uri, times.limit)
@@ -133,11 +131,8 @@ async def _prepare(uri: str, times: ProbeTimes) -> None:
 
 
 async def _complete_tables(uri: str) -> None:
-    """Write the schema version to tables that lack it.
-
-    ADK writes the version in a separate transaction after it has created the tables. If a worker dies between the two,
-    no other worker can start with these tables.
-    """
+    """Write ADK's schema version to tables that lack it. ADK first creates the tables, and writes the version in a
+    second transaction. If a worker dies between the two, no other worker can start with these tables."""
     from google.adk.sessions import DatabaseSessionService
     from google.adk.sessions.migration._schema_check_utils import LATEST_SCHEMA_VERSION, SCHEMA_VERSION_KEY
     from sqlalchemy import column, insert, select, table
@@ -154,7 +149,7 @@ async def _complete_tables(uri: str) -> None:
                 text = "The session store's tables had no version: a worker died while it made them. It is written now."
                 logger.warning(text)
     except DBAPIError:
-        pass  # the table does not exist, or another worker has just written the version: the next probe decides
+        pass  # the table is missing, or another worker has just written the version: the next probe decides
     finally:
         await service.close()
 
@@ -172,7 +167,8 @@ async def _probe(uri: str, limit: float) -> None:
     except Exception as error:
         if not isinstance(getattr(error, "orig", error), sqlite3.Error):
             raise
-        # The thread of a failed connection still calls this loop: wait for it before the loop is closed.
+        # The thread of a failed connection still calls this event loop. So wait for the thread before the loop is
+        # closed.
         for thread in set(threading.enumerate()) - threads:
             await asyncio.to_thread(thread.join, limit)
         raise
@@ -193,9 +189,7 @@ def _make(uri: str) -> BaseSessionService:
 
 
 def _is_shared_database(uri: str) -> bool:
-    """Return True if two services of this URI read the same rows.
-
-    An SQLite database in memory belongs to one service.
-    """
+    """Return True if several session services can share the database of this URI. An SQLite database in memory belongs
+    to one service."""
     is_sqlite = urlsplit(uri).scheme.startswith("sqlite")
     return not is_in_memory(uri) if is_sqlite else names_driver(uri)

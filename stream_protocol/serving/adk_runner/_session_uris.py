@@ -1,4 +1,4 @@
-"""Parses URIs of session services, and builds error messages for URIs that name no usable service."""
+"""Parses the URIs of session services, and builds error messages for unusable URIs."""
 
 import re
 import socket
@@ -17,7 +17,7 @@ _FORMS: Final = {
     "mysql": "mysql://user@host/db",
     "agentengine": "agentengine://ID",
 }
-"""The schemes of ADK's session services -> an example URI."""
+"""An example URI for each scheme of ADK's session services."""
 
 _DRIVERS: Final = {
     "postgres": "postgresql+asyncpg",
@@ -25,7 +25,7 @@ _DRIVERS: Final = {
     "mysql": "mysql+aiomysql",
     "mariadb": "mariadb+asyncmy",
 }
-"""Common schemes -> the same scheme with an asynchronous driver, which ADK needs."""
+"""The scheme with an asynchronous driver for each common scheme. ADK needs such a driver."""
 
 _ASYNC_DRIVERS: Final = {
     "asyncpg": "'adk-ui-stream[postgres]'",
@@ -38,14 +38,15 @@ _ASYNC_DRIVERS: Final = {
     "oracledb": "'sqlalchemy[asyncio]' oracledb",
     "oracledb_async": "'sqlalchemy[asyncio]' oracledb",
 }
-"""SQLAlchemy's asynchronous drivers -> the packages to install with pip."""
+"""The packages to install with pip for each asynchronous driver of SQLAlchemy."""
 
 _OTHER_DATABASES: Final = ("mssql", "oracle")
-"""Schemes of unsupported databases. They resemble a supported scheme, and must not be corrected to this scheme."""
+"""Schemes of unsupported databases. Each resembles a supported scheme, but an error message must not suggest that
+scheme."""
 
 _PORTS: Final = {"postgresql": 5432, "mysql": 3306, "mariadb": 3306}
 _CLASS: Final = re.compile(r"^<class '[^']*'>: ")
-"""The class name that SQLAlchemy puts before the text of some errors."""
+"""Pattern for the class name that SQLAlchemy puts before the text of some errors."""
 
 _UNKNOWN_OPTION: Final = re.compile(r"unexpected keyword argument '([^']*)'")
 
@@ -53,18 +54,19 @@ _SQLITE_BEGINNING: Final = b"SQLite format 3\0"
 
 
 def with_driver(uri: str) -> str:
-    """Return the URI with the asynchronous driver that ADK needs, if the URI names a database without a driver."""
+    """Return the URI. If it names a database without a driver, add the asynchronous driver that ADK needs."""
     scheme, separator, rest = uri.partition(":")
     return f"{_DRIVERS.get(scheme.lower(), scheme)}{separator}{rest}"
 
 
 def names_driver(uri: str) -> bool:
-    """Return True if the URI names a SQLAlchemy driver. SQLAlchemy is an optional dependency."""
+    """Return True if the URI names an SQLAlchemy driver. Only then is SQLAlchemy needed, which is an optional
+    dependency."""
     return "+" in urlsplit(uri).scheme
 
 
 def is_in_memory(uri: str) -> bool:
-    """Return True if each process has its own store under this URI: ``memory://``, or SQLite without a file."""
+    """Return True if the URI is ``memory://``, or SQLite without a file. Each process has its own store then."""
     address = urlsplit(uri)
     if not address.scheme.startswith("sqlite"):
         return address.scheme == "memory"
@@ -159,7 +161,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def _is_missing_package(cause: BaseException) -> bool:
-    # The oldest SQLAlchemy that is supported raises a ValueError where greenlet is missing.
+    # The oldest supported SQLAlchemy raises a ValueError if greenlet is missing.
     return isinstance(cause, ImportError) or (isinstance(cause, ValueError) and "greenlet library" in str(cause))
 
 
@@ -171,7 +173,8 @@ def _has_valid_port(address: SplitResult) -> bool:
 
 
 def _no_uri(text: str) -> str:
-    """Return an error message for a text without a scheme: the name of a kind of store, or the path of a file."""
+    """Return an error message for a text without a scheme. The text may be the name of a database product, or the path
+    of a file."""
     name = text.strip(":/").lower()
     form = _FORMS.get(_DRIVERS.get(name, name).partition("+")[0])
     if form is not None:
@@ -180,10 +183,8 @@ def _no_uri(text: str) -> str:
 
 
 def _sqlite_offer(path: str) -> str:
-    """Return a sentence that suggests a URI for an SQLite file.
-
-    If the file can be opened, the sentence contains its URI. Otherwise it contains an example.
-    """
+    """Return a sentence that suggests a URI for an SQLite file. If the file can be opened, the sentence contains the
+    file's URI, otherwise an example."""
     file = Path(path).expanduser()
     if _wrong_file(str(file)) is None:
         return f" Did you mean `sqlite:///{file}`?"

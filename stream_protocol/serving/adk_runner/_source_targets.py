@@ -1,7 +1,5 @@
-"""Finds the agents that Python files define, by parsing the source.
-
-Suggestions must not run code that the user did not name.
-"""
+"""Finds the agents that Python files define. Parses the files without running them. The agents are suggested in error
+messages. A suggestion must not run code that the user has not named."""
 
 import ast
 import importlib
@@ -22,38 +20,38 @@ from google.adk.workflow import BaseNode
 from stream_protocol.serving.errors import located_text
 
 TARGETS: Final = (BaseNode, App, Runner)
-"""The classes of targets."""
+"""The classes of targets, which are the objects that ``serve`` can serve."""
 
 AGENT_FILES: Final = ("agent.py", "root_agent.yaml")
-"""Files that make a folder an agent for ``adk web``. A package with ``root_agent`` in ``__init__.py`` is also an
+"""Files that make a folder an agent for ``adk web``. A package whose ``__init__.py`` has ``root_agent`` is also an
 agent."""
 
 USUAL_NAMES: Final = ("root_agent", "app")
 """The names under which ADK looks for an agent and for an ``App``."""
 
 FOLDER_NAME: Final = re.compile(r"(?!user$)[A-Za-z][A-Za-z0-9_]*")
-"""The folder names that ADK accepts as an agent and as the name of an app."""
+"""Pattern of the folder names that ADK accepts, both as an agent and as the name of an app."""
 
 _IGNORED: Final = frozenset({"__pycache__", "build", "dist", "env", "node_modules", "site-packages", "venv"})
 _MAX_FOLDERS: Final = 300
-"""The maximum number of folders, and of files, that are searched for one suggestion."""
+"""The maximum number of folders that are searched for one suggestion, and the maximum number of files."""
 
 _BLOCKS: Final = ("body", "orelse", "finalbody", "handlers", "cases")
 _PLAIN_VALUES: Final = (ast.Constant, ast.Dict, ast.List, ast.Set, ast.Tuple, ast.Lambda, ast.JoinedStr, ast.ListComp)
 
 Binding = ast.expr | ast.stmt | str
-"""The value of a name, its definition, or the dotted name of an imported object."""
+"""The binding of a name in the source: an expression, a definition, or the dotted name of an imported object."""
 
 
 class SourceError(ValueError):
-    """The file cannot be imported. ``str(error)`` is the reason."""
+    """Raised if a Python file cannot be imported. ``str(error)`` is the reason."""
 
 
 def source_targets(file: Path, root: Path) -> dict[str, type]:
-    """Return the names in a Python file that would be targets, each with its class: one of ``TARGETS``.
+    """Return the targets that a Python file defines: each name with its class, one of ``TARGETS``.
 
-    ``root_agent`` comes first, then ``app``. The result is empty for a file that cannot be imported.
-    ``root``: the folder from which its modules are imported.
+    ``root_agent`` comes first, then ``app``. The result is empty if the file cannot be imported. ``root``: the folder
+    from which Python imports the file.
     """
     try:
         return read_targets(file, root)
@@ -62,13 +60,14 @@ def source_targets(file: Path, root: Path) -> dict[str, type]:
 
 
 def read_targets(file: Path, root: Path) -> dict[str, type]:
-    """Return the targets as ``source_targets`` does, but raise ``SourceError`` for a file that cannot be imported."""
+    """Return the targets that a Python file defines: see ``source_targets``. Raise ``SourceError`` if the file cannot
+    be imported."""
     targets = _read_scope(file, root, frozenset()).targets()
     return {name: targets[name] for name in sorted(targets, key=lambda name: (name != "root_agent", name != "app"))}
 
 
 def _read_scope(file: Path, root: Path, importing: frozenset[Path]) -> "_Scope":
-    """Parse a file. ``importing``: the files that import this file, to detect circular imports."""
+    """Parse a Python file. ``importing``: the files that import this file, to detect circular imports."""
     try:
         with warnings.catch_warnings(action="ignore"):
             tree = ast.parse(file.read_bytes(), file)
@@ -99,7 +98,7 @@ def is_agent_folder(folder: Path) -> bool:
 
 
 def other_module(name: str, place: Path) -> str | None:
-    """Return the path of a loaded module with this name that lies outside of ``place``; ``None`` if there is none."""
+    """Return the path of the loaded module with this name, if that path is outside of ``place``; otherwise ``None``."""
     module = sys.modules.get(name)
     if module is None:
         return None
@@ -108,15 +107,13 @@ def other_module(name: str, place: Path) -> str | None:
 
 
 def agent_folders(folder: Path) -> list[Path]:
-    """Return the folders below this folder, down to three levels, that look like agents. Some of them may not load."""
+    """Return the folders that look like agents, up to three levels below this folder. ADK may refuse some of them."""
     return [path for path in _folders(folder, levels=3) if _looks_like_agent(path)]
 
 
 def module_targets(folder: Path, *, of_agents: bool = False) -> list[str]:
-    """Return the targets of the Python files in this working directory and its packages, as ``module:attribute``.
-
-    ``of_agents``: True to search packages that are agent folders, too.
-    """
+    """Return the targets of the Python files in this folder and its packages, as ``module:attribute``. ``folder``: the
+    working directory. ``of_agents``: True to search packages that are agent folders, too."""
     packages = [path for path in _folders(folder, levels=1) if of_agents or not _looks_like_agent(path)]
     files = (file for path in (folder, *packages) for file in sorted(path.glob("*.py")))
     return [
@@ -128,7 +125,8 @@ def module_targets(folder: Path, *, of_agents: bool = False) -> list[str]:
 
 
 def module_name(file: Path, root: Path) -> str | None:
-    """Return the name by which Python imports the file from the folder ``root``; ``None`` if it cannot."""
+    """Return the module name by which Python imports the file from the folder ``root``; ``None`` if Python cannot
+    import the file."""
     try:
         parts = file.resolve().relative_to(root.resolve()).with_suffix("").parts
     except ValueError:
@@ -142,10 +140,8 @@ def module_name(file: Path, root: Path) -> str | None:
 
 
 def source_of(module: str, root: Path) -> Path | None:
-    """Return the file of a module, without importing it; ``None`` if it does not exist.
-
-    The module is in the folder ``root`` or installed.
-    """
+    """Return the file of a module that is in the folder ``root`` or installed; ``None`` if no such file exists. The
+    module is not imported."""
     first, *others = module.split(".")
     places = [root / first]
     try:
@@ -196,7 +192,8 @@ def _is_agent_config(file: Path) -> bool:
 
 
 def _imported_modules(tree: ast.Module) -> Iterator[str]:
-    """Yield the modules that the file imports at its top level. Relative imports begin with dots."""
+    """Yield the names of the modules that a file imports at its top level. The name of a relative import begins with
+    dots."""
     for statement in tree.body:
         if isinstance(statement, ast.Import):
             yield from (alias.name for alias in statement.names)
@@ -218,7 +215,7 @@ def _is_installed(module: str, file: Path, root: Path) -> bool:
 
 
 class _Scope:
-    """The names that a module's source binds at its top level."""
+    """The names that the source of a module binds at its top level."""
 
     def __init__(self, tree: ast.Module, file: Path, root: Path, importing: frozenset[Path]) -> None:
         self._file = file
@@ -229,10 +226,8 @@ class _Scope:
             self._read(statement)
 
     def targets(self) -> dict[str, type]:
-        """Return the targets by name, in the order of the source.
-
-        An imported target counts only if its name is one of ``USUAL_NAMES``.
-        """
+        """Return the class of each target by its name, in the order of the source. Imported targets are included only
+        if their name is one of ``USUAL_NAMES``."""
         own = [name for name, binding in self._bindings.items() if not isinstance(binding, str) or name in USUAL_NAMES]
         kinds = {name: self.kind(name) for name in own}
         return {name: kind for name, kind in kinds.items() if kind is not None}
@@ -257,10 +252,8 @@ class _Scope:
                     self._bindings.pop(target.id if isinstance(target, ast.Name) else "", None)
 
     def kind(self, name: str, seen: frozenset[str] = frozenset()) -> type | None:
-        """Return the class of the target with this name; ``None`` if the name is not a target.
-
-        A ``root_agent`` counts as an agent if the source does not show its class.
-        """
+        """Return the class of the target with this name; ``None`` if the name is not a target. If the source does not
+        show the class of ``root_agent``, it counts as an agent."""
         binding = self._bindings.get(name)
         match binding:
             case ast.Call(func=function) if (made := self._class_of(function)) is not None:
@@ -277,7 +270,8 @@ class _Scope:
         return BaseNode if name == "root_agent" and is_open else None
 
     def _own_file(self, dotted: str) -> Path | None:
-        """Return the file in the app from which this dotted name is imported; ``None`` for an installed module."""
+        """Return the file of the app that defines this dotted name; ``None`` if an installed module defines the
+        name."""
         module = dotted.rpartition(".")[0]
         name = module.lstrip(".")
         level = len(module) - len(name)
@@ -286,10 +280,8 @@ class _Scope:
         return next((file.resolve() for file in files if file.is_file()), None)
 
     def _class_of(self, function: ast.expr) -> object:
-        """Return the class that the expression names; ``None`` if unknown.
-
-        It is an ADK class, or a class that this file defines.
-        """
+        """Return the class that the expression names: an ADK class, or a class of this file. Return ``None`` if the
+        class is unknown."""
         match function:
             case ast.Name(id=name):
                 binding = self._bindings.get(name)
@@ -323,10 +315,8 @@ def _statements(body: Sequence[ast.AST]) -> Iterator[ast.stmt]:
 
 
 def _adk_object(dotted: str) -> Any:
-    """Return the ADK object with this dotted name; ``None`` for other names.
-
-    Importing a module of ADK is safe, because ADK is loaded anyway.
-    """
+    """Return the ADK object with this dotted name; ``None`` for other names. ADK modules may be imported here, because
+    ADK is loaded anyway."""
     module, _, attribute = dotted.rpartition(".")
     if not module.startswith("google.adk"):
         return None

@@ -1,7 +1,7 @@
-"""``SteeringInbox``: the steering messages of one run, from their acceptance until a model call reads them.
+"""Provides ``SteeringInbox``: the steering messages of one run, from their acceptance until a model call reads them.
 
-Only the worker of the run appends to its session: see ``docs/decisions/steering.md``. So every message goes through the
-inbox.
+Only the run's worker appends to the run's session, so every message goes through this inbox: see
+``docs/decisions/steering.md``.
 """
 
 from __future__ import annotations
@@ -29,16 +29,15 @@ if TYPE_CHECKING:
     from stream_protocol.wire import UIMessage
 
 MAX_WAITING: Final = 16
-"""The maximum number of messages that wait for a run: a user types a few between two model calls."""
+"""The maximum number of steering messages that wait in one run. Users type only a few between two model calls."""
 
 Refusal: TypeAlias = Literal["finished", "aborted", "left"]
-"""Reason why a run refuses a steering message. ``finished``: the run takes no more messages. ``aborted``: the run is
-being stopped. ``left``: another worker is going to continue the run.
-"""
+"""The reason why a run refuses a steering message. ``finished``: the run accepts no more messages. ``aborted``: the run
+is being stopped. ``left``: another worker continues the run."""
 
 Receipt: TypeAlias = Literal["delivered", "full"] | Refusal
-"""A run's reply to a steering message. ``delivered``: the message is in the session. ``full``: too many messages wait.
-"""
+"""A run's reply to a steering message. ``delivered``: the message is stored in the session. ``full``: too many messages
+wait."""
 
 
 class EarlierExecutions(Protocol):
@@ -48,7 +47,7 @@ class EarlierExecutions(Protocol):
         """Return True if the agent's next model call repeats a call of an earlier execution."""
 
     async def events_before(self, message: Event | None, *, author: str, invocation_id: str) -> Sequence[Event]:
-        """Return the events that the response shows before a steering message.
+        """Return the events that the response must show before a steering message.
 
         ``message``: the event in which an earlier execution has stored the message; ``None`` for a new message.
         ``author``: the agent that reads the message.
@@ -56,28 +55,23 @@ class EarlierExecutions(Protocol):
 
 
 class SteeringInbox:
-    """Keeps the waiting messages of the run.
-
-    Each message is stored twice: when it is accepted, and when a model call reads it.
-    """
+    """The waiting steering messages of a run. A message is stored twice: when it is accepted, and when a model call
+    reads it."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, AcceptedMessage] = {}
         self._delivered: set[str] = set()
-        """The ids of all messages that this run has accepted or read."""
+        """The ids of all steering messages that this run has accepted or read."""
         self._earlier_events: defaultdict[str, list[Event]] = defaultdict(list)
-        """Model call -> events with the messages that it read in an earlier execution of the run."""
+        """The events with the messages that each model call has read in an earlier execution of the run."""
         self._calls = Counter[str]()
-        """Agent and branch -> the number of started model calls."""
+        """The number of started model calls for each agent and branch."""
         self._invocation: InvocationContext | None = None
-        """The invocation of the run while ADK appends to its session."""
+        """The invocation of the run while ADK appends to its session; otherwise ``None``."""
         self._storing = asyncio.Lock()
         self.context: Any = None
-        """The client's context for the next model call: that of the newest message that a model call has read, or else
-        that of the request.
-
-        ``None`` without context.
-        """
+        """The client's context for the next model call; ``None`` without context. This is the context of the newest
+        message that a model call has read, or else of the request."""
         self._earlier: EarlierExecutions | None = None
         self._changed = asyncio.Condition()
         self._refusal: Refusal | None = None
@@ -93,13 +87,13 @@ class SteeringInbox:
         taken_in: Iterable[Event] = (),
         earlier: EarlierExecutions | None = None,
     ) -> None:
-        """Sets the client's context, and adds the messages of earlier runs and executions. Call it before the run
-        starts.
+        """Sets the client's context, and adds the messages of earlier runs and executions. Must be called before the
+        run starts.
 
         ``waiting``: messages that wait in the session. ``context``: the context of the request. ``delivered``: the ids
         of messages that earlier runs have read. ``taken_in``: events with messages that an earlier execution of this
-        run has read and stored. ``earlier``: the executions that the run repeats; ``None`` if it repeats none. New
-        messages wait for a new model call, because the stored results of the repeated calls cannot consider them.
+        run has read. ``earlier``: the earlier executions that the run repeats, or ``None``. New messages then wait for
+        a model call that is not repeated, because stored results cannot consider them.
         """
         self.context = context
         self._earlier = earlier or self._earlier
@@ -113,24 +107,23 @@ class SteeringInbox:
 
     @property
     def waiting(self) -> tuple[AcceptedMessage, ...]:
-        """The messages that wait, oldest first."""
+        """The waiting messages, the oldest first."""
         return tuple(self._waiting.values())
 
     async def enter(self, invocation: InvocationContext) -> None:
-        """Called when ADK starts to append to the invocation's session."""
+        """Lets messages be stored, because ADK now appends to the invocation's session."""
         async with self._changed:
             self._invocation = invocation
             self._changed.notify_all()
 
     async def leave(self) -> None:
-        """Called when ADK has finished appending to the invocation's session. Waits for a message that is being
-        stored.
-        """
+        """Lets new messages wait, because ADK no longer appends to the invocation's session. Waits for a message that
+        is being stored."""
         async with self._storing:
             self._invocation = None
 
     def refuse(self, refusal: Refusal) -> None:
-        """Refuses all later messages for this reason. A later call does not change the reason."""
+        """Refuses all later messages for this reason. A second call does not change the reason."""
         self._refusal = self._refusal or refusal
 
     async def close(self) -> tuple[AcceptedMessage, ...]:
@@ -143,16 +136,12 @@ class SteeringInbox:
             return self.waiting
 
     async def receive(self, message: UIMessage, context: Any, holds_lease: Callable[[], bool]) -> Receipt:
-        """Stores a message as accepted, and keeps it for the next model call.
+        """Stores a message as accepted, and keeps the message for the next model call. A repeated message is stored
+        only once.
 
-        ``context``: the client's context that came with the message; ``None`` without context. A repeated message is
-        stored only once.
-
-        The message is stored even if its request is cancelled meanwhile. In that case, a failure to store it is
-        ignored.
-
-        ``holds_lease``: a function that returns True if the run holds the chat's lease. If not, the message is not
-        stored: its sender may know already that the run has lost the lease. The reply is ``left``.
+        The message is stored even if its request is cancelled. A failure is then ignored. ``context``: the client's
+        context that came with the message; ``None`` without context. ``holds_lease``: returns True if the run holds the
+        chat's lease. Without the lease, the message is not stored, and the reply is ``left``.
         """
         receiving = self._tasks.start(self._receive(message, context, holds_lease))
         receiving.add_done_callback(ignore_failure)
@@ -179,13 +168,13 @@ class SteeringInbox:
             return "delivered"
 
     async def wait_until_taken_in(self, message_id: str) -> bool:
-        """Waits until a model call reads the message. Returns ``False`` if the run ends first."""
+        """Waits until a model call reads the message. Returns False if the run ends first."""
         async with self._changed:
             await self._changed.wait_for(lambda: self._closed or message_id not in self._waiting)
         return message_id in self._delivered and message_id not in self._waiting
 
     async def take_in(self, context: CallbackContext, request: LlmRequest) -> None:
-        """Adds the waiting messages to the request of a model call, and to the session and the response."""
+        """Adds the waiting messages to a model call, to the session, and to the response."""
         invocation = context._invocation_context  # noqa: SLF001 - the public attribute has a copy of the session
         run = self._invocation
         if run is None or invocation.session.id != run.session.id:
@@ -206,14 +195,15 @@ class SteeringInbox:
             self._changed.notify_all()
 
     async def _seen_by_plugins(self, invocation: InvocationContext, content: types.Content) -> types.Content:
-        """Return the content as the app's plugins change it: ADK passes each user message to them."""
+        """Return the content as the app's plugins change it. ADK also passes each user message to the plugins."""
         changed = await invocation.plugin_manager.run_on_user_message_callback(
             user_message=content, invocation_context=invocation
         )
         return content if changed is None else changed
 
     async def _unread(self, context: CallbackContext, begun: int) -> list[AcceptedMessage]:
-        """Return the waiting messages for a model call. ``begun``: the number of started calls, including this call."""
+        """Return the waiting messages that a model call must read. ``begun``: the number of started calls, including
+        this call."""
         messages = [message for message in self.waiting if message.model_calls < begun]
         branch = context._invocation_context.branch  # noqa: SLF001 - no public access
         if (
@@ -233,7 +223,8 @@ class SteeringInbox:
         *,
         repeated: Event | None = None,
     ) -> None:
-        """Store and show a message, and add it to the request. ``repeated``: its event of an earlier execution."""
+        """Add a message to the session, the response and the model call. ``repeated``: the message's event in an
+        earlier execution."""
         invocation = context._invocation_context  # noqa: SLF001 - the public attribute has a copy of the session
         event = Event(
             author=USER,

@@ -1,7 +1,5 @@
-"""Error messages for a name that is not a target, with suggestions of valid targets.
-
-Each suggested target exists, and its source code looks loadable.
-"""
+"""Error messages for a name that is not a target, with suggestions of valid targets. Each suggested target exists, and
+its source code suggests that Python can load it."""
 
 import inspect
 import re
@@ -35,7 +33,7 @@ _KINDS: Final = "an agent, App or Runner"
 _FORMS: Final = "Name the folder of an agent, or an attribute of a module, such as my_package.agent:root_agent."
 
 _LISTED: Final = 10
-"""The maximum number of names in a list."""
+"""The maximum number of names that an error message lists."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +41,7 @@ class Advice:
     """The error message for a wrong name.
 
     ``text``: the problem. ``example``: a valid target that the user can name instead; ``None`` if ``text`` already
-    suggests a target.
-    ``is_fixable``: True if a change of the agent's files can make the name a target.
+    suggests a target. ``is_fixable``: True if a change of the agent's files can make the name a target.
     """
 
     text: str
@@ -53,7 +50,7 @@ class Advice:
 
 
 def not_a_folder(name: str) -> Advice:
-    """Return advice for a name without a colon that is not a folder."""
+    """Return advice for a name that has no colon, and is not a folder."""
     if not name:
         return _unknown_name("the name is empty", name)
     path = Path(name)
@@ -100,10 +97,8 @@ def no_attribute(name: str, owner: object) -> Advice:
 
 
 def wrong_kind(name: str, value: object, *, returned: bool = False) -> Advice:
-    """Return advice for ``module:attribute`` if its value is not a target.
-
-    ``returned``: True if the attribute is a function, and ``value`` its result.
-    """
+    """Return advice for ``module:attribute`` if the attribute is not a target. ``value``: the attribute. If
+    ``returned``, the attribute is a function, and ``value`` is its result."""
     module = name.partition(":")[0]
     others = [f"{module}:{each}" for each in _targets_in(sys.modules[module]) if f"{module}:{each}" != name]
     text = f"it returned {_kind(value)}" if returned else f"it is {_kind(value)}".replace("a value of", "of")
@@ -115,7 +110,7 @@ def wrong_kind(name: str, value: object, *, returned: bool = False) -> Advice:
 
 
 def not_an_agent(name: str, folder: Path) -> Advice:
-    """Return advice for a folder that ADK does not load, or in which it finds no agent."""
+    """Return advice for a folder that ADK does not load, or in which ADK finds no agent."""
     own = [file for file in (*AGENT_FILES, "__init__.py") if (folder / file).is_file()]
     inner = agent_folders(folder)
     if inner and not {*own} & {*AGENT_FILES}:
@@ -136,7 +131,7 @@ def not_an_agent(name: str, folder: Path) -> Advice:
 
 
 def _no_root_agent(name: str, folder: Path, file: str) -> Advice:
-    """Return advice for a folder whose modules are loaded and define no usable agent."""
+    """Return advice for a folder whose modules load, but define no usable agent."""
     loaded = [sys.modules.get(module) for module in (f"{folder.name}.agent", folder.name)]
     modules = [module for module in loaded if module is not None]
     for module in modules:
@@ -199,10 +194,8 @@ def _targets_with_dots(name: str) -> list[str]:
 
 
 def _unknown_name(text: str, name: str) -> Advice:
-    """Return advice for a name for which no file or module exists.
-
-    The advice suggests agents near the name's folder.
-    """
+    """Return advice for a name if no file or module with this name exists. The advice suggests agents near the folder
+    with which the name begins."""
     path = Path(name)
     parent = path.parent if path.parent.is_dir() else Path()
     if parent != Path() and _is_agent_path(parent):
@@ -220,23 +213,23 @@ def _is_agent_path(folder: Path) -> bool:
 
 
 def _targets_in(owner: object) -> list[str]:
-    """Return the names of the attributes that are targets."""
+    """Return the names of the attributes of ``owner`` that are targets."""
     return [name for name, value in getattr(owner, "__dict__", {}).items() if isinstance(value, TARGETS)]
 
 
 def _targets_of(file: Path) -> list[str]:
-    """Return the targets in a Python file, named from the working directory."""
+    """Return the targets in a Python file, as ``module:attribute`` for the working directory."""
     module = module_name(file, Path())
     return [f"{module}:{name}" for name in source_targets(file, Path())] if module is not None else []
 
 
 def _by_attribute(targets: Iterable[str], attribute: str) -> list[str]:
-    """Return the targets, sorted so that those with this attribute come first."""
+    """Return the targets. Those with this attribute come first."""
     return sorted(targets, key=lambda target: target.partition(":")[2] != attribute)
 
 
 def _below(module: str, attribute: str) -> list[str]:
-    """Return the targets of a package: its folder, or the targets in its module ``agent``."""
+    """Return the targets of a package: the package's folder, or the targets in its module ``agent``."""
     folder = Path(*module.split("."))
     if _is_agent_path(folder):
         return [str(folder)]

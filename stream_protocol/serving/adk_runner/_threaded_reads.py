@@ -1,9 +1,9 @@
 """Reads a session store in a thread with its own event loop.
 
-ADK converts rows to events and sessions on the event loop of the caller. 5,000 events of a chat, or 5,000 chats of a
-user, block that loop for about 200 ms (ADK 2.13). During this time, every other chat on the loop is also blocked.
-Objects that a read returns are new and belong to the caller, so a thread may create them. Writes stay on the caller's
-loop: ``append_event`` changes the session object of the run.
+ADK converts rows to events and sessions on the caller's event loop. 5,000 events of a chat, or 5,000 chats of a user,
+block this loop for about 200 ms (ADK 2.13). Meanwhile, all other chats are blocked. A thread may create the objects
+that a read returns, because they are new. Writes stay on the caller's event loop, because ``append_event`` changes the
+session object of the run.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 THREAD_NAME: Final = "session-reads"
-"""The name of the thread."""
+"""The name of the thread that reads sessions."""
 
 
 @runtime_checkable
@@ -33,20 +33,17 @@ class Closable(Protocol):
 
 
 class ThreadedReads(DelegatingSessions):
-    """A session service that reads sessions through a second service, in a thread.
-
-    ``make``: a function that creates a service for the store. Both services must see the same sessions, so a store in
-    the memory of one service does not work.
-    """
+    """Session service that reads sessions with a second service, in a thread. ``make``: creates a session service for
+    the store. Both services must see all sessions of the store. So a store in the memory of a service does not work."""
 
     def __init__(self, make: Callable[[], BaseSessionService]) -> None:
         self.service = make()
-        """The service that writes."""
+        """The session service that writes."""
 
         super().__init__(self.service)
 
         self.reader = make()
-        """The service that reads. Only the thread uses it."""
+        """The session service that reads. Only the thread uses this service."""
 
         self._thread: tuple[threading.Thread, asyncio.AbstractEventLoop] | None = None
 
@@ -85,21 +82,18 @@ DELETING_MODULES: Final = (
     "google.adk.sessions.database_session_service",
     "google.adk.sessions.sqlite_session_service",
 )
-"""Modules of ADK session services that delete a session in one statement, without an error if the session does not
-exist.
-"""
+"""Modules of ADK session services that delete a session with one statement. Deleting a missing session is no error
+there."""
 
 NO_CHAT: Final = "readyz/nothing"
 """An id that no chat has, because it contains a slash."""
 
 
 async def check_writable(sessions: BaseSessionService, app_name: str) -> None:
-    """Raise the store's error if the store refuses writes.
+    """Raise the store's error if the session store refuses writes, as a standby server or a read-only file does.
 
-    For example, a standby server and a read-only file refuse writes.
-
-    The check deletes a session that does not exist. Only the databases of ADK's own session services are checked. An
-    app's own service, or one for a remote API, could raise an error for this deletion.
+    The check deletes a session that does not exist. Only databases of ADK's own session services are checked. Other
+    session services might raise an error for the missing session.
     """
     service = sessions.service if isinstance(sessions, ThreadedReads) else sessions
     if type(service).delete_session.__module__ in DELETING_MODULES:

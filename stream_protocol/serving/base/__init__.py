@@ -2,9 +2,9 @@
 
 Where to change what:
 
-- ``_refusals``: errors for requests that the service cannot take now (409, 503).
+- ``_refusals``: errors (409, 503) for requests that the service cannot serve now.
 - ``_limits``: the maximum number of runs, requests and reads of a user.
-- ``_byte_budget``: the memory of request bodies.
+- ``_byte_budget``: the memory of request bodies and of responses.
 - ``_times``: timeouts and intervals.
 - ``_off_loop``: moves long work to a thread, so that it does not block the event loop.
 - ``_audit``: the audit trail.

@@ -1,4 +1,4 @@
-"""The audit trail: records of the users' decisions, answers, sign-ins, stops and changes, accepted or refused."""
+"""The audit trail: a record for each decision, answer, sign-in, stop and change of a user, accepted or refused."""
 
 from __future__ import annotations
 
@@ -34,29 +34,30 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 audit_logger = logging.getLogger("stream_protocol.audit")
-"""Logger of the audit trail. It gets each record as one line of JSON, at level INFO."""
+"""Logger of the audit trail. Each audit record is one line of JSON at level INFO."""
 
 MAX_ID_LENGTH: Final = 256
-"""Longest id in a record, in characters. An id in a refused request can be any text of the client."""
+"""The maximum number of characters of an id in an audit record. In a refused request, the client may send any text as
+an id."""
 
 MAX_WAITING: Final = 10_000
-"""The maximum number of records that wait for a slow hook, about 5 MB. Additional records are only logged."""
+"""The maximum number of audit records that wait for a slow ``on_audit`` hook, about 5 MB. Additional records are only
+logged."""
 
 _CANONICAL: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=str)
 
 CLOSING_SECONDS: Final = 10.0
-"""Seconds for which ``aclose`` waits until the hook has received all records."""
+"""Seconds that ``aclose`` waits until the ``on_audit`` hook has received all records."""
 
 
 AuditAction: TypeAlias = Literal["approve", "deny", "answer", "sign-in", "stop", "delete", "branch", "context", "state"]
-"""The kind of an act. ``branch``: the user chose a version of a message. ``context``: the client sent context.
-``state``: the client wrote session state.
-"""
+"""The kind of a user's act. ``branch``: the user chose a version of a message. ``context``: the client sent context.
+``state``: the client wrote session state."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AuditRecord:
-    """One act of a user. It holds no arguments, outputs, reasons, texts or credentials."""
+    """One act of a user, without any arguments, outputs, reasons, texts or credentials."""
 
     time: str
     """Time at which the act was accepted or refused: ISO 8601, in UTC, with milliseconds."""
@@ -68,15 +69,14 @@ class AuditRecord:
     status: int | None = None
     """The HTTP status of the refusal; ``None`` if the act was accepted."""
     call_id: str | None = None
-    """The call's ``toolCallId``; ``None`` for acts on a whole chat, and if a refused request named no call."""
+    """The call's ``toolCallId``. ``None`` for acts on a whole chat, and for a refused request that named no call."""
     tool: str | None = None
-    """The name of the called tool; ``None`` if there is no ``call_id``, or no such call is stored."""
+    """The name of the called tool. ``None`` without a ``call_id``, and if no call with this id is stored."""
     arguments_sha256: str | None = None
     """SHA-256 of the call's stored arguments, as hexadecimal text: see ``arguments_digest``. ``None`` if ``tool`` is
-    ``None``. For an accepted ``context`` or ``state``: SHA-256 of the data that the client sent.
-    """
+    ``None``. In the record of an accepted ``context`` or ``state``: SHA-256 of the data that the client sent."""
     omitted: int = 0
-    """In the last record of a refused request: the number of the user's answers that have no record."""
+    """The number of the user's answers that have no audit record. Set only in the last record of a refused request."""
 
     def to_json(self) -> str:
         """Returns the record as one line of JSON, in ASCII."""
@@ -86,18 +86,18 @@ class AuditRecord:
 OnAudit: TypeAlias = Callable[[AuditRecord], Awaitable[None] | None]
 """Hook that receives each audit record after the act, one record at a time, in order.
 
-An ``async def`` runs on the event loop, a plain ``def`` in a thread. No request waits for the hook. The service logs a
-failure of the hook, and a call that takes longer than ``ServiceLimits.hook_timeout``. After that time, an ``async def``
-is cancelled. A ``def`` cannot be cancelled: until it ends, later records are only logged.
+An ``async def`` runs on the event loop, a plain ``def`` in a thread. No request waits for the hook. The service logs
+each failure of the hook. After ``ServiceLimits.hook_timeout``, the service logs a slow call, too, and cancels an
+``async def``. A plain ``def`` cannot be cancelled. Until such a call ends, later records are only logged.
 """
 
 
 class AuditFile:
-    """Hook that appends each record to a file, as a line: ``ChatService(on_audit=AuditFile("audit.jsonl"))``.
+    """Hook that appends each audit record to a file, as a line: ``ChatService(on_audit=AuditFile("audit.jsonl"))``.
 
-    Only the owner can read a new file (mode 0600). The file is opened for each record, so you can move it at any time.
-    Each record begins on a new line, even if a full disk has cut off the previous record. Raises ``OSError`` if the
-    file cannot be written.
+    Only the owner can read a new file (mode 0600). The file is opened for each record, so you can move the file at any
+    time. Each record begins on a new line, even if a full disk has truncated the previous record. Raises ``OSError`` if
+    the file cannot be written.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -113,7 +113,8 @@ class AuditFile:
             file.write(b"\n" + line if line and self._ends_within_a_line() else line)
 
     def _ends_within_a_line(self) -> bool:
-        """Return True if the last record of the file was cut off. Return False for a file that cannot be read."""
+        """Return True if the last record of the audit file was truncated. Return False for a file that cannot be
+        read."""
         try:
             if not Path(self._path).is_file():
                 return False
@@ -132,16 +133,14 @@ def arguments_digest(arguments: Any) -> str:
     The hashed text is ``json.dumps(arguments, sort_keys=True, separators=(",", ":"))``.
     """
     digest = sha256()
-    for piece in _CANONICAL.iterencode(arguments):  # other threads can run between two pieces
+    for piece in _CANONICAL.iterencode(arguments):  # other threads can run between two steps
         digest.update(piece.encode())
     return digest.hexdigest()
 
 
 class AuditScope:
-    """The user's decisions in one request, until the service has accepted or refused the request.
-
-    ``accept``: called for each accepted decision.
-    """
+    """The user's decisions in one request, until the service accepts or refuses the request. ``accept``: called for
+    each accepted decision."""
 
     def __init__(self, accept: Callable[[Decision], None]) -> None:
         self._transcript = Transcript()
@@ -150,31 +149,27 @@ class AuditScope:
 
     @property
     def transcript(self) -> Transcript:
-        """The stored chat, while the service decides what to run for the request."""
+        """The stored chat of the request. The service needs the chat until it has decided what to run."""
         return self._transcript
 
     @property
     def decisions(self) -> tuple[Decision, ...] | None:
-        """The decisions that the service has not accepted; ``None`` before ``plan`` is called."""
+        """The decisions of the request that the service has not yet accepted; ``None`` before ``plan`` is called."""
         return self._decisions
 
     def planned_in(self, transcript: Transcript) -> None:
-        """Keeps the stored chat of the request."""
+        """Sets the stored chat of the request."""
         self._transcript = transcript
 
     def plan(self, answers: tuple[CallAnswer, ...]) -> None:
-        """Keeps the decisions that these answers of the request make.
-
-        It also releases the transcript, because a waiting request would keep it in memory for long.
-        """
+        """Sets the decisions of the request, from the answers in it. Also releases the transcript, which a waiting
+        request would keep in memory for long."""
         self._transcript = Transcript()
         self._decisions = tuple(answer.decision for answer in answers if answer.decision is not None)
 
     def accept(self, answers: Iterable[CallAnswer]) -> None:
-        """Records these stored answers as accepted.
-
-        If the request is refused later, only its other answers are recorded as refused.
-        """
+        """Records these answers as accepted, because they are stored. If the request is refused later, only its other
+        answers are recorded as refused."""
         for answer in answers:
             if self._decisions and answer.decision in self._decisions:
                 self._decisions = tuple(decision for decision in self._decisions if decision != answer.decision)
@@ -182,10 +177,8 @@ class AuditScope:
 
 
 class AuditTrail:
-    """Writer of a service's audit records, to the logger and to the hook.
-
-    ``timeout``: seconds that the hook may take for a record; ``None`` for no limit.
-    """
+    """Writes the audit records of a service to ``audit_logger`` and to the ``on_audit`` hook. ``timeout``: seconds that
+    the hook may take for one record; ``None`` for no limit."""
 
     def __init__(self, app: str, hook: OnAudit | None, *, timeout: float | None) -> None:
         self._app = app
@@ -194,15 +187,16 @@ class AuditTrail:
         self._waiting: deque[AuditRecord] = deque()
         self._delivery: asyncio.Task[None] | None = None
         self._thread = anyio.CapacityLimiter(1)
-        """A thread for the hook alone. So a hook that hangs blocks no thread for tools."""
+        """Limiter with one thread for the hook. So a hook that hangs blocks none of the threads in which tools run."""
 
     def scope(self, user_id: str, request: ChatRequest) -> AuditScope:
-        """Returns the scope of a new request."""
+        """Returns the audit scope of a new request."""
         return AuditScope(lambda accepted: self._record(user_id, request.id, accepted.kind, decision=accepted))
 
     @asynccontextmanager
     async def answering(self, user_id: str, request: ChatRequest, scope: AuditScope) -> AsyncIterator[None]:
-        """If the block raises ``ChatRequestError``, records each decision in the request as refused."""
+        """Context manager: if the code inside raises ``ChatRequestError``, records each decision in the request as
+        refused."""
         try:
             yield
         except ChatRequestError as refused:
@@ -223,11 +217,10 @@ class AuditTrail:
     def acting(
         self, user_id: str, chat_id: str, action: Literal["stop", "delete", "branch", "context", "state"]
     ) -> Iterator[Callable[[Any], None]]:
-        """Records the user's act in the block.
+        """Context manager that records an act of the user. If the code inside raises ``ChatRequestError``, the act is
+        recorded as refused, otherwise as accepted.
 
-        The act is recorded as refused if the block raises ``ChatRequestError``, and otherwise as accepted.
-
-        Yields a function for the data that the page sent. The record contains the digest of this data.
+        Yields a function to call with the data that the client sent. The record contains the SHA-256 hash of this data.
         """
         sent: list[str] = []
         try:
@@ -238,7 +231,7 @@ class AuditTrail:
         self._record(user_id, chat_id, action, digest=sent[0] if sent else None)
 
     async def aclose(self) -> None:
-        """Waits up to ``CLOSING_SECONDS`` until the hook has received all records."""
+        """Waits up to ``CLOSING_SECONDS`` until the ``on_audit`` hook has received all records."""
         if self._delivery is not None:
             await asyncio.wait({self._delivery}, timeout=CLOSING_SECONDS)
             self._delivery = None  # a second `aclose` does not wait again

@@ -1,4 +1,5 @@
-"""``ByteBudget``: bounds the memory that requests hold at the same time, of one user and of all users."""
+"""Provides ``ByteBudget``, which bounds the memory of concurrent requests and responses, for each user and for all
+users."""
 
 from __future__ import annotations
 
@@ -13,21 +14,20 @@ if TYPE_CHECKING:
     from stream_protocol.wire import ChatRequestError
 
 UNCOUNTED_BYTES: Final = 64 * 1024
-"""Bytes of each request that are not counted, so that small requests are served even if the budget is full. The number
-of connections bounds the number of these requests."""
+"""The number of bytes of each request that are not counted. So small requests are served even if the budget is full.
+The number of connections bounds the number of these requests."""
 
 USER_SHARE: Final = 2
-"""Divisor for the share of one user: a user can hold at most half of the budget."""
+"""Divisor for the share of one user. With 2, a user can hold at most half of the budget."""
 
 
 class ByteBudget:
     """Budget of bytes that the requests of all users share.
 
-    ``limit``: the maximum number of bytes of all requests together; ``None`` for no limit. ``of_user``: a function that
-    returns the error (429) for a user who holds too much. ``of_all``: a function that returns the error (503) if all
-    users together hold too much. ``single_fits``: if True, a user without other requests may hold any number of bytes
-    up to ``limit``. While nobody else holds bytes, this user may hold even more. Without ``single_fits``, a very large
-    request could never be served.
+    ``limit``: the maximum number of bytes of all requests together; ``None`` for no limit. ``of_user``: returns the
+    error (429) for a user who holds too much. ``of_all``: returns the error (503) for a request when all users together
+    hold too much. ``single_fits``: True to serve very large requests, too. Then a user's only request may hold up to
+    ``limit`` bytes. The only request of all users may hold even more.
     """
 
     def __init__(
@@ -43,12 +43,12 @@ class ByteBudget:
         self._of_all = of_all
         self._single_fits = single_fits
         self._taken: Counter[str] = Counter()
-        """User id -> the counted bytes of the user's requests."""
+        """The counted bytes of each user's requests, by user id."""
         self._freed = asyncio.Event()
 
     @property
     def taken(self) -> int:
-        """Return the counted bytes of all requests."""
+        """The counted bytes of all requests."""
         return self._taken.total()
 
     def share(self, user_id: str) -> ByteShare:
@@ -56,7 +56,7 @@ class ByteBudget:
         return ByteShare(self, user_id)
 
     def refusal(self, user_id: str, count: int) -> ChatRequestError | None:
-        """Return the error for ``count`` more bytes of this user; ``None`` if they fit."""
+        """Return the error for a request of this user that needs ``count`` more bytes; ``None`` if the bytes fit."""
         if self._limit is None or count <= 0:
             return None
         own, taken = self._taken[user_id], self.taken
@@ -81,10 +81,8 @@ class ByteBudget:
 
 
 class ByteShare:
-    """The bytes that one request holds, until ``release`` or the end of a ``with`` block.
-
-    A garbage-collected share is also released, because a framework may drop a response without sending it.
-    """
+    """The part of a ``ByteBudget`` that one request holds, until ``release`` or the end of a ``with`` block. The
+    garbage collector also releases a share, because a framework may drop a response without sending it."""
 
     def __init__(self, budget: ByteBudget, user_id: str, size: int = 0) -> None:
         self._budget = budget
@@ -92,7 +90,8 @@ class ByteShare:
         self._size = size
 
     def take(self, count: int) -> None:
-        """Count ``count`` more bytes. If they do not fit, raises ``ChatRequestError`` (429, 503) and counts nothing."""
+        """Add ``count`` bytes to the share. If the bytes do not fit into the budget, raise ``ChatRequestError`` (429,
+        503)."""
         if (refusal := self._refusal(count)) is not None:
             raise refusal
         counted = self._counted
@@ -104,19 +103,20 @@ class ByteShare:
         return self._refusal(count) is None
 
     async def wait_for_room(self, count: int, seconds: float) -> None:
-        """Wait up to ``seconds`` until ``count`` more bytes fit. Does not count them."""
+        """Wait up to ``seconds`` until ``count`` more bytes fit into the budget. Adds nothing to the share."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while not self.has_room(count):
                     await self._budget.wait_for_less()
 
     def handed_over(self) -> ByteShare:
-        """Move all bytes to a new share and return it, for a response that outlives the ``with`` block."""
+        """Move all bytes to a new share, and return the new share. A response that outlives the ``with`` block needs
+        this."""
         size, self._size = self._size, 0
         return ByteShare(self._budget, self._user_id, size)
 
     def release(self) -> None:
-        """Return all bytes to the budget."""
+        """Give all bytes of the share back to the budget."""
         counted, self._size = self._counted, 0
         if counted:
             self._budget.count(self._user_id, -counted)

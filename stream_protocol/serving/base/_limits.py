@@ -1,5 +1,4 @@
-"""Limits for one user, and for all users of a worker together: ``ServiceLimits``, and the counters that enforce
-them."""
+"""Limits for one user, and for all users of a worker: ``ServiceLimits``, and the counters that enforce the limits."""
 
 from __future__ import annotations
 
@@ -19,20 +18,16 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Collection
 
 MAX_RUNS: Final = 300
-"""The maximum number of runs of a worker at once. A run has up to three connections: to its model, its reader and a
-store. So all runs fit in the 1,024 file descriptors that a process has by default.
-"""
+"""The maximum number of concurrent runs of a worker. A run has up to three connections: to its model, its client and a
+store. So all runs fit in a process's default of 1,024 file descriptors."""
 
 MAX_RUNS_PER_USER: Final = 50
-"""The maximum number of runs of one user at once: a sixth of ``MAX_RUNS``. Without ``identify`` all requests belong to
-one user, so the limit also has to suffice for a parallel test suite.
-"""
+"""The maximum number of concurrent runs of one user: a sixth of ``MAX_RUNS``. Without ``identify``, all requests belong
+to one user. So the limit also has to suffice for a parallel test suite."""
 
 MAX_WAITING_PER_USER: Final = 50
-"""The maximum number of requests of one user that wait for the end of a run.
-
-Each request keeps a connection, and messages in memory.
-"""
+"""The maximum number of one user's requests that wait for the end of a run. Each of them keeps a connection, and
+messages in memory."""
 
 MAX_REQUESTS_PER_MINUTE: Final = 1200
 """The maximum number of requests of one user in a minute: 20 a second. If a request takes 10 ms, one user can use at
@@ -40,18 +35,16 @@ most a fifth of the worker's time.
 """
 
 MAX_CHUNKS: Final = 500_000
-"""The maximum number of chunks of a response.
-
-A model that streams 100 tokens a second for an hour (``RUN_TIMEOUT``) sends 360,000.
-"""
+"""The maximum number of chunks of a response. A model that streams 100 tokens a second for an hour (``RUN_TIMEOUT``)
+needs 360,000 chunks."""
 
 MAX_RESPONSE_BYTES: Final = 256 * 1024 * 1024
-"""The maximum number of bytes of stored content that is being sent: two chats with five files of 15 MiB, which are 100
-MiB in Base64.
-"""
+"""The maximum number of bytes of stored content in the responses that a worker sends at the same time. Two chats with
+five files of 15 MiB each fit: they are 200 MiB in Base64."""
 
 READS_PER_USER: Final = 2
-"""Concurrent reads of one user. A client loads the list of chats and a history at the same time."""
+"""The maximum number of concurrent reads of one user. A client loads the list of chats and a history at the same
+time."""
 
 HISTORIES_AT_ONCE: Final = 8
 """Maximum number of sessions that are loaded at the same time for all users.
@@ -66,13 +59,14 @@ The size of an artifact is unknown until it is in memory.
 """
 
 RUN_TIMEOUT: Final = 3600.0
-"""Default time limit of a run, in seconds: enough for deep research. After that time, a stuck run frees its chat."""
+"""Default time limit of a run, in seconds: enough for deep research. After this time, a run that hangs no longer blocks
+its chat."""
 
 STOP_TIMEOUT: Final = 10.0
-"""Default seconds for which a request waits for the end of a stopping run of its chat."""
+"""Default seconds that a request waits until the stopping run of its chat has ended."""
 
 HOOK_TIMEOUT: Final = 30.0
-"""Default seconds for a hook: enough for a model that generates a title, or for a store that has to start."""
+"""Default time limit of a hook, in seconds: enough for a model that generates a title, or a store that has to start."""
 
 RUN_RETRY_AFTER: Final = 5
 """Seconds in the ``Retry-After`` header of a request that was refused because of too many runs."""
@@ -81,7 +75,7 @@ _MINUTE: Final = 60 * 10**9
 _SECOND: Final = 10**9
 
 SlotKey: TypeAlias = tuple[str, object]
-"""The id of a user, and the holder of the slot, such as the id of a chat."""
+"""The key of a ``RunSlot``: the id of the user, and a value that identifies the holder, such as a chat id."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,9 +127,9 @@ class ServiceLimits:
     The response of a longer run ends in an error.
     """
     disconnect_grace: float | None = None
-    """Time for which a run continues without a reader.
+    """Time for which a run continues without a reader. ``None``: to its end.
 
-    0 stops the run when the client leaves. ``None``, the default: the run continues to its end.
+    0 stops the run when the client leaves.
     """
     stop_timeout: float = STOP_TIMEOUT
     """Maximum time that a request waits for the earlier run of its chat to end.
@@ -160,27 +154,23 @@ class ServiceLimits:
 
 
 class RequestRates:
-    """Rate limiter for the requests of each user.
-
-    A user has an allowance of ``per_minute`` requests, which is refilled evenly. ``now``: a monotonic clock, in
-    nanoseconds. The memory depends only on the number of requests in the last minute.
-    """
+    """Rate limiter for the requests of each user. A user has an allowance of ``per_minute`` requests, which is refilled
+    evenly. ``now``: a monotonic clock, in nanoseconds. Only users with requests in the last minute take memory."""
 
     def __init__(self, per_minute: int | None, now: Callable[[], int] = time.monotonic_ns) -> None:
         self._interval = 0 if per_minute is None else _MINUTE // per_minute
         self._now = now
         self._whole_at: OrderedDict[str, int] = OrderedDict()
-        """User id -> the time at which the user's allowance is full again.
-
-        A user without an entry has the full allowance.
-        """
+        """The time at which each user's allowance is full again, by user id. A user without an entry has the full
+        allowance."""
 
     def __len__(self) -> int:
         """Return the number of users with an entry."""
         return len(self._whole_at)
 
     def count(self, user_id: str) -> None:
-        """Counts a request. Raises ``ChatRequestError`` (429), and counts nothing, if the allowance is used up."""
+        """Counts a request of the user. If the user's allowance is used up, raises ``ChatRequestError`` (429) and
+        counts nothing."""
         if not self._interval:
             return
         now = self._now()
@@ -195,7 +185,8 @@ class RequestRates:
         self._whole_at[user_id] = whole_at
 
     def _forget_some(self, now: int) -> None:
-        """Remove up to two users whose allowance is full. A request adds one user, so removal is faster than growth."""
+        """Remove up to two users whose allowance is full. A request adds at most one user, so the number of users falls
+        again."""
         for user_id in list(islice(self._whole_at, 2)):
             if self._whole_at[user_id] <= now:
                 del self._whole_at[user_id]
@@ -204,11 +195,8 @@ class RequestRates:
 
 
 class UserReads:
-    """Limiter for concurrent reads of a store, for one user and for all users. Additional reads wait in order.
-
-    Without this limiter, a thousand concurrent reads of one user would delay each step of the other users on the event
-    loop.
-    """
+    """Limiter for concurrent reads of a store, for one user and for all users. Additional reads wait in order. Without
+    this limiter, a thousand concurrent reads of one user would delay all other users on the event loop."""
 
     def __init__(self, per_user: int = READS_PER_USER, per_worker: int | None = None) -> None:
         self._per_user = per_user
@@ -217,18 +205,16 @@ class UserReads:
 
     @asynccontextmanager
     async def turn(self, user_id: str) -> AsyncIterator[None]:
-        """Waits until the read may begin. The ``with`` block does the read."""
+        """Context manager for one read of this user. Waits at the start until the read may begin."""
         semaphore = self._semaphores.setdefault(user_id, asyncio.Semaphore(self._per_user))
         async with semaphore, self._of_all:
-            await asyncio.sleep(0)  # a store in memory never waits, so no other task would run
+            await asyncio.sleep(0)  # without this pause, an in-memory store would let no other task run
             yield
 
 
 class RunSlots:
-    """Counter of slots for active runs or waiting requests: up to ``per_user`` for a user, ``per_worker`` in total.
-
-    ``patience``: seconds for which a request waits if one of the taken slots is about to become free.
-    """
+    """Slots for active runs or waiting requests: up to ``per_user`` for a user, ``per_worker`` in total. ``patience``:
+    seconds that a request waits for a slot that is about to become free."""
 
     def __init__(self, per_user: int | None, per_worker: int | None, patience: float = 0) -> None:
         self._per_user = per_user
@@ -242,9 +228,8 @@ class RunSlots:
         return len(self._taken)
 
     async def take(self, slot: RunSlot) -> None:
-        """Takes a slot. Two slots with the same key count as one. Raises ``ChatRequestError`` (429, 503) if none is
-        free.
-        """
+        """Takes a slot. Several slots with an equal key count as one. If no slot is free, raises ``ChatRequestError``
+        (429, 503)."""
         deadline = asyncio.get_running_loop().time() + self._patience
         while (refusal := self._refusal(slot.key)) is not None:
             try:
@@ -263,10 +248,8 @@ class RunSlots:
             self._freed = asyncio.Event()
 
     def _refusal(self, key: SlotKey) -> ChatRequestError | None:
-        """Return ``None`` if a slot is free; return the error if a slot is about to become free.
-
-        If no slot is free or about to become free, the error is raised. The limit of the user is checked first.
-        """
+        """Return ``None`` if a slot is free. If a slot is about to become free, return the error for the case that the
+        wait fails. Otherwise raise the error. The user's limit is checked first."""
         if key in self._taken:
             return None
         own = [taken for taken in self._taken if taken[0] == key[0]]
@@ -291,16 +274,16 @@ class RunSlot:
         self._slots = slots
 
     async def take(self) -> None:
-        """Takes the slot, unless it is taken: see ``RunSlots.take``."""
+        """Takes the slot: see ``RunSlots.take``. Does nothing if the slot is already taken."""
         await self._slots.take(self)
 
     @property
     def is_ending(self) -> bool:
-        """True if the slot is about to become free: the response has ended, and the server stores it."""
+        """True if the slot is about to become free. The run's response has ended then, but is not yet stored."""
         return self._is_ending()
 
     def used_until(self, is_ending: Callable[[], bool]) -> None:
-        """Sets the function that returns True if the slot is about to become free."""
+        """Sets the function that decides ``is_ending``: it returns True if the slot is about to become free."""
         self._is_ending = is_ending
 
     def free(self) -> None:

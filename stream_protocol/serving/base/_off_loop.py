@@ -1,8 +1,7 @@
-"""``run_off_loop``: runs long computations in a thread, so that they do not block other chats.
+"""Provides ``run_off_loop``, which runs long computations in a thread, so that they do not block other chats.
 
-Deciding what to run for a request, or reading a stored session, usually takes less than a millisecond. With 20 MiB of
-files or thousands of events it takes a second, in short steps. Between two steps, Python can switch to the event loop's
-thread.
+Planning a request or reading a stored session usually takes less than a millisecond. With 20 MiB of files or thousands
+of events, this takes a second, in short steps. Between two steps, Python can switch to the event loop's thread.
 """
 
 from __future__ import annotations
@@ -22,21 +21,19 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LARGE_REQUEST: Final = 128 * 1024
-"""The size from which a thread is worth its overhead: bytes of a body, or of the texts and files of a session."""
+"""The number of bytes from which a thread is worth its overhead. The bytes are those of a request's body, or of a
+session's texts and files."""
 
 LARGE_VALUES: Final = 5_000
-"""The number of values in the arguments and results of a session, on all levels, from which a thread is used. A copy of
-so many values takes about 5 ms.
-"""
+"""The number of values from which a thread is worth its overhead. The values are those in a session's arguments and
+results, on all levels. Copying so many values takes about 5 ms."""
 
 LONG_SESSION: Final = 200
-"""The number of events of a session, or chats of a list, above which a thread is used.
-
-Each event or chat takes up to 0.1 ms.
-"""
+"""The number of events or chats above which a thread is worth its overhead. Each event of a session, and each chat of a
+list, takes up to 0.1 ms."""
 
 _ONE_AT_A_TIME: Final[RunVar[anyio.CapacityLimiter]] = RunVar("adk_ui_stream_long_work")
-"""Limiter of each event loop, for one thread at a time: every busy thread slows the loop down."""
+"""Limiter of each event loop for one thread at a time. Every busy thread slows the event loop down."""
 
 
 async def run_off_loop(
@@ -46,10 +43,11 @@ async def run_off_loop(
     events: Sequence[Event] = (),
     items: Sized = (),
 ) -> T:
-    """Returns the result of ``work``. Large work runs in a thread, one call at a time.
+    """Returns the result of ``work()``. If the work is large, it runs in a thread, one call at a time.
 
-    ``size``: the bytes of a request or a response. ``events``: the events of a session. ``items``: the chats of a list.
-    No other task may change what ``work`` reads, and ``work`` must not use objects of the event loop.
+    ``size``, ``events`` and ``items`` tell how large the work is. ``size``: the bytes of a request or a response.
+    ``events``: the events of a session. ``items``: the chats of a list. No other task may change what ``work`` reads.
+    ``work`` must not use objects of the event loop.
     """
     if not (
         max(len(events), len(items)) > LONG_SESSION

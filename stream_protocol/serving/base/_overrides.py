@@ -1,7 +1,7 @@
-"""``RunOverrides``: settings of an app for one request, such as state, secrets, a run config or a different agent.
+"""Provides ``RunOverrides``: settings that an app makes for one request, such as state, secrets or another agent.
 
-A request's body changes the session's state only through ``shared_state``. Other values reach the state only if the
-app's ``prepare`` hook copies them from ``ChatRequest.body``.
+A request's body changes the session's state only through ``shared_state``. To use other values of the body, the app's
+``prepare`` hook copies them from ``ChatRequest.body``.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class RunOverrides:
         storable_state(self.state_delta)
 
     def state(self) -> dict[str, Any]:
-        """Returns the state delta for ADK, secrets included."""
+        """Returns the state delta for ADK, with the secrets as ``temp:`` keys."""
         return {
             **storable_state(self.state_delta),
             **{State.TEMP_PREFIX + name: value for name, value in self.secrets.items()},

@@ -1,11 +1,11 @@
-"""``RareWarning``: a rate-limited warning, so that clients cannot fill the log."""
+"""Provides ``RareWarning``: a warning with a rate limit, so that clients cannot fill the log."""
 
 import asyncio
 import logging
 from typing import Final
 
 WARNING_SECONDS: Final = 60.0
-"""The minimum number of seconds between two equal warnings."""
+"""The minimum time between two log lines of one warning, in seconds."""
 
 
 class RareWarning:
@@ -16,7 +16,7 @@ class RareWarning:
         self._not_before = 0.0
 
     def log(self, text: str, *arguments: object) -> None:
-        """Logs the warning, unless it was logged in the last ``WARNING_SECONDS``."""
+        """Logs the warning, unless this object has logged a warning in the last ``WARNING_SECONDS``."""
         now = asyncio.get_running_loop().time()
         if now >= self._not_before:
             self._not_before = now + WARNING_SECONDS

@@ -18,25 +18,23 @@ logger = logging.getLogger(__name__)
 
 
 class TurnRecorder(Protocol):
-    """Recorder of one run. The service calls the methods in order, on the event loop, so they must not block.
-
-    If a method raises, the service logs the error, and records nothing more of the run.
-    """
+    """Recorder of one run. The service calls the methods in order, on the event loop, so they must not block. If a
+    method raises, the service logs the error, and stops recording the run."""
 
     def begin(self, message_id: str | None) -> None:
-        """Called when the response begins. ``message_id``: the id of the assistant message; ``None`` without one."""
+        """Called when the response begins. ``message_id``: the id of the assistant message; ``None`` without such a
+        message."""
 
     def event(self, event: Event) -> None:
-        """Called before the converter reads the event. ADK may change the event later, so keep only a copy."""
+        """Called before the converter reads the event. Keep only a copy of the event, because ADK may change the event
+        later."""
 
     def written(self, sse: Sequence[bytes]) -> None:
-        """Called with the SSE events that are sent. Each event has one chunk."""
+        """Called with the SSE events of the response. Each SSE event has one chunk."""
 
     def end(self, outcome: Ending | None) -> None:
-        """Called at the end of the response. ``outcome``: ``None`` if the response never began.
-
-        The run can continue, but nothing more is recorded.
-        """
+        """Called at the end of the response. Nothing is recorded later, even if the run continues. ``outcome``:
+        ``None`` if the response never began."""
 
 
 class Recorder(Protocol):
@@ -47,7 +45,7 @@ class Recorder(Protocol):
 
 
 class TurnRecorders:
-    """The recorders of one run. The error of a recorder is logged and removes only this recorder."""
+    """The recorders of one run. If a recorder raises, the error is logged, and only this recorder is removed."""
 
     def __init__(self, recorders: Iterable[TurnRecorder] = ()) -> None:
         self._recorders = [*recorders]
@@ -80,14 +78,14 @@ class TurnRecorders:
 
 
 def all_recorders(recorder: Recorder | Sequence[Recorder] | None) -> Sequence[Recorder]:
-    """Return the recorders of the option ``recorder``."""
+    """Return the recorders in the option ``recorder`` of ``ChatService``."""
     if recorder is None:
         return ()
     return recorder if isinstance(recorder, Sequence) else (recorder,)
 
 
 def check_recorder(name: str, recorder: object) -> None:
-    """Raises ``InvalidArgumentError`` for an object that is not a recorder, a list of recorders, or ``None``."""
+    """Raises ``InvalidArgumentError`` unless the object is ``None``, a recorder, or a list of recorders."""
     for each in recorder if isinstance(recorder, Sequence) and not isinstance(recorder, str | bytes) else [recorder]:
         check_interface(
             name,

@@ -1,4 +1,4 @@
-"""Errors for requests that cannot begin now, because of the state of the chat, a store or the server."""
+"""Errors for requests that cannot be served now, because of the state of the chat, of a store or of the server."""
 
 from typing import Final
 
@@ -8,11 +8,11 @@ RETRY_AFTER: Final = 2
 """Seconds in the ``Retry-After`` header of a 503 response."""
 
 SESSION_STORE, ENGINE, RUN_LOG = "session_store", "engine", "run_log"
-"""Names of the stores that a request needs. A refusal for an unreachable store has the name as its ``reason``."""
+"""Names of the stores that a request needs. If a store is unreachable, its name is the ``reason`` of the refusal."""
 
 
 def closing_refusal() -> ChatRequestError:
-    """Return the error (503) for a request to a worker that shuts down. Another worker can take the request."""
+    """Return the error (503) for a request to a worker that shuts down. Another worker can serve the request."""
     text = "The server is shutting down. Try again in a moment."
     return ChatRequestError(text, status=503, retry_after=RETRY_AFTER, reason="draining")
 
@@ -23,23 +23,24 @@ def busy_refusal() -> ChatRequestError:
 
 
 def unreachable_refusal(store: str) -> ChatRequestError:
-    """Return the error (503) for a request that needs an unreachable store. ``store``: ``SESSION_STORE``, …"""
+    """Return the error (503) for a request that needs an unreachable store. ``store``: ``SESSION_STORE``, ``ENGINE`` or
+    ``RUN_LOG``."""
     text = "The server cannot reach its chats just now. Try again."
     return ChatRequestError(text, status=503, retry_after=RETRY_AFTER, reason=store)
 
 
 def changed_refusal() -> ChatRequestError:
-    """Return the error (503) for a request whose chat was changed by another worker during the request."""
+    """Return the error (503) for a request during which another worker has changed the chat."""
     text = "The chat was changed meanwhile. Try again."
     return ChatRequestError(text, status=503, retry_after=RETRY_AFTER, reason="changed")
 
 
 def stopped_refusal() -> ChatRequestError:
-    """Return the error (409) for a request whose run was stopped before the run had stored the user's message."""
+    """Return the error (409) for a request whose run was stopped before the user's message was stored."""
     return ChatRequestError("The chat was stopped before this was stored. Send it again.", status=409)
 
 
 def not_ended_refusal() -> ChatRequestError:
-    """Return the error (503) for a request that waited too long for the end of the chat's previous run."""
+    """Return the error (503) for a request that has waited too long for the previous run of its chat to end."""
     text = "The last answer of this chat has not stopped yet. Try again."
     return ChatRequestError(text, status=503, retry_after=RETRY_AFTER, reason="still_stopping")

@@ -1,4 +1,4 @@
-"""``ResponseMemory``: bounds the memory of responses with stored content."""
+"""Provides ``ResponseMemory``, which bounds the memory of responses with stored content."""
 
 from __future__ import annotations
 
@@ -19,11 +19,8 @@ if TYPE_CHECKING:
 
 
 class ResponseMemory:
-    """Counter of the memory that histories, artifacts and stored responses use while they are sent.
-
-    ``limit``: the maximum number of bytes; ``None`` for no limit. ``with_state``: True if responses contain the
-    session's state.
-    """
+    """Counts the memory that histories, artifacts and stored responses use while they are sent. ``limit``: the maximum
+    number of bytes; ``None`` for no limit. ``with_state``: True if responses contain the session's state."""
 
     def __init__(self, limit: int | None, *, with_state: bool) -> None:
         self._limit = limit
@@ -31,7 +28,7 @@ class ResponseMemory:
         self._budget = response_budget(limit)
 
     def share(self, user_id: str) -> ByteShare:
-        """Returns a share of the memory, with 0 bytes, for a response to this user."""
+        """Returns an empty share of the memory for a response to this user."""
         return self._budget.share(user_id)
 
     async def size_of(self, events: Sequence[Event]) -> int:
@@ -47,15 +44,15 @@ EVENT_BYTES: Final = 1024
 """Estimated bytes of the dictionaries for one event, without its content."""
 
 MEMBER_BYTES: Final = 100
-"""Estimated bytes of a value in an object or list, and of a key, without the characters of its text."""
+"""Estimated bytes of a value or a key in an object or list. The characters of a text are counted separately."""
 
 
 def held_size(events: Iterable[Event], *, with_state: bool, enough: int) -> int:
     """Return the estimated bytes of the messages for these events.
 
-    A file counts as its Base64 text. A text counts with its size in Python's memory: four bytes for each character if
-    the text contains an emoji. ``with_state``: True if the messages contain changes of the state (``send_state``).
-    ``enough``: counting ends at this size.
+    For a file, the size of its Base64 text is counted. For a text, its size in Python's memory is counted: four bytes a
+    character if the text contains an emoji. ``with_state``: True if the messages contain changes of the state
+    (``send_state``). ``enough``: counting ends at this size.
     """
     size = 0
     for event in events:

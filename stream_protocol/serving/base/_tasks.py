@@ -1,6 +1,5 @@
-"""Helpers for asyncio: background tasks, timers, counters of open calls, time limits, reliable cancellation, cached
-checks.
-"""
+"""Helpers for asyncio: background tasks, timers, time limits, reliable cancellation, cached probes, and a counter of
+open calls."""
 
 from __future__ import annotations
 
@@ -16,11 +15,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 CANCEL_SECONDS: Final = 0.2
-"""Seconds before a task that has not ended is cancelled again."""
+"""Seconds after which a cancelled task that has not ended is cancelled again."""
 
 
 class Tasks:
-    """Set of running tasks. It keeps each task alive, because the event loop has only a weak reference to a task."""
+    """Set of running tasks. The set keeps its tasks alive, because the event loop only has weak references to tasks."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -34,17 +33,16 @@ class Tasks:
         return iter([*self._tasks])
 
     def start(self, work: Coroutine[Any, Any, T], context: Context | None = None) -> asyncio.Task[T]:
-        """Starts a task. ``context``: the context variables of the task; by default a copy of the caller's."""
+        """Starts a task. ``context``: the context variables of the task; by default, a copy of the caller's
+        variables."""
         task = asyncio.create_task(work, context=context)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
 
     async def wait(self, seconds: float) -> int:
-        """Waits up to ``seconds`` until all tasks have ended. Returns the number of tasks that still run.
-
-        A later call does not wait for these tasks again.
-        """
+        """Waits up to ``seconds`` until all tasks have ended. Returns the number of tasks that still run, and forgets
+        these tasks."""
         if not self._tasks:
             return 0
         _, late = await asyncio.wait(self._tasks, timeout=seconds)
@@ -53,15 +51,11 @@ class Tasks:
 
 
 class Timers:
-    """Timers of one object, by name. A new timer replaces the timer with the same name."""
+    """Named timers. A new timer replaces an earlier timer of its name."""
 
     def __init__(self) -> None:
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._closed = False
-
-    def __contains__(self, name: str) -> bool:
-        """Return True if a timer of this name was started, and not cancelled."""
-        return name in self._timers
 
     def start(self, name: str, seconds: float | None, action: Callable[[], object]) -> None:
         """Calls ``action`` after ``seconds``. If ``seconds`` is ``None``, only cancels the timer of this name."""
@@ -70,7 +64,7 @@ class Timers:
             self._timers[name] = asyncio.get_running_loop().call_later(seconds, action)
 
     def cancel(self, name: str) -> None:
-        """Cancels the timer of this name, if there is one."""
+        """Cancels the timer of this name, if such a timer exists."""
         if (timer := self._timers.pop(name, None)) is not None:
             timer.cancel()
 
@@ -86,10 +80,8 @@ class Timers:
 
 
 async def cancel_and_wait(tasks: Iterable[asyncio.Task[Any]]) -> None:
-    """Cancels tasks and waits until all have ended.
-
-    A task that has not ended is cancelled again, because redis-py 8 sometimes swallows a cancellation.
-    """
+    """Cancels tasks and waits until all have ended. Cancels a task repeatedly, because redis-py 8 sometimes swallows a
+    cancellation."""
     pending = set(tasks)
     while pending:
         for task in pending:
@@ -98,7 +90,7 @@ async def cancel_and_wait(tasks: Iterable[asyncio.Task[Any]]) -> None:
 
 
 class InProgress:
-    """Counter of the open calls. Each call is a ``with`` block."""
+    """Counter of open calls. A call is open inside a ``with`` block."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -122,7 +114,8 @@ class InProgress:
 
 
 class CachedProbe(Generic[T]):
-    """A cache for the result or the exception of ``ask``, for ``seconds``. Concurrent callers share one call."""
+    """Cache for the result or the exception of ``ask()``, for ``seconds``. Concurrent callers share one call of
+    ``ask``."""
 
     def __init__(self, ask: Callable[[], Awaitable[T]], seconds: float) -> None:
         self._ask = ask
@@ -131,7 +124,7 @@ class CachedProbe(Generic[T]):
         self._fresh_until = 0.0
 
     async def get(self) -> T:
-        """Returns the cached result, or calls ``ask``. Raises its exception."""
+        """Returns the cached result of ``ask``, or raises its cached exception. Calls ``ask`` if nothing is cached."""
         if self._asking is None or (self._asking.done() and asyncio.get_running_loop().time() >= self._fresh_until):
             self._asking = asyncio.create_task(self._ask_now(), context=Context())  # not the caller's context
         return await asyncio.shield(self._asking)
@@ -148,13 +141,13 @@ class HookTimeoutError(Exception):
 
 
 async def with_timeout(seconds: float | None, work: Coroutine[Any, Any, T]) -> T:
-    """Returns the result of the work. ``seconds``: the time limit; ``None`` for no limit.
+    """Returns the result of ``work``. ``seconds``: the time limit; ``None`` for no limit.
 
-    The limit is for the app's hooks and its session store, which run while a request holds the lease of a chat. Without
-    a limit, a store that does not respond would block the chat until the server restarts.
+    Use this for the app's hooks and its session store, which are called while a request blocks the chat. Without a
+    limit, a hook that hangs would block the chat until the server restarts.
 
-    After the limit, cancels the work and raises ``HookTimeoutError``. Does not wait for the end of the cancelled work,
-    which may swallow the cancellation.
+    After the time limit, cancels the work and raises ``HookTimeoutError``. Does not wait until the cancelled work has
+    ended, because the work may swallow the cancellation.
     """
     task = asyncio.create_task(work)
     try:
@@ -167,7 +160,8 @@ async def with_timeout(seconds: float | None, work: Coroutine[Any, Any, T]) -> T
 
 
 def abandon(task: asyncio.Task[Any]) -> None:
-    """Cancels a task whose result nobody needs any more. Its failure is ignored, even if the task has already ended."""
+    """Cancels a task whose result is no longer needed. A failure of the task is ignored, even if the task has already
+    ended."""
     if task.done():
         ignore_failure(task)
     else:
@@ -176,6 +170,7 @@ def abandon(task: asyncio.Task[Any]) -> None:
 
 
 def ignore_failure(task: asyncio.Task[Any]) -> None:
-    """Retrieve the failure of a task that nobody awaits. Otherwise asyncio logs it as never retrieved."""
+    """Retrieve the exception of a task that nobody awaits. Otherwise asyncio logs that the exception was never
+    retrieved."""
     if not task.cancelled():
         task.exception()

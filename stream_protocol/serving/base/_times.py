@@ -1,4 +1,4 @@
-"""``ServiceTimes``: timeouts and intervals of a service that are not options of an app."""
+"""Provides ``ServiceTimes``: timeouts and intervals of a service that apps cannot set."""
 
 from dataclasses import dataclass, fields
 
@@ -13,57 +13,57 @@ class ServiceTimes:
     """
 
     stop: float = 5.0
-    """The time in which a stopped run can end by itself. After this time, its task is cancelled."""
+    """The time that a stopped run has to end by itself. After this time, its task is cancelled."""
     first_reader: float = 5.0
-    """The minimum time that a run waits for its first reader: the HTTP response of the request that started it."""
+    """The minimum time that a run waits for its first reader, the HTTP response to the request that started the run."""
     progress: float = 0.2
-    """The minimum time between two sent progress reports of one call. Only the newest report in between is sent."""
+    """The minimum time between two progress reports of one tool call. After this time, only the newest report is
+    sent."""
     reader_check: float = 1.0
-    """The minimum time between two checks for readers of a run on other workers."""
+    """The minimum time between two checks for readers of a run at other workers."""
     completing: float = 0.5
-    """The time between the first two attempts to store the end of a run, while the session store is unreachable."""
+    """The time between the first two attempts to store the end of a run. The attempts continue while the session store
+    is unreachable."""
     max_completing: float = 4.0
-    """The longest time between two later attempts to store the end of a run."""
+    """The maximum time between two attempts to store the end of a run."""
     response_patience: float = 5.0
-    """The time for which a history request waits for memory. Two tabs that open a large chat are served in turn."""
+    """The time that a history request waits for free memory. So two tabs can open a large chat one after the other."""
     shutdown: float = 10.0
     """The time for which ``aclose`` waits for stopped runs, longer than ``stop``.
 
-    A stopped run that the engine does not record within this time frees its chat.
+    A stopped run that the engine does not record within this time frees its chat. A call of the engine that ends a run
+    is repeated after this time.
     """
     answering: float = 3.0
-    """The time for which ``aclose`` waits for open requests before it closes the run log."""
+    """The time that ``aclose`` waits for open requests before it closes the run log."""
     closing: float = 3.0
-    """The time for which ``aclose`` waits for the toolsets and plugins of the agent."""
+    """The time that ``aclose`` waits until the toolsets and plugins of the agent are closed."""
     drain_check: float = 0.05
-    """The time between two checks of ``drain`` for runs and requests."""
+    """The time between two checks while ``drain`` waits for runs and requests."""
     engine: float = 1.0
-    """The time for which a stop and a history request wait for the engine.
-
-    After this time, they proceed without the engine.
-    """
+    """The time that a stop or a history request waits for the engine. After this time, the request proceeds without the
+    engine."""
     look: float = 2.0
     """The time between two searches for orphaned runs."""
     forgetting: float = 0.2
-    """The time between the first two attempts to delete the record of an ended run from the engine."""
+    """The time between the first two attempts to delete an ended run from the engine's store."""
     max_forgetting: float = 5.0
-    """The longest time between two later attempts to delete the record."""
+    """The maximum time between two attempts to delete an ended run from the engine's store."""
     recovery_check: float = 0.2
-    """The time between two checks for the recovery of a run."""
+    """The time between two checks while a client waits for the recovery of a run."""
     recovery: float = 30.0
-    """The time for which a client that resumes waits for the recovery of a run. The run's lease must expire first."""
+    """The time that a reconnecting client waits until another worker recovers the run. The run's lease must expire
+    first."""
     suspect: float = 30.0
-    """The time for which a worker with other runs leaves a suspect to idle workers. A suspect is a run that may have
-    crashed its workers."""
+    """The time that a busy worker leaves a suspect run to idle workers. A suspect run may have crashed its workers."""
     alone: float = 10.0
-    """The time for which new runs wait for a suspect. They wait this time twice: until the worker is idle, and while
-    the suspect runs. Most runs that crash their worker crash it at once.
-    """
+    """The time that new runs wait while a worker executes a suspect run. They wait this time twice: until the worker is
+    idle, and while the suspect run executes. Most runs that crash their worker do so at once."""
 
     readiness: float = 0.8
     """The time in which a store must respond to a readiness probe. Kubernetes allows one second for a probe."""
     readiness_cache: float = 1.0
-    """The time for which the result of a readiness probe is cached, so that frequent probes do not load the stores."""
+    """The time that the result of a readiness probe is cached. The cache protects the stores from frequent probes."""
 
     def __post_init__(self) -> None:
         for field in fields(self):

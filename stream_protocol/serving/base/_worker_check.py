@@ -1,4 +1,4 @@
-"""Warning for a server with several workers that do not share a run log."""
+"""Provides a warning for servers whose workers do not share a run log."""
 
 import logging
 import os
@@ -9,7 +9,7 @@ from typing import Final
 logger = logging.getLogger(__name__)
 
 _SERVERS: Final = re.compile(r"\b(?:uvicorn|gunicorn|hypercorn|granian)\b")
-"""Pattern for the commands of servers whose main process only starts workers."""
+"""Pattern for the commands of servers that start worker processes."""
 
 WARNING: Final = (
     "This is one of several workers, and each has a MemoryRunLog of its own: resuming, stopping and keeping two runs "
@@ -30,10 +30,8 @@ def _several_configured() -> bool:
 
 
 def _other_worker_runs() -> bool:
-    """Return True if the parent process is a known server, and another child of it has this process's command.
-
-    Works only on Linux.
-    """
+    """Return True if the parent process is a known server with another child that runs this process's command. Works
+    only on Linux."""
     parent = os.getppid()
     if not _SERVERS.search(_command(parent)):
         return False
@@ -46,10 +44,8 @@ def _other_worker_runs() -> bool:
 
 
 def _command_pattern(process: int) -> str:
-    """Return the command line of a process, with 0 in place of each number.
-
-    Workers get different file descriptors, so their command lines contain different numbers.
-    """
+    """Return the command line of a process, with 0 in place of each number. The command lines of workers differ only in
+    numbers, such as file descriptors."""
     return re.sub(r"\d+", "0", _command(process))
 
 

@@ -1,13 +1,13 @@
-"""Stored chats: sessions, the list of a user's chats, titles and archive marks, files.
+"""Stored chats: their sessions, the list of a user's chats, titles and archive marks, and files.
 
 Where to change what:
 
 - ``_sessions``: finds the session of a chat.
-- ``_chat_list``: the list of chats, titles.
-- ``_chat_cursor``: the pages of the list.
-- ``_chat_details``: ``PATCH``: titles and archive marks of users.
-- ``_page_writes``: state that the client writes, until a run stores it in the session.
-- ``_artifacts``: files as artifacts.
+- ``_chat_list``: the list of a user's chats, with titles.
+- ``_chat_cursor``: the pages of the list of chats.
+- ``_chat_details``: titles and archive marks that users set (``PATCH``).
+- ``_page_writes``: session state that the client writes, until a run stores it in the session.
+- ``_artifacts``: files that are stored as artifacts.
 """
 
 from stream_protocol.serving.chats._artifacts import (

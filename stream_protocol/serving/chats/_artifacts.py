@@ -1,4 +1,4 @@
-"""Artifacts of a chat: loading, links, and the files of a message that is sent again."""
+"""Artifacts of a chat: loads artifacts, creates links, and loads the files of a message that is sent again."""
 
 from __future__ import annotations
 
@@ -30,10 +30,8 @@ MAX_FILES_BYTES: Final = 64 * 1024 * 1024
 
 
 async def load_artifact(runner: Runner, session: Session, name: str, version: int | None) -> types.Part:
-    """Loads an artifact of the session, or of its user (``user:``); the newest version if ``version`` is ``None``.
-
-    Raises ``ChatRequestError`` (404) if there is no artifact with this name and version.
-    """
+    """Loads an artifact of the session, or of the session's user (``user:…``). ``version``: ``None`` for the newest
+    version. Raises ``ChatRequestError`` (404) if no artifact has this name and version."""
     part: types.Part | None = None
     if runner.artifact_service is not None:
         try:
@@ -65,8 +63,8 @@ def artifact_content(part: types.Part) -> tuple[bytes, str] | None:
 async def load_saved_files(runner: Runner, session: Session, message: Iterable[TextOrFile]) -> tuple[TextOrFile, ...]:
     """Return the texts and files of a message, with the bytes of each saved file.
 
-    If the artifact service no longer has a file, the message keeps the link to this file. Raises ``ChatRequestError``
-    (413) if the files together are larger than ``MAX_FILES_BYTES``.
+    If the artifact service no longer has a file, the message keeps the link to the file. Raises ``ChatRequestError``
+    (413) if all files together are larger than ``MAX_FILES_BYTES``.
     """
     loaded: list[TextOrFile] = []
     size = 0
@@ -90,10 +88,8 @@ async def _load_saved_file(runner: Runner, session: Session, file: SavedFile) ->
 
 
 def artifact_urls(base: str | None, chat_id: str) -> ArtifactUrl:
-    """Return the converter's option ``artifact_url``, a function from name and version to URL.
-
-    Without a ``base``, the function returns ``None``.
-    """
+    """Return a function for the converter's option ``artifact_url``. It takes a name and a version, and returns a URL.
+    Without a ``base``, the function returns ``None``."""
     return _no_url if base is None else partial(artifact_url, base, chat_id)
 
 

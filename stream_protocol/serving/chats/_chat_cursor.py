@@ -1,7 +1,7 @@
-"""``ChatCursor``: the cursor of a list of chats. It contains the chats of the earlier pages.
+"""Provides ``ChatCursor``: the position of a client in the pages of a list of chats.
 
-A chat that changes moves to the top of the list. So a position in the list is not enough: the cursor names each chat
-that the client has received. See ``docs/decisions/the-list-of-chats.md``.
+A chat that changes moves to the top of the list. So a cursor cannot just contain a position in the list. It names each
+chat on the earlier pages. See ``docs/decisions/the-list-of-chats.md``.
 """
 
 from __future__ import annotations
@@ -25,24 +25,23 @@ MAX_NAMED: Final = 500
 """The maximum number of chats that a cursor names. The cursor is part of a URL, and some proxies accept only 8 KiB."""
 
 NAME_BYTES: Final = 6
-"""Bytes of a chat's hash in a cursor. A collision happens once in a billion lists of ``MAX_NAMED`` chats."""
+"""The number of bytes of a chat's hash in a cursor. Of a billion lists with ``MAX_NAMED`` chats, about one has a
+collision."""
 
 _HEAD: Final = struct.Struct(f">8sd{NAME_BYTES}s")
-"""Binary header of a cursor: the hash of the list, and ``from_top_to``."""
+"""Binary format of a cursor's beginning: the hash of the list, and ``from_top_to``."""
 
 Position: TypeAlias = tuple[float, bytes]
-"""The position of a chat in the list: the time of its last change (seconds), then its hash.
-
-A newer position is greater.
-"""
+"""The position of a chat in the list: the time of the chat's last change (seconds), and the hash of its id. Newer chats
+have greater positions."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChatCursor:
-    """Cursor of one list of chats: the list of one user with one filter.
+    """Cursor in a list of chats, which is the list of one user with one filter.
 
-    ``chat_list``: the hash of the list. ``named``: the hashes of the chats on earlier pages. ``from_top_to``: the chats
-    from the top of the list to this position also count as sent.
+    ``chat_list``: a hash that identifies the list. ``named``: the hashes of the chats on earlier pages.
+    ``from_top_to``: all chats from the top of the list to this position were also on earlier pages.
     """
 
     chat_list: bytes
@@ -55,7 +54,7 @@ class ChatCursor:
         return cls(chat_list=blake2b(json.dumps(of_list).encode(), digest_size=8).digest())
 
     def parse(self, text: str) -> ChatCursor:
-        """Parses a cursor of this list. Raises ``ChatRequestError`` (422) for any other text."""
+        """Parses the text of a cursor of this list. Raises ``ChatRequestError`` (422) for any other text."""
         try:
             packed = base64.b64decode(text, altchars=b"-_", validate=True)
             chat_list, *position = _HEAD.unpack_from(packed)

@@ -1,4 +1,4 @@
-"""The list of a user's chats: newest first, in pages, each chat with a title."""
+"""The list of a user's chats, with titles. The list has pages, with the newest chats first."""
 
 from __future__ import annotations
 
@@ -36,35 +36,32 @@ PAGE_SIZE: Final = 20
 MAX_PAGE_SIZE: Final = 100
 
 MAX_SEARCH_LENGTH: Final = 200
-"""The maximum number of characters of a search in the titles."""
+"""The maximum number of characters of a search text."""
 
 APP_TITLE_KEY: Final = "title"
-"""Key in the session's state for a title that the app or its agent sets."""
+"""The key in the session's state for a title that the app or its agent sets."""
 
 OWN_TITLE_KEY: Final = f"{STATE_PREFIX}title"
-"""Key in the session's state for the title from the user's first message.
-
-The title is empty if that message has no text.
-"""
+"""The key in the session's state for the title from the user's first message. This title is empty if the message has no
+text."""
 
 TITLE_LENGTH: Final = 80
 """The maximum number of characters of a title from the user's first message."""
 
 MAX_LOADED: Final = 5
-"""The maximum number of sessions that one page of the list loads to find their titles. A session can have megabytes of
-events, which may block the event loop while they are parsed.
-"""
+"""The maximum number of sessions that are loaded to find missing titles for one page of the list. A session can have
+megabytes of events. Parsing them may block the event loop."""
 
 
 class ListedChat(TypedDict):
-    """A chat in the list."""
+    """A chat in the list of chats."""
 
     id: str
     title: str | None
-    """The title: the user's (``ChatService.update``), else the app's, else the beginning of the user's first message.
-    ``None`` before the first message."""
+    """The title that the user has set (``ChatService.update``), or the app's title, or the beginning of the user's
+    first message. ``None`` before the first message."""
     updatedAt: str
-    """Time of the last event in the chat: ISO 8601 in UTC."""
+    """The time of the last event in the chat: ISO 8601, in UTC."""
     archived: bool
     running: bool
     """True if a response is running in the chat."""
@@ -72,10 +69,10 @@ class ListedChat(TypedDict):
 
 @dataclass(frozen=True, kw_only=True)
 class ChatListPage:
-    """One page of the list."""
+    """One page of the list of chats."""
 
     chats: tuple[ListedChat, ...]
-    """Newest first."""
+    """The chats of the page, newest first."""
     next_cursor: str | None
     """The ``cursor`` of the next page; ``None`` on the last page."""
 
@@ -83,13 +80,12 @@ class ChatListPage:
 async def list_chats(
     runner: Runner, user_id: str, *, limit: int, cursor: str | None, search: str, archived: bool
 ) -> ChatListPage:
-    """Returns one page of the list. ``running`` is always False.
+    """Returns one page of the list of chats. ``running`` is always False.
 
-    Each chat is on one page of a list, even if it changes or is created between two pages. The title of a chat is in
-    the session's state, so no events are loaded. Sessions that other programs or earlier versions have created have no
-    stored title. The newest ``MAX_LOADED`` of them are loaded, and get a title from their events. The others have no
-    title until the user's next message. Raises ``ChatRequestError`` (422) for a cursor of a different list, and for a
-    search that is too long.
+    Each chat is on only one page, even if it changes between two pages. Titles are in the session's state, so no events
+    are loaded. Sessions of other programs or earlier versions have no stored title. The newest ``MAX_LOADED`` of these
+    are loaded, and get a title from their events. The others have no title until the user's next message. Raises
+    ``ChatRequestError`` (422) for a cursor of a different list, and for a search that is too long.
     """
     if len(search) > MAX_SEARCH_LENGTH:
         raise ChatRequestError(f"The search is longer than {MAX_SEARCH_LENGTH} characters.", status=422)
@@ -110,14 +106,12 @@ async def list_chats(
 
 
 async def change_chat(runner: Runner, user_id: str, chat_id: str, changes: ChatChanges) -> ListedChat:
-    """Changes the title or the archive mark of a chat. Returns its entry in the list, with ``running`` False.
-
-    Raises ``ChatRequestError`` (404) if this user has no such chat.
-    """
+    """Changes the title or the archive mark of a chat. Returns the chat's entry in the list of chats, with ``running``
+    False. Raises ``ChatRequestError`` (404) if this user has no such chat."""
     chat = await find_session(runner, user_id, chat_id, config=WITHOUT_EVENTS)
     if chat is not None and changes:
         await change_details(runner, chat, changes)
-        if await find_session(runner, user_id, chat_id, config=WITHOUT_EVENTS) is None:  # it was deleted meanwhile
+        if await find_session(runner, user_id, chat_id, config=WITHOUT_EVENTS) is None:  # the chat was deleted
             await delete_details(runner, chat)
             chat = None
     if chat is None:
@@ -128,10 +122,10 @@ async def change_chat(runner: Runner, user_id: str, chat_id: str, changes: ChatC
 
 
 def title_delta(session: Session, transcript: Transcript, request_plan: NewUserTurn | AnsweredCalls) -> dict[str, str]:
-    """Return the state change that stores a title from the user's first message; empty if the chat has a title.
+    """Return the state change that stores the title from the user's first message; empty if such a title is stored.
 
-    ``session``, ``transcript``: the chat before the request. A rewind also removes a title that was stored after the
-    point to which the session is rewound.
+    ``session``, ``transcript``: the chat before the request. A rewind to a point before the title was stored removes
+    the title. So this function also runs for later messages.
     """
     if isinstance(request_plan, AnsweredCalls) or isinstance(session.state.get(OWN_TITLE_KEY), str):
         return {}
@@ -144,7 +138,8 @@ def title_delta(session: Session, transcript: Transcript, request_plan: NewUserT
 def _unread(
     listed: Sequence[Session], reached: ChatCursor, *, archived: bool
 ) -> tuple[list[Session], dict[str, ChatDetails]]:
-    """Return the chats that were on no earlier page, newest first, and the details of all chats, by id."""
+    """Return the chats that were on no earlier page, newest first. Also return the details (title and archive mark) of
+    all chats, by chat id."""
     by_id = details_by_id(listed)
     details = {chat.id: by_id.get(details_id(chat.id), NO_DETAILS) for chat in listed if not is_details_id(chat.id)}
     chats = [chat for chat in listed if chat.id in details and details[chat.id].archived == archived]
@@ -152,7 +147,7 @@ def _unread(
 
 
 def _found(chats: Sequence[Session], titles: Mapping[str, str | None], wanted: str) -> list[Session]:
-    """Return the chats whose title contains the text. ``wanted``: a result of ``_searchable``."""
+    """Return the chats whose title contains ``wanted``, a text from ``_searchable``."""
     return [chat for chat in chats if wanted in _searchable(titles[chat.id] or "")]
 
 
@@ -169,7 +164,7 @@ def _listed(chat: Session, title: str | None, details: ChatDetails) -> ListedCha
 async def _titles(
     runner: Runner, chats: Sequence[Session], details: Mapping[str, ChatDetails]
 ) -> dict[str, str | None]:
-    """Return the titles of these chats, by id. Loads the newest ``MAX_LOADED`` chats without a stored title."""
+    """Return the titles of these chats, by chat id. Loads the newest ``MAX_LOADED`` chats without a stored title."""
     titles = {chat.id: _stored_title(chat, details[chat.id]) for chat in chats}
     for chat in [chat for chat in chats if titles[chat.id] is None][:MAX_LOADED]:
         loaded = await find_session(runner, chat.user_id, chat.id)
@@ -178,24 +173,26 @@ async def _titles(
 
 
 async def _said_title(chat: Session) -> str | None:
-    """Return the title from the user's first message; ``None`` if there is no such message."""
+    """Return the title from the user's first message in the session; ``None`` if the user has not sent a message."""
     return await run_off_loop(lambda: _first_title(Transcript(chat.events)), events=chat.events)
 
 
 def _stored_title(chat: Session, details: ChatDetails) -> str | None:
-    """Return the stored title: the user's, else the app's, else the first message's; ``None`` if no title is stored."""
+    """Return the stored title: that of the user, of the app, or of the first message, in this order. Return ``None``
+    without a stored title."""
     titles = (details.title, chat.state.get(APP_TITLE_KEY), chat.state.get(OWN_TITLE_KEY))
     return next((title for title in titles if isinstance(title, str)), None)
 
 
 def _searchable(text: str) -> str:
-    """Normalize a text for the search: ignores case, full-width and half-width forms, and repeated spaces."""
+    """Normalize a text for the search, so that case, full-width and half-width forms, and repeated spaces do not
+    matter."""
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     return " ".join(folded.split())
 
 
 def _first_title(transcript: Transcript) -> str | None:
-    """Return the title from the user's first message; ``None`` if there is no such message."""
+    """Return the title from the user's first message; ``None`` if the user has not sent a message."""
     user_events = (turn.user_event for turn in transcript.turns)
     first = next((event for event in user_events if event is not None), None)
     if first is None or first.content is None:
@@ -204,5 +201,5 @@ def _first_title(transcript: Transcript) -> str | None:
 
 
 def _title(texts: Iterable[str]) -> str:
-    line = " ".join(" ".join(texts).split(maxsplit=TITLE_LENGTH)[:TITLE_LENGTH])  # each word has a character or more
+    line = " ".join(" ".join(texts).split(maxsplit=TITLE_LENGTH)[:TITLE_LENGTH])  # each word has at least one character
     return line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1].rstrip() + "…"

@@ -1,4 +1,4 @@
-"""``ChatStore``: access to the stored chats of a service, with a time limit."""
+"""Provides ``ChatStore``: access to the stored chats of a service, with a time limit for each call."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 ChatKey: TypeAlias = tuple[str, str]
-"""User id, chat id."""
+"""The key of a chat: the user id and the chat id."""
 
 
 def chat_key(user_id: str, chat_id: str) -> ChatKey:
@@ -41,7 +41,7 @@ def chat_key(user_id: str, chat_id: str) -> ChatKey:
 
 
 class ChatStore:
-    """Access to the stored chats of a service. It limits the concurrent reads of a user.
+    """Access to the stored chats of a service. Limits the time of each call, and the concurrent reads of each user.
 
     ``timeout``: seconds for each call of the session store; ``None`` for no limit. Methods raise ``ChatRequestError``
     (503) if the call takes longer, if the store is unreachable, or if another worker has changed the chat.
@@ -57,33 +57,28 @@ class ChatStore:
         return await self.with_timeout(self.find(key))
 
     async def session_without_events(self, key: ChatKey) -> Session | None:
-        """Returns the session of a chat without events; ``None`` if this user has no such chat."""
+        """Returns the session of a chat, without its events; ``None`` if this user has no such chat."""
         return await self.read(key[0], partial(find_session, self._runner, *key, config=WITHOUT_EVENTS))
 
     async def find(self, key: ChatKey) -> Session | None:
-        """Returns the session of a chat without a time limit. Use it in code with its own limit.
-
-        Returns ``None`` if this user has no such chat: see ``session``. Raises the store's errors.
-        """
+        """Returns the session of a chat, without a time limit. For code that has its own limit. Returns ``None`` if
+        this user has no such chat. Raises the session store's errors."""
         return await self._in_turn(key[0], partial(find_session, self._runner, *key))
 
     async def look_up(self, key: ChatKey) -> Session | None:
-        """Returns the session of a chat, for code outside of a request.
-
-        Returns ``None`` if this user has no such chat: see ``session``. Raises ``HookTimeoutError``, and the session
-        store's errors.
-        """
+        """Returns the session of a chat, for code outside of a request. Returns ``None`` if this user has no such chat.
+        Raises ``HookTimeoutError``, and the session store's errors."""
         return await with_timeout(self._timeout, self.find(key))
 
     async def read(self, user_id: str, read: Callable[[], Awaitable[T]]) -> T:
-        """Calls the function ``read`` with a chat of this user. The function may change the chat."""
+        """Returns the result of ``read()``, which reads or changes a chat of this user."""
         return await self.with_timeout(self._in_turn(user_id, read))
 
     async def with_timeout(self, work: Coroutine[Any, Any, T], *, of: str = SESSION_STORE) -> T:
-        """Awaits ``work`` within the time limit, and returns its result. ``work``: a call to a store, before the run
-        begins.
+        """Awaits ``work`` within the time limit, and returns its result.
 
-        ``of``: the store's name, for the error. Raises ``ChatRequestError`` (503) after the time limit.
+        ``work``: a call of a store, before the run of the request begins. ``of``: the store's name, for the error.
+        Raises ``ChatRequestError`` (503) after the time limit.
         """
         try:
             return await with_timeout(self._timeout, work)

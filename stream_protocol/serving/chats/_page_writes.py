@@ -1,9 +1,10 @@
-"""``PageWrites``: state that the client writes, stored in the details of the chat until a run applies it.
+"""Provides ``PageWrites``: session state that the client writes. It is stored in a separate session until a run applies
+it.
 
-Only the active run may append to a chat's session. So a write is stored in the details session, which any worker can
-read. The active run applies the write at its next step. Without an active run, the next run applies it. Each write has
-an id. When a run has applied a write, it stores the id in a separate key of the details. Until then, the write is
-pending. So two concurrent writes cannot overwrite each other.
+Only the active run may append to a chat's session. So a write of the client is stored in the session for the chat's
+details, which any worker can read. The active run applies the write at its next step. Without an active run, the next
+run applies the write. Each write has an id. When a run has applied a write, it stores the id under a separate key.
+Until then, the write is pending. So two concurrent writes cannot overwrite each other.
 """
 
 from __future__ import annotations
@@ -44,25 +45,25 @@ class PageWrites:
         self._taken: dict[str, PageWrite] = {}
 
     def are_of(self, session: Session) -> bool:
-        """Return True for the session of the chat, False for the session of an agent within a tool."""
+        """Return True for the session of the chat, False for the session of an agent inside an ``AgentTool``."""
         return session.id == self._chat.id and session.user_id == self._chat.user_id
 
     async def add(self, changes: Mapping[str, Any]) -> None:
-        """Stores writes of the client: key -> value."""
+        """Stores values that the client writes, by state key."""
         written = {f"{_WRITTEN}{key}": {"id": uuid4().hex, "value": value} for key, value in changes.items()}
         await store_details(self._runner, self._chat, written)
 
     async def pending(self) -> dict[str, Any]:
-        """Return the values that no run has applied: key -> value."""
+        """Return the values that no run has applied, by state key."""
         return {key: write.value for key, write in (await self._find()).items()}
 
     async def take(self) -> dict[str, Any]:
-        """Return the pending values for a run: key -> value. They stay pending until ``settle``."""
+        """Return the pending values for a run, by state key. The values stay pending until ``settle``."""
         self._taken = await self._find()
         return {key: write.value for key, write in self._taken.items()}
 
     async def settle(self) -> None:
-        """Marks the taken values as applied: they are in the session's state."""
+        """Marks the values of the last ``take`` as applied, because they are in the session's state now."""
         taken, self._taken = self._taken, {}
         if not taken:
             return

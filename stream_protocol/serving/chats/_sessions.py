@@ -1,4 +1,5 @@
-"""ADK sessions of chats: find, create, rewind, delete, complete after a run, restore from a client's history."""
+"""Finds, creates, rewinds and deletes the ADK sessions of chats. Completes sessions after runs, and restores them from
+a client's history."""
 
 from __future__ import annotations
 
@@ -40,10 +41,8 @@ if TYPE_CHECKING:
 async def find_session(
     runner: Runner, user_id: str, chat_id: str, *, config: GetSessionConfig | None = None
 ) -> Session | None:
-    """Returns the session of this user's chat, by default with all events; ``None`` if there is no such chat.
-
-    The events may be objects of the store, so do not change them.
-    """
+    """Returns the session of this user's chat, by default with all events; ``None`` if the user has no such chat. Do
+    not change the events, because they may be objects of the store."""
     if is_details_id(chat_id):
         return None
     key = {"app_name": runner.app_name, "user_id": user_id, "session_id": chat_id}
@@ -53,17 +52,15 @@ async def find_session(
 
 
 async def create_session(runner: Runner, user_id: str, chat_id: str) -> Session:
-    """Creates a session for a chat of this user. Raises ``ChatRequestError`` (400) for a reserved id."""
+    """Creates a session for a chat of this user. Raises ``ChatRequestError`` (400) if the chat id is reserved."""
     if is_details_id(chat_id):
         raise ChatRequestError("This chat id is reserved.")
     return await runner.session_service.create_session(app_name=runner.app_name, user_id=user_id, session_id=chat_id)
 
 
 async def delete_session(runner: Runner, session: Session) -> None:
-    """Deletes the session, its artifacts, and the details of the chat.
-
-    Artifacts of the user (``user:``) stay, because other chats may show them.
-    """
+    """Deletes the session, its artifacts, and the chat's title and archive mark. Artifacts of the user (``user:…``)
+    stay, because other chats may show them."""
     key = {"app_name": session.app_name, "user_id": session.user_id, "session_id": session.id}
     if (artifacts := runner.artifact_service) is not None:
         for name in await artifacts.list_artifact_keys(**key):
@@ -76,14 +73,14 @@ async def delete_session(runner: Runner, session: Session) -> None:
 async def rewind_session(
     runner: Runner, session: Session, invocation_id: str, *, kept_steering: tuple[str, ...] = ()
 ) -> Session | None:
-    """Rewinds the session with ADK to the point before this invocation. Returns the session after the rewind.
+    """Rewinds the session to the point before this invocation. Returns the session after the rewind.
 
-    ``kept_steering``: the ids of steering messages that wait again after the rewind. They are stored before the rewind,
-    so a worker that dies between the two loses no message.
+    ``kept_steering``: the ids of steering messages that must wait again after the rewind. These ids are stored before
+    the rewind. So no message is lost if the worker dies before the rewind.
 
     Raises ``ChatRequestError`` (503) if the session has changed since it was read. After a fail-over of the run log,
-    another worker may have accepted a message, which the rewind would remove. This worker stores an event first. So
-    the session of the other worker is outdated, and accepts no message between this event and the rewind.
+    another worker may have accepted a message, which the rewind would remove. So this worker first stores an event.
+    From then on, the other worker's copy of the session is outdated, and cannot store a message.
     """
     event = Event(author=USER, invocation_id=session.events[-1].invocation_id)
     update_metadata(event, kept_steering=kept_steering)
@@ -98,10 +95,8 @@ async def rewind_session(
 
 
 async def repair_session(runner: Runner, session: Session) -> None:
-    """Restores state that a plugin needs and that a rewind has removed.
-
-    This function is called before each run, because a worker may have died between a rewind and this repair.
-    """
+    """Restores session state that a plugin needs, and that a rewind has removed. Called before each run, because a
+    worker may have died between a rewind and this repair."""
     if repair := _upload_plugin_state(runner, session.state):
         invocation_id = session.events[-1].invocation_id if session.events else new_invocation_context_id()
         event = Event(author=USER, invocation_id=invocation_id, actions=EventActions(state_delta=repair))
@@ -109,23 +104,19 @@ async def repair_session(runner: Runner, session: Session) -> None:
 
 
 def _upload_plugin_state(runner: Runner, state: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the state that ADK's plugin for uploads needs after a rewind (as of ADK 2.13).
-
-    A rewind sets newer keys of the state to ``None``. The plugin expects a mapping, so the next upload would fail.
-    """
+    """Return the state that ADK's plugin for uploads needs after a rewind (ADK 2.13). A rewind sets newer keys of the
+    state to ``None``. The plugin expects a mapping. Without this state, the next upload would fail."""
     plugins = runner.plugin_manager.plugins
     keys = [f"{plugin.name}:pending_delta" for plugin in plugins if isinstance(plugin, SaveFilesAsArtifactsPlugin)]
     return {key: {} for key in keys if state.get(key, {}) is None}
 
 
 def is_overtaken(events: Iterable[Event], *, mark: RunMark, execution: str) -> bool:
-    """Return True if another run, or a later execution of the same run, has stored an event.
+    """Return True if another run, or a later execution of this run, has stored an event.
 
-    A fail-over of the run log can lose the lease of a run. Its worker detects the loss only at the next renewal. So
-    another worker may have begun a later run, or may have recovered this run.
-
-    ``events``: the events after the beginning of the run. ``mark``: the ``RunMark`` of the run. ``execution``: the id
-    of this execution in the run log.
+    A fail-over of the run log can lose the lease of a run. The run's worker detects the loss only at the next renewal.
+    Before that, another worker may begin a later run, or recover this run. ``events``: the events since the run began.
+    ``mark``: the ``RunMark`` of the run. ``execution``: the run-log id of this execution.
     """
     newest = execution
     for event in events:
@@ -141,11 +132,10 @@ class Completion:
     """Completes the session after a run: stores the output that only the client has received, and the run's
     interruption.
 
-    ``before``: the session when the run began. ``agent``: the name of its root agent. ``mark``: stored with the run's
-    user events. ``holds_lease``: a function that returns True if the run still holds the chat's lease. It is called
-    after the session was read. If another worker stores events after this read, the store refuses to append to the
-    outdated session. ``is_overtaken``: a function that returns True if another run or a later execution has stored an
-    event in the session.
+    ``before``: the session when the run began. ``agent``: the name of the run's root agent. ``mark``: the ``RunMark``
+    that the run's user events have. ``holds_lease``: returns True if the run still holds the chat's lease; called after
+    the session is read. If another worker stores an event later, the store refuses to append to the outdated session.
+    ``is_overtaken``: returns True if another run or a later execution has stored an event in the session.
     """
 
     def __init__(
@@ -169,10 +159,11 @@ class Completion:
         self._holds_lease = holds_lease
         self._is_overtaken = is_overtaken
         self._events: list[Event] | None = None
-        """The events to store. They are created once, so that a second attempt skips events of the first attempt."""
+        """The events to store. They are created only once, so that a second attempt can skip the events of the first
+        attempt."""
 
     async def store(self) -> None:
-        """Stores the missing events. Can be called again after a failure: nothing is stored twice."""
+        """Stores the missing events. May be called again after a failure, because no event is stored twice."""
         session = await find_session(self._runner, self._before.user_id, self._before.id)
         if session is None or not await self._holds_lease() or self._is_overtaken(session):
             return
@@ -184,10 +175,8 @@ class Completion:
                 await append_in_order(self._runner.session_service, session, event)
 
     def _begin(self, events: Sequence[Event]) -> int:
-        """Return the number of events before the run's own events.
-
-        These can include a late event of an earlier run that lost its lease in a fail-over.
-        """
+        """Return the number of the session's events before the run's own events. They may include a late event of an
+        earlier run that has lost its lease in a fail-over."""
         found = len(self._before.events)
         own = (
             index
@@ -211,11 +200,8 @@ class Completion:
 async def restore_session(
     runner: Runner, request: ChatRequest, *, user_id: str, mode: Literal["client", "text"]
 ) -> tuple[Runner, Session, NewUserTurn | AnsweredCalls]:
-    """Creates a session in memory from the client's history, for this request only.
-
-    Returns a copy of ``runner`` for this session, the session, and the ``RequestPlan``. Raises ``ChatRequestError`` for
-    an invalid request.
-    """
+    """Creates a session in memory from the client's history, only for this request. Returns a copy of ``runner`` with
+    this session's store, the session, and the ``RequestPlan``. Raises ``ChatRequestError`` for an invalid request."""
     agents = agent_names(runner.agent)
     restored = await run_off_loop(
         lambda: restore_client_history(request, agent=runner.agent.name, agents=agents, mode=mode), size=request.size

@@ -1,4 +1,5 @@
-"""``deployment_of``: names of the stores of a service, which distinguish its runs from other deployments' runs."""
+"""Provides ``deployment_of``: the names of a service's app and stores. They tell the runs of several deployments
+apart."""
 
 from __future__ import annotations
 
@@ -23,17 +24,15 @@ POSTGRES_PORT: Final = 5432
 
 @runtime_checkable
 class _Placed(Protocol):
-    """A run log with the address of its store. A custom run log may have no ``place``."""
+    """A run log that knows the address of its store. A custom run log may lack ``place``."""
 
     @property
     def place(self) -> str: ...
 
 
 def deployment_of(runner: Runner, run_log: RunLog) -> Deployment:
-    """Return the names of the app and of its stores, without passwords.
-
-    All workers of a deployment have the same names.
-    """
+    """Return the names of the app and of its stores, without passwords. The names are equal on all workers of a
+    deployment."""
     return Deployment(
         app=runner.app_name,
         run_log=run_log.place if isinstance(run_log, _Placed) else _class_name(run_log),
@@ -50,7 +49,7 @@ def _place_of_sessions(service: BaseSessionService) -> str:
     match attributes:
         case {"db_engine": engine}:  # ADK's DatabaseSessionService
             return _place_of_database(engine.url)
-        case {"_db_path": str(path)}:  # its SqliteSessionService
+        case {"_db_path": str(path)}:  # ADK's SqliteSessionService
             return _place_of_file(path)
         case {"_project": project, "_location": location, "_agent_engine_id": engine_id}:  # its VertexAiSessionService
             return f"vertexai://{project}/{location}/{engine_id}"

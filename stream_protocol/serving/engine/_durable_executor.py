@@ -1,16 +1,16 @@
-"""``DurableExecutor``: executes runs with an ``Engine``, so that another worker can recover them."""
+"""Provides ``DurableExecutor``, which executes runs with an ``Engine``, so that other workers can recover them."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
-from functools import wraps
+from collections.abc import Callable, Coroutine, Sequence
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from google.adk.agents.invocation_context import new_invocation_context_id
 
-from stream_protocol.serving.base import ENGINE, abandon, closing_refusal
+from stream_protocol.serving.base import ENGINE, closing_refusal
 from stream_protocol.serving.engine._isolation import Isolation
 from stream_protocol.serving.engine._local_runs import DurableService, LocalRun, LocalRuns, is_away
 from stream_protocol.serving.engine._orphaned_runs import OrphanedRuns
@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 def _of_engine(
     method: Callable[Concatenate[DurableExecutor, P], Coroutine[Any, Any, T]],
 ) -> Callable[Concatenate[DurableExecutor, P], Coroutine[Any, Any, T]]:
-    """Refuse the request (503) if the engine does not respond in time."""
+    """Decorate a method, so that it refuses the request (503) if the engine does not respond in time."""
 
     @wraps(method)
     async def limited(self: DurableExecutor, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -44,7 +44,7 @@ def _of_engine(
 
 
 class DurableExecutor(Executor):
-    """Executor that uses an engine, and recovers the orphaned runs of the deployment."""
+    """Executes runs with an engine, and recovers the orphaned runs of the deployment."""
 
     def __init__(self, service: DurableService) -> None:
         super().__init__(service.runs, service.work)
@@ -58,11 +58,11 @@ class DurableExecutor(Executor):
         self._orphans = OrphanedRuns(service, self._local, self._isolation)
 
     async def start(self) -> None:
-        """Connects to the engine and starts to recover orphaned runs. Later calls do nothing."""
+        """Connects to the engine, and starts the recovery of orphaned runs. Later calls do nothing."""
         await self._orphans.start()
 
     def drain(self) -> None:
-        """Stops recovering runs. If this worker is killed later, this does not count as a crash of its runs."""
+        """Ends the recovery of orphaned runs. If this worker is killed later, its runs do not count as crashed."""
         self._orphans.drain()
         self._local.drain()
 
@@ -74,8 +74,8 @@ class DurableExecutor(Executor):
     async def execute(self, run: Run, job: Job) -> None:
         """Executes a new run, so that another worker can recover it.
 
-        Does not begin the run if the lease was lost while the engine recorded it. Raises ``NotRecordedError`` if the
-        engine cannot record the run. The run has not begun then.
+        Does not begin the run if the lease was lost while the engine stored the run. Raises ``NotRecordedError`` if the
+        engine cannot store the run. In both cases, the run has not begun.
         """
         with self._work.observed(run, job):
             if job.invocation_id is None:
@@ -85,14 +85,11 @@ class DurableExecutor(Executor):
             local = LocalRun(record, run)
 
             async def work(execution: Execution) -> None:
-                self._local.note_record(local)
-                if not await run.holds_lease():
-                    return  # the record came late: another run may have answered the request
-                await self._local.begin(local)
-                durable = job if record.refusal else job.with_runner(execution.runner)
-                await self._work.do(run, durable, durable.events(run))
+                if await self._local.may_begin(local):
+                    durable = job if record.refusal else job.with_runner(execution.runner)
+                    await self._work.do(run, durable, durable.events(run))
 
-            async with self._isolation.beside_others(run.is_ending):
+            async with self._isolation.beside_others(run.agent_task.is_ending):
                 try:
                     await self._local.execute(local, self._engine.execute(record, self._service.runner, run.id, work))
                 except Exception as error:
@@ -103,12 +100,10 @@ class DurableExecutor(Executor):
 
     @_of_engine
     async def recover_same(self, key: ChatKey, claim: Claim) -> FoundOrphans:
-        """Recovers the orphaned run of an earlier, equal request, under the claim of the current request.
-
-        Other orphaned runs of the chat do not change. See ``cancel`` and ``recover``.
-        """
+        """Recovers the orphaned run of an earlier, equal request. The run uses the claim of the current request. Does
+        not change other orphaned runs of the chat: see ``cancel`` and ``recover``."""
         others, idempotency_key = False, claim.run.idempotency_key
-        for each in self._local.in_chat(key):  # this run has lost the chat's lease, and will be orphaned
+        for each in self._local.in_chat(key):  # such a run has lost the chat's lease, and becomes an orphaned run
             if each.record.idempotency_key == idempotency_key:
                 await each.is_over.wait()
         for orphan in await self._orphans.in_chat(key):
@@ -129,42 +124,18 @@ class DurableExecutor(Executor):
     async def cancel(self, key: ChatKey) -> None:
         for each in self._local.in_chat(key):
             await self._engine.cancel(each.record)
-        if (orphans := await self._orphans.in_chat(key)) and await self._has_chat(key):
-            for orphan in orphans:
-                await self._engine.cancel(orphan.record)
+        for orphan in await self._in_stored_chat(key):
+            await self._engine.cancel(orphan.record)
 
     @_of_engine
     async def stop(self, key: ChatKey) -> bool:
-        """Stops the active run and the orphaned runs of the chat.
-
-        Returns False if there was none. No worker executes a stopped run again, even if the run's worker dies. A worker
-        that recovers a stopped run only stores its end.
-        """
-        beginning = await self._runs.not_accepted_yet(key)
-        local, reading = self._local.in_chat(key), asyncio.create_task(self._orphans.in_chat(key))
-        try:
-            # Runs that begin later are not stopped. An unreachable engine must not delay the stop of the active run.
-            await asyncio.wait({reading}, timeout=self._times.engine)
-            stopped = await self._runs.stop(key)
-            orphans = await reading
-        finally:
-            abandon(reading)
-        if beginning is not None:  # the engine may have recorded this run meanwhile
-            await self._runs.wait_until_accepted(key, beginning)
-            orphans = [
-                *orphans,
-                *(orphan for orphan in await self._orphans.in_chat(key) if orphan.record.id == beginning),
-            ]
-        unfinished: list[LocalRun | OrphanedRun] = [*local]
-        if orphans and await self._has_chat(key):
-            unfinished += orphans
-        ends = [(each.record.idempotency_key, await self._local.store_end(each)) for each in unfinished]
-        # Another worker may have begun to recover one of these runs before the engine had the stop.
-        await self._runs.stop_if_answering(key, {repeated for repeated, end in ends if end.outcome != "finish"})
-        return stopped or bool(unfinished)
+        """Stops the active run and the orphaned runs of the chat. A worker that recovers one only stores its end."""
+        find_local, find_orphans = partial(self._local.in_chat, key), partial(self._in_stored_chat, key)
+        return await self._local.ends.stop(key, find_local, find_orphans)
 
     async def lacks_message(self, key: ChatKey, session: Session) -> bool:
-        """See ``Executor``. Returns False if the engine is unreachable."""
+        """Returns True if the chat has an orphaned run whose user message is not yet stored. Returns False if the
+        engine is unreachable."""
         try:
             async with asyncio.timeout(self._times.engine):
                 orphans = await self._orphans.in_chat(key)
@@ -184,7 +155,7 @@ class DurableExecutor(Executor):
                 raise
 
     async def wait_until_recovered(self, key: ChatKey) -> bool:
-        """Waits until the chat has no orphaned run, and returns True. Used for a client that resumes."""
+        """Waits until the chat has no orphaned run, and returns True. Used for a client that reconnects."""
         await self._store.with_timeout(self._wait_until_recovered(key), of=ENGINE)
         return True
 
@@ -197,5 +168,7 @@ class DurableExecutor(Executor):
                 raise closing_refusal()
             await asyncio.sleep(self._times.recovery_check)
 
-    async def _has_chat(self, key: ChatKey) -> bool:
-        return await self._store.session_without_events(key) is not None
+    async def _in_stored_chat(self, key: ChatKey) -> Sequence[OrphanedRun]:
+        """Return the orphaned runs of the chat; none if the session store lacks the chat."""
+        orphans = await self._orphans.in_chat(key)
+        return orphans if orphans and await self._store.session_without_events(key) is not None else ()

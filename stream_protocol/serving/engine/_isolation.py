@@ -1,7 +1,5 @@
-"""``Isolation``: executes a suspect, which is a run that may crash its worker.
-
-For a limited time, the worker executes no other run while the suspect runs.
-"""
+"""Provides ``Isolation``, which separates a suspect run from the other runs of its worker. A suspect may crash its
+worker."""
 
 from __future__ import annotations
 
@@ -14,19 +12,17 @@ if TYPE_CHECKING:
 
 
 class Isolation:
-    """Counter of this worker's runs. It separates a suspect, which may crash its worker, from the other runs.
-
-    ``alone``: see ``ServiceTimes``.
-    """
+    """Counts this worker's runs, and separates a suspect run, which may crash its worker, from the others. For a
+    limited time, the worker executes no other run while the suspect runs. ``alone``: see ``ServiceTimes``."""
 
     def __init__(self, alone: float) -> None:
         self._alone = alone
         self._running = 0
         self._has_suspect = False
         self.holds_back = False
-        """True while new runs wait."""
+        """True while new runs have to wait for a suspect run."""
         self._changed = asyncio.Event()
-        """Set when a value of this object changes. A new event then replaces it."""
+        """Set when a value of this object changes. A new event then replaces this event."""
 
     @property
     def is_empty(self) -> bool:
@@ -35,9 +31,8 @@ class Isolation:
 
     @asynccontextmanager
     async def beside_others(self, stopped: asyncio.Event) -> AsyncIterator[None]:
-        """Waits while a suspect runs alone, then counts the run that the ``with`` block executes. A stopped run does
-        not wait.
-        """
+        """Context manager for an ordinary run. Waits at the start while a suspect runs alone. A stopped run does not
+        wait."""
         while self.holds_back and not stopped.is_set():
             await self._next_change(stopped)
         with self._counted():
@@ -45,12 +40,11 @@ class Isolation:
 
     @asynccontextmanager
     async def alone(self, stopped: asyncio.Event, let_in: Callable[[], Awaitable[None]]) -> AsyncIterator[bool]:
-        """Executes a suspect in the ``with`` block, never beside another suspect.
+        """Context manager for a suspect run, which never runs beside another suspect. Yields True if the suspect runs
+        alone.
 
-        If the other runs end in time, the suspect runs alone.
-
-        Yields True if the suspect is alone. ``let_in``: called before new runs may start beside the suspect. ``let_in``
-        must not raise.
+        The suspect runs alone if all other runs end in time. ``let_in``: called before new runs may start beside the
+        suspect; must not raise.
         """
         while self._has_suspect and not stopped.is_set():
             await self._next_change(stopped)
@@ -102,7 +96,7 @@ class Isolation:
         self._changed = asyncio.Event()
 
     async def _next_change(self, stopped: asyncio.Event) -> None:
-        """Waits until a value of this object changes, or the run is stopped."""
+        """Wait until a value of this object changes, or the event ``stopped`` is set."""
         waiting = [asyncio.create_task(event.wait()) for event in (self._changed, stopped)]
         try:
             await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)

@@ -1,39 +1,34 @@
-"""``LocalRuns``: the durable runs of this worker. It reports their states to the engine."""
+"""Provides ``LocalRuns``: the durable runs of this worker, whose states it reports to the engine."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 from stream_protocol.serving.base import HookTimeoutError, Tasks
-from stream_protocol.serving.engine._engine import ToldEnd
-from stream_protocol.serving.engine._reported_end import end_of_local, end_of_orphan
-from stream_protocol.serving.errors import is_unreachable, log_error
+from stream_protocol.serving.engine._run_ends import RunEnds, log_absence
+from stream_protocol.serving.errors import is_unreachable
 from stream_protocol.serving.run_logs import RunLogError
 from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine
+    from collections.abc import Coroutine
 
     from google.adk.runners import Runner
 
     from stream_protocol.serving.base import ServiceTimes
     from stream_protocol.serving.chats import ChatKey, ChatStore
-    from stream_protocol.serving.engine._engine import Deployment, Engine, LiveState, OrphanedRun, RunRecord
+    from stream_protocol.serving.engine._engine import Deployment, Engine, LiveState, RunRecord
     from stream_protocol.serving.runs import ActiveRuns, Planner, Run, RunWork
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
 class DurableService:
-    """The objects of one service that its durable runs use. ``deployment``: only the orphaned runs of this deployment
-    are recovered.
-    """
+    """The objects of a service that its durable runs use. ``deployment``: this worker recovers only the orphaned runs
+    of this deployment."""
 
     engine: Engine
     runner: Runner
@@ -46,7 +41,8 @@ class DurableService:
 
 
 class LocalRun:
-    """A durable run of this worker. ``earlier``: the id of the execution that it recovers; ``None`` for a new run."""
+    """One execution of a durable run on this worker. ``earlier``: the run-log id of the recovered execution; ``None``
+    for a new run."""
 
     def __init__(self, record: RunRecord, run: Run, *, earlier: str | None = None) -> None:
         self.record = record
@@ -54,12 +50,11 @@ class LocalRun:
         self.earlier = earlier
         self.is_over = asyncio.Event()
         """Set when this worker has ended the run, or has handed it over to other workers."""
-        self.is_recorded = False
-        """True after the engine has recorded this execution."""
         self.is_kept = False
-        """True after the run may begin: the engine has recorded this execution, and the run still held its lease."""
+        """True once the run may begin. Before that, the engine has stored this execution, and the run has confirmed its
+        lease."""
         self.has_record = asyncio.Event()
-        """Set when the engine has the record of the run, from this execution or an earlier one."""
+        """Set when the engine has stored the run, in this execution or in an earlier execution."""
         if earlier is not None:
             self.has_record.set()
 
@@ -73,22 +68,20 @@ class LocalRun:
         """The run's id in the run log."""
         return self.run.id
 
-    def record_execution(self) -> None:
-        """Notes that the engine has recorded this execution."""
-        self.is_recorded = True
-        self.has_record.set()
+    @property
+    def is_recorded(self) -> bool:
+        """True if the engine has recorded this execution, and not only an earlier one."""
+        return self.is_kept or (self.earlier is None and self.has_record.is_set())
 
     def keep(self) -> None:
         """Notes that the engine has recorded this execution, and that the run may begin."""
-        self.record_execution()
+        self.has_record.set()
         self.is_kept = True
 
 
 class LocalRuns:
-    """The durable runs of this worker. Calls of the engine that end a run are repeated until they succeed.
-
-    A chat stays busy during these calls: otherwise a worker could continue a run that has ended.
-    """
+    """The durable runs of this worker. Calls of the engine that end a run are repeated until they succeed. The chat
+    stays busy during these calls. Otherwise another worker could continue a run that has ended."""
 
     def __init__(self, service: DurableService) -> None:
         self._engine = service.engine
@@ -96,24 +89,23 @@ class LocalRuns:
         self._times = service.times
         self._local: dict[LocalRun, asyncio.Task[None]] = {}
         """Run -> the task that stores the run's end in the engine."""
-        self._unforgotten: set[str] = set()
-        """The record ids of ended runs that the engine has not deleted yet."""
         self._tasks = Tasks()
         self._draining = False
         self._closed = asyncio.Event()
+        self.ends = RunEnds(service, self._closed)
 
     def in_chat(self, key: ChatKey) -> list[LocalRun]:
         """Return this worker's runs in a chat."""
         return [local for local in self._local if local.key == key]
 
     def drain(self) -> None:
-        """Marks all runs as ``left``, so that a kill of this worker does not count as a crash."""
+        """Marks all runs as ``left`` in the engine, so that a kill of this worker does not count as a crash."""
         self._draining = True
         for local in self._local:
             _ = self._tasks.start(self._mark(local, "left"))
 
     async def aclose(self) -> None:
-        """Ends the reports to the engine. Calls that have begun get ``ServiceTimes.engine`` seconds to finish."""
+        """Ends the reports to the engine. Open calls get ``ServiceTimes.engine`` seconds to finish."""
         self._closed.set()
         if not (tasks := [*self._tasks]):
             return
@@ -123,14 +115,15 @@ class LocalRuns:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def execute(self, local: LocalRun, execution: Coroutine[None, None, None]) -> None:
-        """Executes a run, then deletes or marks its record. A stopped run is never executed again.
+        """Executes a run. Afterwards deletes the run from the engine, or marks it there. A stopped run is never
+        executed again.
 
-        If the run has lost its lease before it began, its record is deleted under a new claim of the chat. A recovery
-        that has lost its lease leaves the record to other workers.
+        A new run may lose its lease before it begins. Such a run is deleted under a new claim of the chat. A recovery
+        that has lost its lease leaves the stored run to other workers.
         """
         run, task = local.run, asyncio.current_task()
         assert task is not None
-        reporting = self._local[local] = self._tasks.start(self._report_end(local, task))
+        reporting = self._local[local] = self._tasks.start(self.ends.report(local, task))
         ending: asyncio.Task[None] | None = None
         try:
             await execution
@@ -140,91 +133,60 @@ class LocalRuns:
             if run.was_left:
                 ending = self._tasks.start(self._mark(local, "left"))
             elif local.is_kept and run.outcome not in (None, "finish") and not await run.holds_lease():
-                ending = reporting  # this worker could not store the end: a worker that has the chat stores it
+                ending = reporting  # this worker could not store the end; the worker with the chat's lease stores it
             elif local.is_kept or (run.log.closed and await run.holds_lease()):
                 ending = self._tasks.start(self._forget_ended(local))
             elif local.earlier is None:  # the request is refused, but the engine may have stored the record
-                _ = self._tasks.start(self._until_done(local.record, partial(self._forget_refused, local)))
+                _ = self._tasks.start(self.ends.repeat(local.record, partial(self._forget_refused, local)))
             if ending is not reporting:
                 reporting.cancel()
             if ending is not None:
                 await asyncio.shield(ending)
 
-    def note_record(self, local: LocalRun) -> None:
-        """Called when the engine has stored the record of a new run. The run may still have to wait for its lease."""
-        local.record_execution()
+    async def may_begin(self, local: LocalRun) -> bool:
+        """Called when the engine has stored the record of a new run. Returns True if the run may begin.
+
+        Returns False if the lease is lost: another run may have answered the request meanwhile.
+        """
+        local.has_record.set()
         if self._draining:  # `drain` came before the record
             _ = self._tasks.start(self._mark(local, "left"))
-
-    async def begin(self, local: LocalRun) -> None:
-        """Called before a new run begins, while it holds its lease."""
+        if not await local.run.holds_lease():
+            return False
         local.keep()
         local.run.allow_recovery()
-        if local.run.abort_signal.is_set():  # the stop came before the record existed
+        if local.run.agent_task.abort_signal.is_set():  # the stop came before the run was stored
             await asyncio.shield(self._local[local])
-
-    async def store_end(self, unfinished: LocalRun | OrphanedRun) -> ToldEnd:
-        """Stores the end of a run in the engine, and returns the end. A run without an end counts as stopped.
-
-        This is the only function that stores a stop in the engine. Does not store the end of a finished run, because
-        its calls may wait for the user. A repeated execution would also finish.
-        """
-        record, log_id = unfinished.record, unfinished.log_id
-        if isinstance(unfinished, LocalRun):
-            end = end_of_local(unfinished.run)
-        else:
-            end = end_of_orphan(unfinished, await self._runs.written(record.key, log_id)) or ToldEnd("abort")
-        if end.outcome != "finish":
-            await self._engine.mark(record, log_id, end)
-        return end
+        return True
 
     async def forget(self, record: RunRecord) -> None:
         """Deletes the record of a run that nobody recovers."""
-        await self._until_done(record, partial(self._engine.cancel, record))
+        await self.ends.repeat(record, partial(self._engine.cancel, record))
 
     async def _forget_ended(self, local: LocalRun) -> None:
-        """Deletes the record of a run that this worker has ended.
+        """Delete from the engine a run that this worker has ended.
 
-        If the run log had forgotten the lease, another worker may have begun to recover an unfinished run. In this
-        case, the record stays for that worker. A finished run has stored all its events, so no worker continues it.
+        If the run log had lost the lease, another worker may have begun to recover an unfinished run. In this case, the
+        stored run stays for that worker. No worker continues a finished run, because all its events are stored.
         """
         is_finished = local.run.outcome == "finish"
         cancel = partial(self._engine.cancel, local.record) if is_finished else partial(self._cancel_if_newest, local)
-        await self._until_done(local.record, partial(cancel, has_ended=True))
+        await self.ends.repeat(local.record, partial(cancel, has_ended=True))
 
     async def _cancel_if_newest(self, local: LocalRun, *, has_ended: bool = False) -> None:
-        """Deletes the record, unless another worker has begun to execute the run again."""
+        """Delete the run from the engine, unless another worker has begun to execute the run again."""
         for orphan in await self._engine.unfinished(local.key):
             if orphan.record.id == local.record.id and orphan.log_id in (local.log_id, local.earlier):
                 await self._engine.cancel(local.record, has_ended=has_ended)
 
     async def let_others_in(self, local: LocalRun) -> None:
-        """Marks a suspect (a run that may crash its worker) as no longer the worker's only run.
-
-        So a later crash is not attributed to this run alone.
-        """
-        while not self._draining and not local.run.is_ending.is_set():
+        """Marks a suspect run in the engine as no longer the worker's only run. So a later crash is not attributed to
+        this run alone."""
+        while not self._draining and not local.run.agent_task.is_ending.is_set():
             with suppress(Exception):  # without the engine, no other run can begin
                 await self._engine.mark(local.record, local.log_id, "running")
                 return
             await asyncio.sleep(self._times.forgetting)
-
-    async def _report_end(self, local: LocalRun, task: asyncio.Task[object]) -> None:
-        """Stores the end of a run in the engine as soon as the client has received the end. ``task``: the run's task.
-
-        Cancels the task of a stopped run that the engine does not record in time.
-        """
-        await local.run.abort_signal.wait()
-        try:
-            async with asyncio.timeout(self._times.shutdown):
-                await local.has_record.wait()
-        except TimeoutError:
-            text = "A stopped run frees its chat: the engine has not recorded it for %s seconds."
-            logger.error(text, self._times.shutdown)  # noqa: TRY400 - a traceback would not help
-            task.cancel()
-            return
-        if not local.run.was_left:
-            await self._until_done(local.record, partial(self.store_end, local))
 
     async def _mark(self, local: LocalRun, state: LiveState) -> None:
         if not local.is_recorded or self._closed.is_set():
@@ -235,48 +197,16 @@ class LocalRuns:
             log_absence(f"Run {local.record.id} may be counted as one that has crashed its worker.", error)
 
     async def _forget_refused(self, local: LocalRun) -> bool:
-        """Deletes the record of a refused request, unless a run for the repeated request is active.
-
-        Returns False while another run holds the chat.
-        """
+        """Delete from the engine the run of a refused request, unless another worker executes the run again. Return
+        False while the chat has an active run."""
         claim = await self._runs.claim_free(local.key, local.record.idempotency_key)
         if claim is None:
             return False
-        with claim:  # prevents a recovery of the run meanwhile
+        with claim:  # the claim prevents a recovery of the run
             await self._cancel_if_newest(local)
         return True
 
-    async def _until_done(self, record: RunRecord, tell: Callable[[], Awaitable[object]]) -> None:
-        """Repeats ``tell``, a call of the engine, until it succeeds or this worker is closed.
-
-        ``tell`` is called again if it raises or returns False.
-        """
-        pause = self._times.forgetting
-        while not self._closed.is_set():
-            try:
-                is_done = await tell() is not False
-            except ChatRequestError:
-                is_done = False  # the run log is unreachable, which is logged, or this worker shuts down
-            except Exception as error:  # noqa: BLE001 - after any error, the record still exists
-                is_done = False
-                if record.id not in self._unforgotten:
-                    self._unforgotten.add(record.id)
-                    log_absence("A run that has ended keeps its chat until the engine has forgotten it.", error)
-            if is_done:
-                self._unforgotten.discard(record.id)
-                return
-            with suppress(TimeoutError):
-                async with asyncio.timeout(pause):
-                    await self._closed.wait()
-            pause = min(pause * 2, self._times.max_forgetting)
-
 
 def is_away(error: Exception) -> bool:
-    """Return True if the error means that a store is unreachable, so that a later attempt may succeed."""
+    """Return True if the error means that a store is unreachable. A later attempt may then succeed."""
     return is_unreachable(error) or isinstance(error, (RunLogError, ChatRequestError, HookTimeoutError))
-
-
-def log_absence(text: str, error: Exception) -> None:
-    """Logs the consequence of an unreachable store, and the store's error."""
-    logger.error(text)
-    log_error(logger, error)

@@ -1,4 +1,5 @@
-"""``OrphanedRuns``: finds the runs of dead workers, and recovers each run under the lease of its chat."""
+"""Provides ``OrphanedRuns``, which finds the runs of dead workers. It recovers each run under a claim of the run's
+chat."""
 
 from __future__ import annotations
 
@@ -10,10 +11,11 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from stream_protocol.serving.adk_runner import with_sessions
 from stream_protocol.serving.base import RunOverrides
-from stream_protocol.serving.engine._local_runs import is_away, log_absence
+from stream_protocol.serving.engine._local_runs import is_away
 from stream_protocol.serving.engine._records import planned_again
 from stream_protocol.serving.engine._recovery import Recovery, RecoveryTools
 from stream_protocol.serving.engine._resumed_sessions import ResumedSessions
+from stream_protocol.serving.engine._run_ends import log_absence
 from stream_protocol.serving.errors import log_error
 from stream_protocol.session import NothingToRun
 from stream_protocol.wire import ChatRequestError
@@ -30,20 +32,19 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 Result: TypeAlias = Literal["recovered", "over", "absent"]
-"""Result of a recovery. ``recovered``: the response continues. ``over``: there is nothing to continue.
-``absent``: the chat is not in this session store."""
+"""Result of a recovery. ``recovered``: the response continues. ``over``: the run has nothing to continue. ``absent``:
+this session store does not have the chat."""
 
 UNRECOVERABLE_TEXT: Final = "The server broke down, and this answer cannot be recovered. Ask again."
 """Error text for the client if the recovery of a run has failed ``MAX_FAILURES`` times."""
 
 MAX_FAILURES: Final = 5
-"""The maximum number of failed attempts of this worker to recover a run, not counting failures because of an
-unreachable store.
-"""
+"""The maximum number of failed attempts of this worker to recover a run. Failures because of an unreachable store do
+not count."""
 
 
 class OrphanedRuns:
-    """The orphaned runs of a service's chats."""
+    """Finds and recovers the orphaned runs of a service: the runs whose workers are dead."""
 
     def __init__(self, service: DurableService, local: LocalRuns, isolation: Isolation) -> None:
         self._service = service
@@ -54,46 +55,47 @@ class OrphanedRuns:
         self._times = service.times
         self._tools = RecoveryTools(service=service, local=local, isolation=isolation, note_failure=self._note_failure)
         self._absent: set[str] = set()
-        """The record ids of runs whose chats are not in this session store."""
+        """The ids (``RunRecord.id``) of runs whose chats are not in this session store."""
         self._failures = Counter[str]()
-        """Record id -> number of failed recoveries on this worker."""
+        """The number of failed recoveries on this worker, by run (``RunRecord.id``)."""
         self._postponed = set[str]()
-        """The record ids of runs whose recovery failed because of an unreachable store."""
+        """The ids (``RunRecord.id``) of runs whose recovery failed because of an unreachable store."""
         self._suspects: dict[str, float] = {}
-        """Record id of a suspect (``OrphanedRun.is_suspect``) -> time at which this worker first found the run."""
+        """The time at which this worker first found each suspect run, by ``RunRecord.id``. See
+        ``OrphanedRun.is_suspect``."""
         self._watching: asyncio.Task[None] | None = None
         self._draining = False
 
     async def start(self) -> None:
-        """Connects to the engine and starts the periodic search. Later calls do nothing."""
+        """Connects to the engine, and starts the periodic search for orphaned runs. Later calls do nothing."""
         await self._engine.start()
         if self._watching is None:
             self._watching = asyncio.create_task(self._watch(), context=Context())
 
     def drain(self) -> None:
-        """Stops recovering runs."""
+        """Ends the recovery of orphaned runs."""
         self._draining = True
 
     async def aclose(self) -> None:
-        """Ends the periodic search."""
+        """Ends the periodic search for orphaned runs."""
         if self._watching is not None:
             self._watching.cancel()
             await asyncio.gather(self._watching, return_exceptions=True)
 
-    async def in_chat(self, key: ChatKey) -> Sequence[OrphanedRun]:
-        """Return the chat's unfinished runs that this worker does not execute."""
+    async def in_chat(self, key: ChatKey | None = None) -> Sequence[OrphanedRun]:
+        """Return the unfinished runs that this worker does not execute, of this chat, or of all chats."""
         await self.start()
         return [orphan for orphan in await self._engine.unfinished(key) if orphan.record.id not in self._absent]
 
     async def claim_and_recover(self, orphan: OrphanedRun) -> None:
-        """Recovers the run if no run holds the lease of its chat."""
+        """Recovers the run, unless its chat has an active run."""
         record = orphan.record
         key = record.key
         claim = await self._runs.claim_free(key, record.idempotency_key)
         if claim is None:
             return
         with claim:
-            # Another worker may have recovered and ended the run meanwhile.
+            # Another worker may have recovered and ended the run since.
             now = next((left for left in await self.in_chat(key) if left.record.id == record.id), None)
             if now is not None:
                 try:
@@ -105,7 +107,7 @@ class OrphanedRuns:
                     self._note_failure(record, error)
 
     async def recover(self, claim: Claim, orphan: OrphanedRun) -> bool:
-        """Recovers a run under a claim of its chat. Returns False if there is nothing to continue."""
+        """Recovers a run under a claim of its chat. Returns False if the run has nothing to continue."""
         record = orphan.record
         match await self._recover(claim, orphan):
             case "recovered":
@@ -118,7 +120,7 @@ class OrphanedRuns:
         return False
 
     async def _recover(self, claim: Claim, orphan: OrphanedRun) -> Result:
-        """Starts the recovery of a run. Stores nothing if the run cannot continue."""
+        """Start the recovery of a run. Store nothing if the run cannot continue."""
         record, run = orphan.record, claim.run
         is_hopeless = orphan.is_given_up or self._failures[record.id] >= MAX_FAILURES
         session = await self._service.store.look_up(record.key)
@@ -138,7 +140,6 @@ class OrphanedRuns:
         runner = with_sessions(self._runner, sessions)
         job = self._service.planner.job(request, request_plan, sessions.found, overrides, runner, lambda _: run.open())
         run.belong_to(record.id)
-        run.recover()
         run.allow_recovery()
         if sessions.has_input:
             run.open()
@@ -164,7 +165,7 @@ class OrphanedRuns:
             await asyncio.sleep(self._times.look)
 
     async def _look(self) -> None:
-        found = [orphan for orphan in await self._engine.unfinished() if orphan.record.id not in self._absent]
+        found = await self.in_chat()
         self._forget_others(orphan.record.id for orphan in found)
         orphans = {orphan.record.key: orphan for orphan in found}
         free = await self._runs.without_run(list(orphans)) if orphans else set()
@@ -173,25 +174,23 @@ class OrphanedRuns:
                 return
             if self._may_recover(orphans[key]):
                 await self.claim_and_recover(orphans[key])
-                await asyncio.sleep(0)  # its task begins
+                await asyncio.sleep(0)  # lets the task of the recovery begin
 
     def _order(self, orphan: OrphanedRun) -> tuple[bool, bool]:
-        """Return the sort key of a run. Suspects come first, so that they run alone.
-
-        Runs whose store was unreachable at an earlier attempt come last, because another such failure ends the whole
-        search.
-        """
+        """Return the sort key of a run. Suspects come first, so that they run alone. If a store was unreachable at an
+        earlier attempt, the run comes last, because a second such failure ends the whole search."""
         return orphan.record.id in self._postponed, not orphan.is_suspect
 
     def _may_recover(self, orphan: OrphanedRun) -> bool:
-        """Return False while this worker leaves a suspect to idle workers, for ``ServiceTimes.suspect`` seconds."""
+        """Return True if this worker may recover the run now. A busy worker leaves a suspect to idle workers for
+        ``ServiceTimes.suspect`` seconds."""
         if not orphan.is_suspect or orphan.is_given_up or self._isolation.is_empty:
             return True
         now = asyncio.get_running_loop().time()
         return now >= self._suspects.setdefault(orphan.record.id, now) + self._times.suspect
 
     def _forget_others(self, found: Iterable[str]) -> None:
-        """Remove the notes about ended runs. ``found``: the record ids of the unfinished runs."""
+        """Remove the data about ended runs. ``found``: the ids of the unfinished runs."""
         left = {*found}
         self._postponed &= left
         for noted in (self._suspects, self._failures):
@@ -199,7 +198,7 @@ class OrphanedRuns:
                 del noted[record_id]
 
     def _note_failure(self, record: RunRecord, error: Exception) -> None:
-        """Log the first failed recovery of a run, and count failures that are not due to an unreachable store."""
+        """Log the first failed recovery of a run. Count the failure, unless a store was unreachable."""
         if record.id not in self._failures:
             logger.error("Run %s of chat %s could not be recovered. It is tried again.", record.id, record.chat_id)
             log_error(logger, error)

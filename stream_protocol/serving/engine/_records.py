@@ -1,7 +1,5 @@
-"""The record of a run: created at its start, and used by another worker that recovers the run.
-
-That worker decides again what to run for the request: see ``planned_again``.
-"""
+"""Creates the ``RunRecord`` of a run, which the engine stores. A worker that recovers the run uses the record. This
+worker decides again what to run for the request: see ``planned_again``."""
 
 from __future__ import annotations
 
@@ -42,17 +40,15 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 OVERRIDDEN_TEXT: Final = "The server broke down, and this answer cannot be gone on with. Ask again."
-"""Error text for the client if ``prepare`` has set secrets, an agent or a run config for the run.
-
-These values are not stored, so the run cannot be recovered.
-"""
+"""Error text for the client if the app's ``prepare`` hook has set secrets, an agent or a run config. These values are
+not stored, so the run cannot be recovered."""
 
 UNPLANNABLE_TEXT: Final = OVERRIDDEN_TEXT
-"""Error text for the client if a run's record is unreadable, or the request of the run cannot be planned again."""
+"""Error text for the client if the stored run is unreadable, or its request cannot be planned again."""
 
 
 def record_of(run: Run, job: Job, deployment: Deployment) -> RunRecord:
-    """Return the record of a run, for another worker. The job must have an invocation id."""
+    """Return the data with which another worker can recover the run. The job must have an invocation id."""
     assert job.invocation_id is not None
     return RunRecord(
         id=run.id,
@@ -78,7 +74,8 @@ def _is_overridden(overrides: RunOverrides) -> bool:
 
 
 def _body_of(request: ChatRequest) -> dict[str, Any]:
-    """Return a body that ``parse_chat_request`` reads as the same request, without the earlier messages."""
+    """Return a request body from which ``parse_chat_request`` creates an equal request, but without the earlier
+    messages."""
     body: dict[str, Any] = {"id": request.id, "messages": [request.target]}
     if request.has_trigger:
         body["trigger"] = request.trigger
@@ -92,11 +89,11 @@ def _body_of(request: ChatRequest) -> dict[str, Any]:
 async def planned_again(
     runner: Runner, record: RunRecord, sessions: ResumedSessions, *, loads_files: bool
 ) -> tuple[ChatRequest, RequestPlan, str | None]:
-    """Return the request of a run, the result of planning it again, and an error text. The text is ``None`` if the run
-    can be executed.
+    """Plan the request of a stored run again. Return the request, its plan, and an error text or ``None``. Store
+    nothing.
 
-    Stores nothing. ``loads_files``: True to load saved files, which can raise errors of the artifact service. If the
-    request cannot be planned, the result is a ``RequestPlan`` that only ends the run's assistant message.
+    If the request cannot be planned, the text is set, and the plan only ends the run's assistant message.
+    ``loads_files``: True to load saved files, which can raise errors of the artifact service.
     """
     planning = partial(_planned, runner, record, sessions)
     try:
@@ -125,17 +122,15 @@ def _planned(runner: Runner, record: RunRecord, sessions: ResumedSessions) -> tu
 
 
 def _unplanned(record: RunRecord, sessions: ResumedSessions) -> tuple[ChatRequest, NewUserTurn | AnsweredCalls]:
-    """Return a request, and a ``RequestPlan`` that only ends the run's assistant message.
-
-    The record may be unreadable.
-    """
+    """Return a request, and a ``RequestPlan`` that only ends the run's assistant message. Works even if the record is
+    unreadable."""
     try:
         request = parse_chat_request(record.request)
     except ChatRequestError:
         words = {"id": record.id, "role": "user", "parts": [{"type": "text", "text": ""}]}
         request = parse_chat_request({"id": record.chat_id, "messages": [words]})
     transcript = Transcript(sessions.found.events)
-    continued = transcript.current if request.target["role"] == "assistant" else None
+    continued = transcript.current if request.continued_message is not None else None
     if continued is None:
         request_plan = NewUserTurn(
             texts_and_files=("",), client_message_id=request.target["id"], call_ids=transcript.call_ids

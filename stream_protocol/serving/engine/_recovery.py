@@ -1,4 +1,5 @@
-"""``Recovery``: executes one orphaned run again, or stores the end that its client has received."""
+"""Provides ``Recovery``, which executes one orphaned run again, or stores the end that the run's client has
+received."""
 
 from __future__ import annotations
 
@@ -13,7 +14,6 @@ from stream_protocol.adk import read
 from stream_protocol.serving.engine._engine import OtherVersionError, ToldEnd
 from stream_protocol.serving.engine._local_runs import LocalRun, is_away
 from stream_protocol.serving.engine._repeated_run import RepeatedRun
-from stream_protocol.serving.engine._reported_end import end_of_orphan
 from stream_protocol.serving.engine._shown import as_log, shown_before, texts_in, unfinished_texts
 from stream_protocol.serving.telemetry import count_failed_recovery, recoveries
 from stream_protocol.session import for_client_only
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 OTHER_VERSION_TEXT: Final = "The server was updated, and this answer cannot be gone on with. Ask again."
-"""Error text for the client if a different version of the agents began the run."""
+"""Error text for the client if another version of the agents has begun the run."""
 
 CRASHES_TEXT: Final = "The server broke down several times during this answer, and has given it up. Ask in another way."
 """Error text for the client if the run has crashed several workers."""
@@ -48,10 +48,8 @@ class RecoveryTools:
 
 
 class Recovery:
-    """The recovery of one orphaned run. ``run``: the new execution, which holds the lease of the chat.
-
-    ``refusal``: the error text for the client if the run cannot be executed again; else ``None``.
-    """
+    """The recovery of one orphaned run. ``run``: the new execution, which holds the lease of the chat. ``refusal``: the
+    error text for the client if the run cannot be executed again; otherwise ``None``."""
 
     def __init__(
         self,
@@ -72,15 +70,14 @@ class Recovery:
         self._local = LocalRun(orphan.record, run, earlier=orphan.log_id)
 
     async def execute(self) -> None:
-        """Recovers the run, in the run's own task."""
+        """Recovers the run. Must be called in a separate task."""
         first_run = (self._record.id, self._record.trace)
         with self._tools.service.work.observed(self._run, self._job, first_run=first_run):
             await self._execute()
 
     async def _execute(self) -> None:
-        orphan, isolation, ending = self._orphan, self._tools.isolation, self._run.is_ending
-        log = await self._written(orphan.log_id)
-        end = end_of_orphan(orphan, log)
+        orphan, isolation, ending = self._orphan, self._tools.isolation, self._run.agent_task.is_ending
+        end = await self._tools.local.ends.find(orphan)
         if self._run.was_left:
             return
         self._run.output.add_earlier(shown_before(end, self._sessions.earlier))
@@ -127,7 +124,7 @@ class Recovery:
                 record, self._tools.service.runner, run.id, held, alone=alone
             )
             if not self._local.is_kept:
-                run.leave()  # the run was ended meanwhile
+                run.leave()  # another worker has ended the run
         except OtherVersionError:
             if not run.is_open:
                 return await self._discard()
@@ -135,16 +132,16 @@ class Recovery:
         except Exception as error:
             if is_fenced:
                 raise
-            run.leave()  # unchanged: the engine or the session store is unreachable now
+            run.leave()  # the engine or the session store is unreachable now; the run is unchanged
             self._tools.note_failure(record, error)
 
     async def _discard(self) -> None:
-        """Deletes a run whose user message is not stored. The client can send the request again."""
+        """Delete a run whose user message is not stored. The client can send the request again."""
         await self._tools.local.forget(self._record)
         self._run.leave()
 
     async def _refuse(self, text: str, reason: str) -> None:
-        """Ends a run without executing it again. The client gets the stored part of the message, then the error."""
+        """End a run that is not executed again. The client gets the stored part of the message, then the error."""
         record = self._record
         if await self._fence():
             if reason == "crashes":
@@ -157,7 +154,8 @@ class Recovery:
             await self._end(ToldEnd("error", text))
 
     async def _end_as_told(self, end: ToldEnd) -> None:
-        """Stores the end that the client has received. The worker of the run died before it could store this end."""
+        """Store the end that the client has received. The run's worker died before it could store this end in the
+        session."""
         if await self._fence():
             ended = "Run %s of chat %s had ended (%s). Its end is stored."
             logger.info(ended, self._record.id, self._record.chat_id, end.outcome)
@@ -169,11 +167,8 @@ class Recovery:
         await self._tools.service.work.do(self._run, self._job, events)
 
     async def _fence(self) -> bool:
-        """Fences off the old worker before the run is ended.
-
-        Returns False if the session store is unreachable or the lease is lost. In both cases, this worker leaves the
-        run to other workers.
-        """
+        """Make the session store refuse events of the run's earlier worker: see ``ResumedSessions.fence``. Return False
+        if the session store is unreachable or the lease is lost. This worker then leaves the run to other workers."""
         try:
             await self._sessions.fence(self._run.id)
         except Exception as error:  # noqa: BLE001 - any error of the store
@@ -185,19 +180,17 @@ class Recovery:
 
     async def _logs(self) -> list[list[bytes]]:
         """Return the SSE events of the earlier executions, oldest first."""
-        return [await self._written(log_id) for log_id in self._sessions.executions]
-
-    async def _written(self, log_id: str) -> list[bytes]:
-        return await self._tools.service.runs.written(self._local.key, log_id)
+        runs = self._tools.service.runs
+        return [await runs.written(self._record.key, log_id) for log_id in self._sessions.executions]
 
 
 async def _ending(
     job: Job, logs: Sequence[list[bytes]], run: Run, sessions: ResumedSessions, end: ToldEnd
 ) -> AsyncGenerator[Event]:
-    """Yield the stored events of a run that is not executed again, then its last partial texts, and end the run.
+    """Yield the stored events of a run that is not executed again, and its last partial texts. Then end the run.
 
-    ``logs``: the SSE events of the earlier executions, oldest first. ``end``: the reported end of the run. The first
-    yielded event is an empty event with the invocation id.
+    ``logs``: the SSE events of each earlier execution, the oldest first. ``end``: the end of the run for the client.
+    The first yielded event is an empty event with the invocation id.
     """
     invocation_id = job.invocation_id or ""
     yield Event(author="user", invocation_id=invocation_id)
@@ -211,7 +204,7 @@ async def _ending(
     logs = [*earlier, last or as_log(end.unfinished_text)]
     again = texts_in([*run.log.events()])
     for unfinished in unfinished_texts(logs, again, author=author, invocation_id=invocation_id):
-        # The model reads the whole text, if that is stored.
+        # If all stored events were shown, the model reads the text, too.
         await sessions.append_shown(unfinished if len(shown) == len(sessions.earlier) else for_client_only(unfinished))
         yield unfinished
     match end.outcome:

@@ -1,4 +1,4 @@
-"""``RepeatedRun``: an execution that repeats earlier executions of its run, and shows their partial texts."""
+"""Provides ``RepeatedRun``: an execution that repeats earlier executions of its run, and shows their partial texts."""
 
 from __future__ import annotations
 
@@ -19,13 +19,15 @@ if TYPE_CHECKING:
 
 
 class RepeatedRun:
-    """An execution of a run whose workers have died. Each partial text that a client has received is shown again.
+    """A repeated execution of a run whose workers have died. Partial texts that a client has received are shown again.
 
-    Stored partial texts keep their position. The partial text of a model call that is called again is only in the log
-    of a dead worker. It is stored before the new response to this call, and before the steering messages that this
-    call reads. Only if the new response begins with a complete event, the text is stored after it.
+    Stored partial texts keep their position. If a worker died during a model call, the partial text of this call is
+    only in the run log. The new execution repeats the call, and stores the text before the new response and before the
+    steering messages that the call reads. If the new response begins with a complete event, the text is stored after
+    that event.
 
-    ``logs``: the SSE events of the earlier executions, oldest first. ``response``: the SSE events of this execution.
+    ``logs``: the SSE events of each earlier execution, the oldest first. ``response``: the SSE events of this
+    execution.
     """
 
     def __init__(
@@ -42,7 +44,7 @@ class RepeatedRun:
         return self._sessions.is_repeating() or await self._execution.repeats_model_call(agent, branch)
 
     async def events_before(self, message: Event | None, *, author: str, invocation_id: str) -> list[Event]:
-        """Return the partial texts before a steering message. Stores those that are only in the logs.
+        """Return the partial texts before a steering message. Stores the texts that are only in the run log.
 
         ``message``: the event in which an earlier execution has stored the message; ``None`` for a new message.
         ``author``: the agent that reads the message.
@@ -53,7 +55,7 @@ class RepeatedRun:
         return [*stored, *await self._unfinished(stored, author=author, invocation_id=invocation_id)]
 
     async def shown(self, events: AsyncGenerator[Event]) -> AsyncGenerator[Event]:
-        """Yield the events of this execution, and the partial texts of earlier executions."""
+        """Yield the events of this execution, and the partial texts of earlier executions at their positions."""
         sessions, execution = self._sessions, self._execution
         async with aclosing(events):
             async for event in events:
@@ -71,10 +73,8 @@ class RepeatedRun:
                     yield event
 
     async def _unfinished(self, taken: Sequence[Event], *, author: str, invocation_id: str) -> list[Event]:
-        """Store the partial texts that are only in the logs, and return their events. Later calls return none.
-
-        ``taken``: stored partial texts that the response does not contain yet.
-        """
+        """Store the partial texts that are only in the run log, and return their events. Later calls return no events.
+        ``taken``: stored partial texts that the response does not yet contain."""
         if self._has_shown_all:
             return []
         self._has_shown_all = True

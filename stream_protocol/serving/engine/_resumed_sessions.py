@@ -1,4 +1,5 @@
-"""``ResumedSessions``: the session service of a recovered run. It returns the session as it was before the run."""
+"""Provides ``ResumedSessions``: the session service of a recovered run. It returns the session as it was before the
+run."""
 
 from __future__ import annotations
 
@@ -28,16 +29,14 @@ if TYPE_CHECKING:
 
 
 _VERSION: Final = re.compile(r"\d+$")
-"""The version at the end of an artifact's URI."""
+"""Pattern for the version at the end of an artifact's URI."""
 
 
 class ResumedSessions(DelegatingSessions):
-    """Session service for the session of a run that is executed again.
+    """Session service for a run that is executed again. It returns the session as it was when the run first began.
 
-    It returns the session as it was when the run began. It compares the content of each new event with the stored
-    events of earlier executions. An equal event is not stored twice, and keeps its id.
-
-    ``stored``: the current session in the store.
+    The service compares each new event with the stored events of earlier executions. An equal event is not stored
+    twice, and keeps its id. ``stored``: the present session in the store.
     """
 
     def __init__(self, sessions: BaseSessionService, stored: Session, record: RunRecord) -> None:
@@ -46,9 +45,9 @@ class ResumedSessions(DelegatingSessions):
         found = list(stored.events[: record.found_events])
         self._found = stored.model_copy(update={"events": found, "state": record.state})
         self._earlier = list(stored.events[record.found_events :])
-        """The stored events of earlier executions that the current execution has not repeated yet."""
+        """The stored events of earlier executions that this execution has not yet repeated."""
         self._partial_texts: list[Event] = []
-        """The stored partial texts before the current position. ``take_partial_texts`` has not returned them yet."""
+        """The stored partial texts before the current position that ``take_partial_texts`` has not yet returned."""
         self.earlier = (*self._earlier,)
         """All stored events of earlier executions."""
         self._has_diverged = False
@@ -59,15 +58,13 @@ class ResumedSessions(DelegatingSessions):
 
     @property
     def is_over(self) -> bool:
-        """Return True if the session contains the end of the run, or the message of another run.
-
-        The other run may have an equal request, because a client repeats a request to which no worker has responded.
-        """
+        """True if the session contains the end of the run, or the message of another run. The other run may have an
+        equal request, because a client repeats a request without a response."""
         return any(map(self._is_after_run, self.earlier))
 
     @property
     def has_input(self) -> bool:
-        """Return True if an earlier execution has stored the user's message, or the first answers to calls."""
+        """True if an earlier execution has stored the user's message, or the first answers to calls."""
         return any(
             is_user_event(event) and EventMetadata.of(event).idempotency_key == self._mark["idempotency_key"]
             for event in self.earlier
@@ -79,10 +76,8 @@ class ResumedSessions(DelegatingSessions):
 
     @property
     def executions(self) -> tuple[str, ...]:
-        """The ids of the earlier executions in the run log, oldest first.
-
-        An execution writes to its log only after ``fence``, and the first execution has the id of the record.
-        """
+        """The run-log ids of the earlier executions, the oldest first. ``fence`` stores the id of each repeated
+        execution before that execution writes to the run log. The id of the first execution is ``RunRecord.id``."""
         recoveries = (EventMetadata.of(event).execution for event in self.earlier)
         return (self._record_id, *(execution for execution in recoveries if execution is not None))
 
@@ -93,7 +88,7 @@ class ResumedSessions(DelegatingSessions):
 
     @property
     def accepted(self) -> list[AcceptedMessage]:
-        """The steering messages that earlier executions have accepted, and that the agent has not read."""
+        """The steering messages that earlier executions have accepted, but that the agent has not read."""
         found = {message.id for message in Transcript(self._found.events).waiting}
         return [message for message in Transcript(self._stored.events).waiting if message.id not in found]
 
@@ -109,23 +104,22 @@ class ResumedSessions(DelegatingSessions):
         return self._copy()
 
     async def fence(self, execution: str) -> None:
-        """Stores an event without content in the session.
+        """Stores an empty event in the session, so that the store refuses later events of the run's earlier worker.
 
-        After that, a paused worker has an outdated session. So the store refuses the events of the paused worker. If
-        the paused worker reads the session again, it finds the empty event: see ``is_overtaken``.
-
-        ``execution``: the id of the new execution in the run log.
+        The earlier worker may only be paused. Its copy of the session is then outdated. If this worker reads the
+        session again, it finds the empty event: see ``is_overtaken``. ``execution``: the run-log id of the new
+        execution.
         """
         event = Event(author=USER)
         update_metadata(event, execution=execution)
         await self._store(event)
 
     async def append_shown(self, event: Event) -> None:
-        """Stores a partial text that the client has received, and that no event of the current execution contains."""
+        """Stores a partial text that the client has received and that no event of this execution contains."""
         await self._store(event)
 
     async def append_event(self, session: Session, event: Event) -> Event:
-        """Stores the event, unless an earlier execution of the same run has stored an equal event."""
+        """Stores the event, unless an earlier execution of this run has stored an equal event."""
         if event.partial:
             return event
         content = _comparable(event)
@@ -144,16 +138,14 @@ class ResumedSessions(DelegatingSessions):
         else:
             self._earlier.remove(same)
             event.id, event.timestamp = same.id, same.timestamp
-            # With the stored ids of its calls: the client may have these ids, and uses them in its answers.
+            # The stored content has the stored call ids. The client may have these ids, and uses them in its answers.
             event.content, event.long_running_tool_ids = same.content, same.long_running_tool_ids
             event.actions.artifact_delta = same.actions.artifact_delta
-        return await BaseSessionService.append_event(self, session, event)  # adds it to this session alone
+        return await BaseSessionService.append_event(self, session, event)  # adds the event only to this session object
 
     def take_partial_texts(self, *, rest: bool = False, before: Event | None = None) -> list[Event]:
-        """Return and remove the stored partial texts up to the current position; all of them if ``rest``.
-
-        ``before``: an event of an earlier execution; the partial texts before it are also returned.
-        """
+        """Return and remove the stored partial texts up to the current position, or all of them if ``rest``.
+        ``before``: an event of an earlier execution. The partial texts before this event are also returned."""
         if rest:
             self._pass_partial_texts(len(self._earlier))
         elif before is not None and before in self._earlier:
@@ -164,13 +156,13 @@ class ResumedSessions(DelegatingSessions):
     async def get_session(
         self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
     ) -> Session | None:
-        """Return the session as it was before the run. Other sessions come from the store, unchanged."""
+        """Return the session of the run as it was before the run. Other sessions come from the store, unchanged."""
         if session_id == self._stored.id:
             return self._copy()
         return await super().get_session(app_name=app_name, user_id=user_id, session_id=session_id, config=config)
 
     async def _store(self, event: Event) -> None:
-        """Store a new event. The agent and a partial text may store at the same time: see ``ObservedSessions``."""
+        """Store a new event. Concurrent calls wait for each other."""
         async with self._storing:
             await append_in_order(self._sessions, self._stored, event)
 
@@ -190,16 +182,16 @@ def _is_written_state(event: Event) -> bool:
 
 
 def _comparable(event: Event) -> str:
-    """Return the content, actions and steering message of an event as JSON, without values that differ between
-    executions."""
+    """Return an event's content, actions and steering message as JSON. Values that differ in each execution are left
+    out."""
     actions, metadata = event.actions, EventMetadata.of(event)
     content = event.content and event.content.model_dump(mode="json", exclude_none=True)
     for part in (content and content.get("parts")) or ():
         if call := part.get("function_call"):
             part["function_call"] = _comparable_call(call)
-        if link := part.get("file_data"):  # a link to an artifact, which a new execution saves as a new version
+        if link := part.get("file_data"):  # a link to an artifact; each execution saves a new version
             part["file_data"] = {**link, "file_uri": _VERSION.sub("", link.get("file_uri") or "")}
-    # ADK's stores change the details of a sign-in. The ids of widgets are random.
+    # ADK's session services change the details of a sign-in. The ids of widgets are random.
     update = {
         "state_delta": _lasting(actions.state_delta),
         "artifact_delta": dict.fromkeys(actions.artifact_delta, 0),
@@ -214,7 +206,7 @@ def _comparable(event: Event) -> str:
 
 
 def _comparable_call(call: dict[str, Any]) -> dict[str, Any]:
-    """Return a call without ADK's random values: a generated id, and the state of a sign-in."""
+    """Return a call without ADK's random values, which are generated ids and the state of a sign-in."""
     if call["name"] == REQUEST_EUC_FUNCTION_CALL_NAME:
         return {"name": call["name"], "for": call.get("args", {}).get("functionCallId")}
     drawn = str(call.get("id")).startswith(AF_FUNCTION_CALL_ID_PREFIX)

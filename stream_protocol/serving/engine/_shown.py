@@ -1,4 +1,4 @@
-"""Functions for the part of a response that the client had received when the worker died."""
+"""Finds the part of a response that the client had received when the run's worker died."""
 
 from __future__ import annotations
 
@@ -22,10 +22,8 @@ if TYPE_CHECKING:
 def unfinished_texts(
     logs: Iterable[Sequence[bytes]], again: Iterable[str], *, author: str, invocation_id: str
 ) -> list[Event]:
-    """Return events with the last text of each dead worker, unless the new response contains the text.
-
-    ``logs``: the SSE events of the dead workers, oldest first. ``again``: the texts of the new response so far.
-    """
+    """Return an event with the last text of each dead worker, unless the new response contains that text. ``logs``: the
+    SSE events of each dead worker, the oldest first. ``again``: the texts of the new response so far."""
     found, response = list[Event](), [*again]
     for text in (_unfinished_text(texts_in(log), response) for log in logs):
         if text:
@@ -38,9 +36,10 @@ def unfinished_texts(
 
 
 def _unfinished_text(shown: Sequence[str], again: Iterable[str]) -> str:
-    """Return the last of the shown texts if the new response does not contain it; otherwise an empty text.
+    """Return the last shown text if the new response does not contain it; otherwise an empty text.
 
-    A text of the new response repeats one shown text at most: a reply often begins like an earlier reply.
+    ``again``: the texts of the new response. Each of them counts as the repetition of at most one shown text, because a
+    reply often begins like an earlier reply.
     """
     left = [*again]
     for text in shown[:-1]:
@@ -49,7 +48,7 @@ def _unfinished_text(shown: Sequence[str], again: Iterable[str]) -> str:
 
 
 def _take_repeated(text: str, left: list[str]) -> bool:
-    """Remove the text that repeats ``text`` from ``left``. Returns False if there is none."""
+    """Remove a text that repeats ``text`` from ``left``. Return False if no text in ``left`` repeats ``text``."""
     repeated = text if text in left else next((whole for whole in left if whole.startswith(text)), None)
     if repeated is None:
         return False
@@ -58,7 +57,7 @@ def _take_repeated(text: str, left: list[str]) -> bool:
 
 
 def as_log(text: str) -> list[bytes]:
-    """Return SSE events for a text, as a replacement for a deleted log."""
+    """Return SSE events with this text, as a replacement for the deleted events of a run."""
     if not text:
         return []
     chunks: list[AnyChunk] = [

@@ -1,4 +1,4 @@
-"""Explains an exception in one plain sentence, for the log, the terminal, and a client that may show it.
+"""Explains an exception in one plain sentence. The log, the terminal and, if the app allows, the client show it.
 
 Where to change what:
 

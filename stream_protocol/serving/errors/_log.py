@@ -1,4 +1,4 @@
-"""Writes an error to the log in one line, with the traceback at debug level. Finds records that repeat the error."""
+"""Logs an error in one line, with its traceback at debug level. Finds log records of libraries that repeat an error."""
 
 import logging
 from typing import Final
@@ -14,18 +14,16 @@ _REPEATING: Final = frozenset(
         "google_adk.google.adk.tools.mcp_tool.session_context",
     }
 )
-"""ADK loggers that repeat a failure, up to three times with a traceback. The failure is also logged elsewhere, in one
-sentence."""
+"""ADK loggers that repeat a failure, up to three times with a traceback. Other records already report the failure in
+one sentence."""
 
 OMITTED: Final = "…"
-"""Replaces text that may quote a chat."""
+"""The text that replaces possible quotes of a chat."""
 
 
 class Quoting:
-    """Argument of a log record. Its text may quote a chat.
-
-    ``redacted``: the text for the log in JSON, which must not quote a chat.
-    """
+    """Argument of a log record whose text may quote a chat. ``redacted``: the text for the JSON log, which must not
+    quote a chat."""
 
     def __init__(self, text: str, redacted: str = OMITTED) -> None:
         self._text = text
@@ -43,8 +41,8 @@ def log_error(logger: logging.Logger, error: BaseException) -> None:
 
 
 def is_new(record: logging.LogRecord) -> bool:
-    """Returns False for a record of a library that repeats an error which ``log_error`` writes in one sentence."""
-    if record.name == "asyncio" and record.exc_info:  # google-genai closes a client that it failed to create
+    """Logging filter. Returns False for a library's record that repeats an error which ``log_error`` has logged."""
+    if record.name == "asyncio" and record.exc_info:  # google-genai closes a client that it could not create
         return not _is_raised_in(record.exc_info[1], "google.genai")
     repeats = record.name in _REPEATING and (record.exc_info or record.levelno < logging.ERROR)
     return not repeats or "is being retried" in record.getMessage()
@@ -60,10 +58,8 @@ def _is_raised_in(error: BaseException | None, package: str) -> bool:
 
 
 def quiet_unconfigured_log() -> None:
-    """Drops repeated errors from the output of a process that configures no logging, such as ``uvicorn main:app``.
-
-    Python prints the records of such a process on stderr with ``logging.lastResort``. A handler of the app still gets
-    all records.
-    """
+    """Drops repeated errors from stderr in a process that configures no logging, such as ``uvicorn main:app``. Python
+    prints the log of such a process with ``logging.lastResort``, which gets the filter ``is_new``. A handler of the app
+    still gets all records."""
     if logging.lastResort is not None:
         logging.lastResort.addFilter(is_new)

@@ -23,8 +23,8 @@ _PACKAGE: Final = str(Path(__file__).parents[2])
 def find_origin(error: BaseException) -> Origin | None:
     """Return the innermost tool, model or agent in whose method the exception was raised; ``None`` if there is none.
 
-    A tool also counts while ADK runs its callbacks or reads its result. A tool that runs another agent does not count
-    for an exception of that agent.
+    A tool is also the origin if ADK fails in the tool's callbacks or with its result. A tool that runs another agent is
+    not the origin of that agent's exceptions.
     """
     found: Origin | None = None
     for frame, _ in _frames(error):
@@ -60,7 +60,7 @@ def stated_problem(error: BaseException) -> tuple[str, str] | None:
 
 
 def _place(file: str, line: int) -> str:
-    """Return the name of the file and the line. For an ``__init__.py``, the name includes its folder."""
+    """Return the name of the file and the line number as text. For an ``__init__.py``, the name includes the folder."""
     path = Path(file)
     name = f"{path.parent.name}/{path.name}" if path.name == "__init__.py" else path.name
     return f"{name}, line {line}"

@@ -1,8 +1,6 @@
-"""Reads the error response of a model's provider from the exception of any client library.
-
-The fields are those of google-genai (``APIError``), openai and anthropic (``APIStatusError``), and litellm. None of
-these libraries is imported.
-"""
+"""Reads the error response of a model's provider from the exception of a client library. This module knows the
+exceptions of google-genai (``APIError``), openai and anthropic (``APIStatusError``), and litellm. None of these
+libraries is imported."""
 
 import ast
 import json
@@ -14,10 +12,10 @@ from typing import Any, Final
 from stream_protocol.serving.errors._text import exception_text
 
 _LITELLM_PREFIX: Final = re.compile(r"^(?:(?:litellm\.)?\w+(?:Error|Exception|Timeout)\s*(?::|-)\s*)+")
-"""The class names that litellm puts before an error's text."""
+"""Pattern for the class names that litellm puts before an error's text."""
 
 _BODY: Final = re.compile(r"^b(['\"]).*\1$", re.DOTALL)
-"""A response body that litellm prints as a Python bytes literal."""
+"""Pattern for a response body that litellm prints as a Python bytes literal."""
 
 
 @dataclass(frozen=True)
@@ -32,16 +30,16 @@ class ProviderResponse:
     message: str
     """The message for people."""
     retry_after: str | None
-    """The time to wait in Google's format, such as ``22s``."""
+    """The time to wait before a retry, in Google's format, such as ``22s``."""
 
     @property
     def name(self) -> str:
-        """The status and the first code."""
+        """The HTTP status and the first code of the error, as text."""
         return " ".join([str(self.status), *self.codes[:1]])
 
 
 def read_response(error: BaseException) -> ProviderResponse | None:
-    """Return the response that the exception contains; ``None`` if it contains none."""
+    """Return the provider's response that the exception contains; ``None`` if the exception contains no response."""
     status = getattr(error, "status_code", None) or getattr(error, "code", None)
     if not isinstance(status, int) or not 400 <= status < 600:
         return None
@@ -63,7 +61,7 @@ def read_response(error: BaseException) -> ProviderResponse | None:
 
 
 def message_of(message: str) -> str:
-    """Return the message in an error text that is JSON; return any other text unchanged."""
+    """If an error's text is JSON, return the message in the JSON. Return any other text unchanged."""
     try:
         parsed = json.loads(message) if message.startswith("{") else None
     except (ValueError, RecursionError):
@@ -80,7 +78,7 @@ def _body_in(message: str) -> Any:
 
 
 def _objects(value: Any, depth: int = 4) -> Iterator[dict[str, Any]]:
-    """Yield the objects in a JSON value, inner objects first."""
+    """Yield all objects in a JSON value, inner objects first. ``depth``: how many levels are searched."""
     if depth == 0:
         return
     if isinstance(value, dict):

@@ -1,8 +1,8 @@
-"""Builds one plain sentence for each error that ends a run: the cause, and what to do about it.
+"""Builds a plain sentence for each error that ends a run. The sentence names the cause and says what to do.
 
-Three properties determine the kind of an error: the tool, model or agent that raised it, its class, and the provider's
-response that it contains. The text of the error is searched only if the library gives no other information. No
-provider's library is imported: classes are compared by name.
+Three things determine the kind of an error: its origin (a tool, a model or an agent), its class, and the provider's
+response in it. The text of the error is searched only if the library gives no other information. No provider's library
+is imported: classes are compared by name.
 """
 
 import re
@@ -27,7 +27,7 @@ _BROKEN_OFF: Final = frozenset(
     {"ReadError", "WriteError", "ProtocolError", "ClientConnectionError", "ClientPayloadError", "ConnectionError"}
 )
 _NO_RESPONSE: Final = frozenset({"TransportError", "APIConnectionError"})
-"""Names of exceptions that say only that no response came."""
+"""Names of exceptions that give no reason why the response is missing."""
 _UNREADABLE: Final = frozenset(
     {
         "UnknownApiResponseError",
@@ -38,8 +38,8 @@ _UNREADABLE: Final = frozenset(
     }
 )
 _PROVIDER_LIBRARIES: Final = frozenset({"litellm", "openai", "anthropic"})
-"""Packages whose exceptions count as errors of a model even without a traceback. google-genai is in the package
-``google``, and is matched separately."""
+"""Packages whose exceptions are errors of a model, even without a traceback. google-genai is matched separately,
+because it is in the package ``google``."""
 
 _NO_KEY: Final = re.compile(
     r"no api key|missing credentials|missing \w+ api key|no \w+ credential|api[_ ]key[^.]{0,40} must be set"
@@ -59,17 +59,17 @@ _BLOCKED: Final = frozenset({"content_filter", "content_policy_violation", "MODE
     reason for reason, finish in FINISH_REASONS.items() if finish == "content-filter"
 }
 _NAME: Final = re.compile(r"[A-Z][A-Za-z_]{0,60}|\d{3}")
-"""A code that cannot quote a chat: ``MALFORMED_FUNCTION_CALL``, ``ValueError``, ``503``."""
+"""Pattern for a code that cannot quote a chat, such as ``MALFORMED_FUNCTION_CALL``, ``ValueError`` or ``503``."""
 
 _UNREADABLE_CALL: Final = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"})
 
 
 def explain_error(error: BaseException, *, quoting: bool = True) -> str:
-    """Returns one plain sentence, on one line, that tells a developer why a run failed and what to do.
+    """Returns one plain sentence for developers: why a run failed, and what to do. The sentence has one line.
 
-    Keys, and the queries and passwords of URLs, are removed from quoted texts. The sentence may still quote a provider,
-    a tool or a user. So use ``ChatService(on_error=explain_error)`` only if the users of the chat may read such texts.
-    ``quoting=False``: quotes nothing, and names errors by their classes and HTTP statuses.
+    API keys, and the queries and passwords of URLs, are removed from quoted texts. The sentence may still quote a
+    provider, a tool or a user. So use ``ChatService(on_error=explain_error)`` only if users may read such texts. With
+    ``quoting=False``, the sentence quotes nothing, and names errors by their classes and HTTP statuses.
     """
     check_instance("error", error, BaseException, "an exception")
     check_flag("quoting", quoting)
@@ -101,20 +101,16 @@ def explain_error(error: BaseException, *, quoting: bool = True) -> str:
 
 
 def explain_missing_key(error: BaseException) -> str | None:
-    """Returns the sentence for a model without an API key or credentials, and ``None`` for other errors.
-
-    The sentence names the model and what to set. It quotes nothing.
-    """
+    """Returns the sentence for a model without an API key or credentials; ``None`` for other errors. The sentence names
+    the model, and what to set. It quotes nothing."""
     origin = find_origin(error)
     model = origin if isinstance(origin, BaseLlm) else None
     return _explain_missing_key(error, model) if model is not None or _is_of_provider(error) else None
 
 
 def _key_problem(error: BaseException, *, quoting: bool) -> str | None:
-    """Return a sentence about a tool whose result has a key that is not a string; ``None`` for other errors.
-
-    ADK cannot create a function response from such a result.
-    """
+    """Return a sentence for a tool result with a key that is not a string; ``None`` for other errors. ADK cannot create
+    a function response from such a result."""
     if not isinstance(error, ValidationError) or error.title != "FunctionResponse":
         return None
     keys = [problem["input"] for problem in error.errors(include_url=False) if problem["loc"][-1:] == ("[key]",)]
@@ -146,7 +142,7 @@ def _explain_event(error: AgentRunError, *, quoting: bool) -> str:
 
 
 def _explain_model(error: BaseException, model: BaseLlm | None, *, quoting: bool) -> str | None:
-    """Return the sentence for an exception of a model's client; ``None`` if its kind is unknown."""
+    """Return the sentence for an exception of a model's client; ``None`` for an unknown kind of exception."""
     if (missing := _explain_missing_key(error, model)) is not None:
         return missing
     name = _model_name(error, model)
@@ -231,7 +227,7 @@ def _is_of_provider(error: BaseException) -> bool:
 
 
 def _class_names(error: BaseException) -> frozenset[str]:
-    """Return the names of the classes of the error and its causes, base classes included."""
+    """Return the names of the error's classes and of its causes' classes, base classes included."""
     names: set[str] = set()
     cause: BaseException | None = error
     while cause is not None and (cause is error or type(cause).__name__ not in names):
@@ -246,7 +242,8 @@ def _model_name(error: BaseException, model: BaseLlm | None) -> str:
 
 
 def _key_variable(error: BaseException, model: BaseLlm | None) -> str:
-    """Return the environment variable with the provider's API key, by the naming rule that all providers follow."""
+    """Return the environment variable with the provider's API key. All providers follow one naming rule:
+    ``<PROVIDER>_API_KEY``."""
     provider = getattr(error, "llm_provider", None)
     if not isinstance(provider, str) or not provider:
         modules = (type(error).__module__, type(model).__module__)
@@ -258,11 +255,12 @@ def _key_variable(error: BaseException, model: BaseLlm | None) -> str:
 
 
 def _host(error: BaseException) -> str:
-    """Return the host and port of the request; "the provider" if they are unknown."""
+    """Return the host and port to which the failed request was sent; "the provider" if they are unknown."""
     try:
-        # Exceptions of aiohttp have a `host`, those of httpx, openai and anthropic a `request`. litellm's is made up.
+        # Exceptions of aiohttp have a `host`. Those of httpx, openai and anthropic have a `request`. litellm's
+        # `request` is made up.
         address = error if hasattr(error, "host") else getattr(getattr(error, "request", None), "url", None)
-    except RuntimeError:  # httpx raises it if it has no request
+    except RuntimeError:  # httpx raises this error if the exception has no request
         address = None
     host, port = getattr(address, "host", None), getattr(address, "port", None)
     if not isinstance(host, str) or not host or type(error).__module__.startswith("litellm"):
@@ -275,10 +273,8 @@ def _text(error: BaseException, *, quoting: bool) -> str:
 
 
 def _description(error: BaseException, *, quoting: bool) -> str:
-    """Return the exception's text and its place in the app's code, without a full stop.
-
-    If not ``quoting``, returns the class instead of the text.
-    """
+    """Return the exception's text and the line of the app's code that raised it, without a full stop. Without
+    ``quoting``, return the exception's class instead of its text."""
     if quoting:
         return located_text(error)
     name = type(error).__name__
@@ -286,7 +282,7 @@ def _description(error: BaseException, *, quoting: bool) -> str:
 
 
 def located_text(error: BaseException) -> str:
-    """Return the exception's type and text, and its file and line if known, without a full stop."""
+    """Return the exception's type and text, without a full stop. If the file and the line are known, add them."""
     if (stated := stated_problem(error)) is not None:
         problem, place = stated
         return f"{type(error).__name__}: {one_line(problem).rstrip('.')} ({place})"

@@ -1,4 +1,4 @@
-"""``is_unreachable``: separates errors of an unavailable store from errors of a wrong request to a store."""
+"""Provides ``is_unreachable``. It tells errors of an unavailable store from errors of a wrong request to the store."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SQLSTATES: Final = (
     "55P03",  # a lock is not available
     "57014",  # the statement took too long
 )
-"""Prefixes of SQLSTATE codes for errors after which the same statement may succeed later."""
+"""Prefixes of SQLSTATE codes for errors after which the failed statement may succeed later."""
 
 _SQLITE_CODES: Final = frozenset(
     {
@@ -36,7 +36,7 @@ _SQLITE_CODES: Final = frozenset(
         15,  # SQLITE_PROTOCOL: the locks of the write-ahead log are contended
     }
 )
-"""SQLite's primary result codes for errors after which the same statement may succeed later. The upper bytes of
+"""SQLite's primary result codes for errors after which the failed statement may succeed later. The upper bytes of
 extended codes are ignored."""
 
 _CLASSES: Final = frozenset(
@@ -60,18 +60,18 @@ _CLASSES: Final = frozenset(
         "SlotNotCoveredError",
     }
 )
-"""Names of exceptions without a code that mean an unreachable, locked or full store."""
+"""Names of exceptions without a database code that mean an unreachable, locked or full store."""
 
 _REDIS_REPLIES: Final = ("BUSY ", "CLUSTERDOWN ", "LOADING ", "MASTERDOWN ", "MISCONF ", "NOREPLICAS ", "OOM ")
-"""Prefixes of the error replies of Redis for which redis-py has no exception class."""
+"""Prefixes of Redis's error replies for which redis-py has no exception class."""
 
 
 def is_unreachable(error: BaseException) -> bool:
-    """Return True if a store cannot serve a request at present, though the request itself may be correct.
+    """Return True if the error means that a store is unavailable at present. Return False if the request to the store
+    may be wrong.
 
-    If an error has a database code (SQLSTATE, or a code of SQLite), the code decides. If it has no code, its class
-    decides. Drivers and SQLAlchemy wrap errors, so ``.orig``, ``__cause__`` and the members of an exception group are
-    also checked.
+    If an error has a database code (SQLSTATE or SQLite), the code decides, otherwise its class. Drivers and SQLAlchemy
+    wrap errors. So ``.orig``, ``__cause__`` and the members of an exception group are also checked.
 
     No library of a store is imported: classes are compared by name.
     """
@@ -97,12 +97,13 @@ def _with_causes(error: BaseException) -> Iterator[BaseException]:
 
 def _has_lost_connection(error: BaseException) -> bool:
     if isinstance(error, (ConnectionError, TimeoutError, gaierror, SSLError)) or type(error) is OSError:
-        return True  # asyncio raises an OSError if a host has several addresses, and none of them answers
+        return True  # asyncio raises an OSError if a host has several addresses and none of them answers
     return bool(getattr(error, "connection_invalidated", False))  # SQLAlchemy's, in the middle of a statement
 
 
 def _judged_by_code(error: BaseException) -> bool | None:
-    """Return whether the error's database code means an unavailable store; ``None`` if the error has no code."""
+    """Return True if the error's database code means an unavailable store, False for another code, ``None`` without a
+    code."""
     for name in ("sqlstate", "pgcode"):
         if isinstance(state := getattr(error, name, None), str):
             return state.startswith(_SQLSTATES)

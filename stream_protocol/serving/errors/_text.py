@@ -9,21 +9,21 @@ from stream_protocol._secret_texts import message_without_secrets
 from stream_protocol.wire import printable, whole_words
 
 LIMIT: Final = 300
-"""The maximum number of characters of a quoted text in a sentence."""
+"""The default maximum number of characters of a quoted text."""
 
 _TRACEBACK: Final = "Traceback (most recent call last)"
 _RAISED: Final = re.compile(r"^\S.*", re.MULTILINE | re.DOTALL)
-"""The exception at the end of a traceback. The frames above it are indented."""
+"""Pattern for the exception at the end of a traceback. The lines of the frames above are indented."""
 
 MAX_PROBLEMS: Final = 3
-"""The maximum number of members of an exception group, or problems of a ``ValidationError``, that a sentence quotes."""
+"""The maximum number of exceptions of a group, or of problems of a ``ValidationError``, that a sentence quotes."""
 
 
 def one_line(text: str, limit: int = LIMIT, *, known: Collection[str] = ()) -> str:
     """Return the text on one line of at most ``limit`` characters, without secrets and tracebacks.
 
-    A longer text is cut after a whole word. If a text is only a traceback, the result is the exception of the
-    traceback. Control characters are escaped: see ``printable``. ``known``: words that look like API keys but are not.
+    A longer text is truncated after a whole word. If the text is only a traceback, the result is the exception at its
+    end. Control characters are escaped: see ``printable``. ``known``: words that look like API keys but are not.
     """
     read = whole_words(text, 20 * limit)
     beginning, traceback, _ = read.partition(_TRACEBACK)
@@ -44,7 +44,7 @@ def _raised(traceback: str) -> str:
 
 
 def exception_text(error: BaseException) -> str:
-    """Return ``str(error)``; an empty text if ``str`` raises, which a class of an app may do."""
+    """Return ``str(error)``. If an app's exception class raises in ``str``, return an empty text."""
     try:
         return str(error)
     except Exception:  # noqa: BLE001 - the method of any class
@@ -59,7 +59,7 @@ def error_text(error: BaseException) -> str:
 
 def _message(error: BaseException) -> str:
     match error:
-        case KeyError(args=(str() as text,)):  # `str(error)` would be the `repr` of the key
+        case KeyError(args=(str() as text,)):  # `str(error)` is the `repr` of the key
             return text if " " in text else repr(text)
         case BaseExceptionGroup():
             return "; ".join(error_text(inner) for inner in islice(_inner(error), MAX_PROBLEMS))
@@ -86,19 +86,21 @@ def _validation_problems(error: BaseException) -> str | None:
     try:
         problems: list[dict[str, Any]] = error.errors()
         return f"{getattr(error, 'title', '')}: {listed_problems(problems, problem_text)}".removeprefix(": ")
-    except Exception:  # noqa: BLE001 - a class of this name in any other library
+    except Exception:  # noqa: BLE001 - another library may have a class of this name
         return None
 
 
 def listed_problems(problems: Sequence[Mapping[str, Any]], text_of: Callable[[Mapping[str, Any]], str]) -> str:
-    """Return the texts of the first problems of a ``ValidationError``, and the number of the other problems."""
+    """Return the texts of the first problems of a ``ValidationError``, and the number of remaining problems.
+    ``text_of``: returns the text of a problem."""
     texts = [text_of(problem) for problem in problems[:MAX_PROBLEMS]]
     more = len(problems) - len(texts)
     return "; ".join([*texts, f"{more} more problem{'s' * (more > 1)}"] if more else texts)
 
 
 def problem_text(problem: Mapping[str, Any]) -> str:
-    """Return one problem of a ``ValidationError``, with the name of its field if it has one."""
+    """Return the text of one problem of a ``ValidationError``, with the field's name if the problem belongs to a
+    field."""
     place = f"`{'.'.join(map(str, problem['loc']))}`" if problem["loc"] else ""
     match problem["type"]:
         case "missing":

@@ -2,19 +2,19 @@
 
 Where to change what:
 
-- ``_chat_router``: FastAPI's router with its lifespan.
+- ``_chat_router``: the FastAPI router of the chat endpoint, with its lifespan.
 - ``_routes``: paths and ``identify``.
 - ``_endpoints``: the handler of each route.
-- ``_request_body``: size limits of request bodies: 413, 503.
-- ``_stream_response``, ``_client_connection``: the streaming response, keep-alives, clients that do not read.
+- ``_request_body``: size and memory limits of request bodies (413, 503).
+- ``_stream_response``, ``_client_connection``: the streaming response, keep-alive comments, clients that do not read.
 - ``_sliced_response``: other large responses.
 - ``_cross_origin``: CORS.
 - ``_web_app``: a complete app with the page.
-- ``_trusted_origins``: ``admit``, which decides which sites may change data.
+- ``_trusted_origins``: decides which sites may change data.
 - ``_response_headers``: security headers.
 - ``_artifact_response``: downloads of artifacts.
 - ``_plain_text_errors``: error responses as text or JSON.
-- ``_hooks``: an app's hooks, and the warning for an app without ``identify``, where all visitors count as one user.
+- ``_hooks``: the app's hooks, and a warning for apps without ``identify``, in which all visitors are one user.
 - ``_metrics_page``: ``/metrics``.
 """
 

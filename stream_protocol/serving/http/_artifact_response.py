@@ -1,8 +1,8 @@
-"""Sends artifacts over HTTP so that they cannot run scripts in the page's origin.
+"""Sends artifacts over HTTP in such a way that they cannot run scripts in the page's origin.
 
-A model or a tool may create any artifact: HTML with scripts, an SVG, a file with a wrong media type. So the headers
-forbid the browser to guess a different media type, and to run scripts. The browser shows only plain images, audio,
-video and text. It downloads all other files.
+A model or a tool may create any artifact: HTML with scripts, an SVG, a file with a wrong media type. So the headers do
+not let the browser guess another media type or run scripts. The browser shows only plain images, audio, video and text.
+It downloads all other files.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from stream_protocol.serving.base import ByteShare
 
 INLINE_TYPES: Final = re.compile(r"image/(png|jpeg|gif|webp|avif|bmp)|(audio|video)/.+|text/plain")
-"""Media types that a browser may show. All others are downloads. SVG is a download, because an SVG that is opened as a
-page can run scripts. An ``<img>`` can still show an SVG."""
+"""Pattern of the media types that a browser may show. Files of other types are downloads. SVG is a download, because an
+SVG that is opened as a page can run scripts. An ``<img>`` can still show an SVG."""
 
 SAFE_HEADERS: Final = (
     ("x-content-type-options", "nosniff"),
@@ -34,10 +34,8 @@ SAFE_HEADERS: Final = (
 
 
 def artifact_response(part: types.Part, name: str, memory: ByteShare) -> Response:
-    """Return a response with the artifact's bytes or text, under its file name.
-
-    ``memory``: counts the bytes of the content. Raises ``ChatRequestError`` (429, 503) if they exceed the memory limit.
-    """
+    """Return a response with the artifact's bytes or text, under its file name. ``memory``: the memory share that
+    counts the bytes of the content. Raises ``ChatRequestError`` (429, 503) if the bytes exceed the memory limit."""
     content, media_type = artifact_content(part) or (b"", UNKNOWN_TYPE)
     disposition = "inline" if INLINE_TYPES.fullmatch(media_type) else "attachment"
     filename = quote(name.removeprefix("user:").rpartition("/")[2], safe="")
@@ -53,8 +51,8 @@ def artifact_base(request: Request, path: str | None) -> str | None:
     """Return the URL of the chat endpoint at ``path``, for links to artifacts in the requesting page.
 
     Returns ``None`` without a path. Also returns ``None`` if the page signs in with an ``Authorization`` header,
-    because a browser does not send this header when it loads an image. A page of another origin gets a full URL. Other
-    pages get only the path, which also works behind a proxy.
+    because a browser does not send this header when it loads an image. For a page of another origin, returns a full
+    URL. For other pages, returns only the path, which also works behind a proxy.
     """
     if path is None or "authorization" in request.headers:
         return None

@@ -1,4 +1,4 @@
-"""``chat_router``: the chat endpoint as a FastAPI router, which starts and closes the service."""
+"""Provides ``chat_router``: the chat endpoint as a FastAPI router, which starts and closes the service."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -31,25 +31,24 @@ def chat_router(target: Target | ChatService, **options: Unpack[RouteOptions]) -
     * ``GET /healthz``, 200 while the process lives
     * ``GET /readyz``, 503 if the process starts no more runs, or if a store that each run needs does not respond
 
-    The router's lifespan, which ``include_router`` merges into the app's, starts the service and closes it. When the
+    The router's lifespan starts and closes the service. ``include_router`` adds this lifespan to the app's. When the
     server shuts down, the runs are stopped and stored.
 
-    ``target``: an agent, an ``App`` or a ``Runner``, served with the defaults of ``ChatService``; or a ``ChatService``
-    with other options.
-    ``options``: see ``RouteOptions``.
+    ``target``: an agent, an ``App`` or a ``Runner``, for a ``ChatService`` with default options; or your own
+    ``ChatService``. ``options``: see ``RouteOptions``.
 
-    Raises ``StreamProtocolError`` for a wrong value. The app does not start if its ``CORSMiddleware`` refuses an origin
-    of ``allow_origins``.
+    Raises ``StreamProtocolError`` for a wrong value. If the app's ``CORSMiddleware`` refuses an origin of
+    ``allow_origins``, the app does not start.
 
-    A refused request gets a 4xx and one short plain sentence, which the client shows. The sentence is plain text, or
-    ``{"error": …}`` on routes that return JSON. If a run fails after the stream has begun, the stream gets one masked
-    ``error`` chunk.
+    The response to a refused request is a 4xx with one short plain sentence, which the client shows. The sentence is
+    plain text, or ``{"error": …}`` on routes that return JSON. If a run fails after its stream has begun, the stream
+    ends with one masked ``error`` chunk.
     """
     service = target if isinstance(target, ChatService) else ChatService(target)
     routes = chat_routes(service, **options)
     router = APIRouter(lifespan=service_lifespan(service, options.get("allow_origins", ())))
     for route in routes:
-        if route.methods == {"OPTIONS"}:  # a preflight has no cookies or headers for a dependency to check
+        if route.methods == {"OPTIONS"}:  # dependencies could check nothing: a preflight has no cookies
             router.routes.append(route)
         else:
             router.add_api_route(
@@ -66,10 +65,8 @@ def chat_router(target: Target | ChatService, **options: Unpack[RouteOptions]) -
 def service_lifespan(
     service: ChatService, allow_origins: Sequence[str] = ()
 ) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
-    """Return the lifespan of an app for this service: it starts the service, and closes it at the end.
-
-    Raises ``StreamProtocolError`` at the start if the app's own ``CORSMiddleware`` refuses one of ``allow_origins``.
-    """
+    """Return an app's lifespan, which starts the service, and closes the service at the end. The lifespan raises
+    ``StreamProtocolError`` at the start if the app's own ``CORSMiddleware`` refuses one of ``allow_origins``."""
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -84,7 +81,7 @@ def service_lifespan(
 
 
 class _AppResponse(Response):
-    """A response that an ASGI app sends."""
+    """A FastAPI response that an ASGI app sends."""
 
     def __init__(self, app: ASGIApp) -> None:
         super().__init__()
@@ -97,7 +94,8 @@ class _AppResponse(Response):
 
 
 def _sent_by(app: ASGIApp) -> Callable[[Request], Awaitable[Response]]:
-    """Return a path operation. FastAPI runs its dependencies, and then the ASGI app sends the response."""
+    """Return a FastAPI path operation. FastAPI runs the dependencies of the operation, and then the ASGI app sends the
+    response."""
 
     async def respond(_request: Request) -> Response:
         return _AppResponse(app)

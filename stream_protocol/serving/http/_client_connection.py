@@ -1,4 +1,4 @@
-"""Sends a response in slices, pauses for a slow client, and stops when the client disconnects."""
+"""Sends a response in slices. Pauses for a slow client, and stops when the client disconnects."""
 
 from __future__ import annotations
 
@@ -23,40 +23,35 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SLICE_BYTES: Final = 2**16
-"""The maximum number of bytes that are given to the server (such as uvicorn) at once. The server buffers the bytes that
-the client does not read.
-"""
+"""The maximum number of bytes that are passed to the ASGI server (such as uvicorn) at once. The server buffers the
+bytes that the client does not read."""
 
 STALLED_SECONDS: Final = 60.0
-"""The maximum number of seconds that one slice waits for a client that reads nothing, as nginx's ``send_timeout``. A
-client that reads 2 KB per second is still served.
-"""
+"""The maximum number of seconds that a response waits for a client that reads nothing, like nginx's ``send_timeout``. A
+client that reads 2 KB per second is still served."""
 
 SENDS_AT_ONCE: Final = 4
-"""The number of sends before other tasks may run. In that pause, asyncio can report a lost connection. From the fifth
-write to a lost connection on, asyncio logs a warning for each write.
-"""
+"""The number of sends after which the response pauses, so that other tasks run. In the pause, asyncio can report a lost
+connection. Without it, asyncio would log a warning for each write to a lost connection, from the fifth write on."""
 
 
 class ReaderCutOffError(Exception):
-    """The response ends in the middle of its body. The reason is logged and counted already."""
+    """Raised to end a response in the middle of its body. The reason has already been logged and counted."""
 
 
 class ClientConnection:
-    """The sending side of one HTTP connection.
-
-    Sending a chunk costs one call of the server's ``send``, and no timer.
-    """
+    """The sending side of one HTTP connection. Sending a chunk needs one call of the server's ``send``, and no
+    timer."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
         self._sends_comment = anyio.Lock()
         self._sends_since: float | None = None
-        """The start time of the send that waits for the client; ``None`` if no send waits."""
+        """The time at which the present send has begun to wait for the client; ``None`` if no send is waiting."""
         self._last_sent = monotonic()
         self._sends = 0
         self._sent_bytes = 0
-        """Bytes sent since other tasks last ran."""
+        """The number of bytes sent since other tasks last ran."""
 
     async def start(self, status: int, headers: list[tuple[bytes, bytes]]) -> None:
         """Send the status and the headers."""
@@ -78,10 +73,10 @@ class ClientConnection:
         await self._send_message({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def watch(self, keep_alive: float | None, look: Callable[[], None] | None) -> None:
-        """Send keep-alive comments, and check for a client that does not read.
+        """Send keep-alive comments, and check that the client reads.
 
-        A comment is sent after ``keep_alive`` seconds in which nothing was sent. A send that waits for a slow client
-        counts as a send. ``look``: a function that is called at least every ``STALLED_SECONDS``.
+        A comment is sent after ``keep_alive`` seconds without a send. While a send waits for a slow client, no comment
+        is sent. ``look``: called at least every ``STALLED_SECONDS``.
 
         Raises ``TimeoutError`` if the client reads nothing for ``STALLED_SECONDS``. Also raises the exceptions of
         ``look``.
@@ -125,10 +120,9 @@ async def send_while_connected(
     cut_off: Event | None = None,
     look: Callable[[], None] | None = None,
 ) -> None:
-    """Send a response.
+    """Send a response: call ``work`` with the client's connection.
 
-    Cancels ``work`` if the client disconnects or reads nothing for long, or if ``cut_off`` is set.
-
+    Cancels ``work`` if the client disconnects, if it reads nothing for ``STALLED_SECONDS``, or if ``cut_off`` is set.
     ``keep_alive`` and ``look``: see ``ClientConnection.watch``. ``look`` may raise ``ReaderCutOffError``.
     """
     connection = ClientConnection(send)
@@ -154,10 +148,8 @@ async def send_while_connected(
 
 
 async def send_head(response: Response, send: Send) -> None:
-    """Send only the headers of the response, for a ``HEAD`` request.
-
-    Starlette allows ``HEAD`` on each ``GET`` route.
-    """
+    """Send only the status and the headers of the response. For ``HEAD`` requests, which Starlette allows on each
+    ``GET`` route."""
     await send({"type": "http.response.start", "status": response.status_code, "headers": response.raw_headers})
     await send({"type": "http.response.body", "body": b"", "more_body": False})
 

@@ -1,4 +1,4 @@
-"""CORS: responses to preflights, and the headers that let pages of other origins read responses."""
+"""CORS: responds to preflights, and adds the headers with which pages of other origins can read responses."""
 
 import logging
 from collections.abc import Collection, Sequence
@@ -20,7 +20,8 @@ logger = logging.getLogger(__name__)
 ALL_METHODS: Final = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
 
 EXPOSED_HEADERS: Final = "x-vercel-ai-ui-message-stream, retry-after"
-"""Response headers that a page of another origin may read: the protocol, and the time of the next attempt."""
+"""The response headers that a page of another origin may read: the stream's protocol, and the time of the next
+attempt."""
 
 REMEMBERED_SECONDS: Final = 3600
 """Seconds for which a browser may cache the response to a preflight. Chromium allows up to two hours."""
@@ -31,11 +32,10 @@ REFUSAL: Final = "A page of this origin may not use this server unless allow_ori
 class CrossOrigin:
     """ASGI middleware that lets pages of these origins send requests, change data and read responses.
 
-    Responses to other origins have no CORS headers.
-
-    Pages of a named origin may send the user's cookies. Pages that are allowed only by ``*`` may not send them.
-    Starlette's ``CORSMiddleware`` is not used, because it allows cookies for every page. With ``CORSMiddleware``, pages
-    that only another middleware of the app allows could also send cookies. ``methods``: the HTTP methods of the path.
+    Pages of a named origin may send the user's cookies. Pages that are allowed only by ``*`` must not send them.
+    Responses to other origins have no CORS headers. Starlette's ``CORSMiddleware`` is not used here. It would let all
+    allowed pages send cookies, even pages that only another middleware of the app allows. ``methods``: the HTTP methods
+    of the path.
     """
 
     def __init__(self, app: ASGIApp, origins: Collection[str], methods: Collection[str] = ALL_METHODS) -> None:
@@ -66,7 +66,8 @@ class CrossOrigin:
             await self._app(scope, receive, send_allowing)
 
     def _allowing(self, origin: str | None) -> dict[str, str]:
-        """Return the headers that allow a page of this origin to read a response; an empty dictionary if it may not."""
+        """Return the headers with which a page of this origin can read a response; an empty dictionary if the page must
+        not."""
         permission = None if origin is None else permission_of(origin, self._origins)
         if origin is None or permission is None:
             return {}
@@ -90,17 +91,15 @@ class CrossOrigin:
 
 
 def _add_vary(headers: MutableHeaders) -> None:
-    """Adds ``Vary: Origin``, so that a cache does not give the response to pages of other origins."""
+    """Add ``Vary: Origin``, so that a cache does not give the response to pages of other origins."""
     named = [name.strip() for line in headers.getlist("vary") for name in line.split(",")]
     if "origin" not in map(str.lower, named):
         headers["vary"] = ", ".join([*named, "Origin"])
 
 
 def cross_origin_routes(routes: Sequence[Route], origins: Collection[str]) -> list[Route]:
-    """Return the routes with CORS for these origins, and one route for the preflights of each path.
-
-    Without origins the routes are returned unchanged.
-    """
+    """Return the routes with CORS for these origins. For each path, add a route for preflights. Without origins, the
+    routes stay unchanged."""
     if not origins:
         return [*routes]
     methods: dict[str, set[str]] = {}

@@ -1,4 +1,4 @@
-"""``ChatEndpoints``: the methods of the chat service over HTTP, for an app with its own routes."""
+"""Provides ``ChatEndpoints``: the methods of the chat service over HTTP, for apps with their own routes."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ if TYPE_CHECKING:
     from stream_protocol.serving.http._hooks import Prepare
 
 MAX_CHANGES_BYTES: Final = 16 * 1024
-"""The maximum number of bytes in the body of a ``PATCH``: a title is short, even with ``\\u`` escapes."""
+"""The maximum number of bytes in the body of a ``PATCH`` of a chat. A title is short, even with ``\\u`` escapes."""
 
 MAX_CHOICE_BYTES: Final = 1024
-"""The maximum number of bytes in the body of ``choose_version``: the id of a version is short."""
+"""The maximum number of bytes in the body of ``choose_version``. The id of a version is short."""
 
 CHOICE_HINT: Final = "it may say only a version."
 
@@ -61,7 +61,8 @@ P = ParamSpec("P")
 def _errors_as_text(
     method: Callable[Concatenate[ChatEndpoints, P], Awaitable[Response]], *, as_json: bool = False
 ) -> Callable[Concatenate[ChatEndpoints, P], Coroutine[Any, Any, Response]]:
-    """Turn the method's errors into responses in plain text or JSON, with the text of the service's ``on_error``."""
+    """Decorate a method, so that its errors become responses in plain text or JSON. The error text is that of the
+    service's ``on_error``."""
     with_errors = json_errors if as_json else plain_text_errors
 
     @wraps(method)
@@ -75,26 +76,26 @@ _errors_as_json = partial(_errors_as_text, as_json=True)
 
 
 def no_such_chat() -> Response:
-    """Returns the response for a chat that does not exist. New, deleted and foreign chats get the same response."""
+    """Returns the response for a chat that does not exist. The response is equal for new, deleted and foreign chats."""
     return JSONResponse({"messages": [], "error": "There is no such chat."}, 404)
 
 
 class ChatEndpoints:
-    """The methods of a ``ChatService`` over HTTP: each takes a request and returns the response for ``useChat``.
+    """The methods of a ``ChatService`` over HTTP. Each takes a request, and returns the response for ``useChat``.
 
-    Use it in an app with its own routes, such as FastAPI path operations with ``Depends``, Starlette endpoints or
-    Django views. The app passes the user's id: ``await endpoints.respond(request, user_id=user.id)``. ``chat_router``
-    creates its routes from these methods. The app closes the service in its lifespan.
+    Use this in an app with its own routes, such as FastAPI path operations with ``Depends``, Starlette endpoints or
+    Django views. The app passes the user's id: ``await endpoints.respond(request, user_id=user.id)``. The app closes
+    the service in its lifespan. ``chat_router`` creates its routes from these methods.
 
     ``max_body_bytes``, ``max_bytes_in_flight``, ``keep_alive`` and ``allow_origins``: as in ``chat_router``.
 
     ``allow_origins`` names other sites that may change data. Others get 403. In FastAPI and Starlette, name the origins
     in the app's ``CORSMiddleware`` instead, which also handles preflights.
 
-    No method raises for a refused request: the response has a 4xx and one short plain sentence, which the client shows.
-    The sentence is plain text, or ``{"error": …}`` for methods that return JSON, such as ``history`` and ``chats``. Any
-    other failure is logged. The response is then a 500 with the text of the service's ``on_error``, which is masked by
-    default. An empty ``user_id`` is refused (401). Requests beyond the limits of the service are refused (429): see
+    For a refused request, a method returns a 4xx with one short plain sentence, which the client shows. The sentence is
+    plain text, or ``{"error": …}`` for methods that return JSON, such as ``history`` and ``chats``. All other failures
+    are logged. The response is then a 500 with the text of the service's ``on_error``, which is masked by default. An
+    empty ``user_id`` is refused (401). Requests above the limits of the service are refused (429): see
     ``ServiceLimits``. The constructor raises ``StreamProtocolError`` for a wrong value.
     """
 
@@ -124,12 +125,13 @@ class ChatEndpoints:
         overrides: RunOverrides | Prepare = NO_OVERRIDES,
         artifact_path: str | None = None,
     ) -> Response:
-        """Handles a post of ``useChat``. The response is a stream.
+        """Handles a ``POST`` of ``useChat``. The response is a UI message stream.
 
-        ``overrides``: options for this request, or a function that returns them. The function is called after the body
-        has been read, like ``prepare`` of ``chat_router``. An ``HTTPException`` of the function is not caught.
-        ``artifact_path``: the path before ``/{chat_id}/artifacts/{name}``, if the app has a route for ``artifact``. The
-        agent's files are then sent as links to that route. With ``None``, the files are sent as bytes.
+        ``overrides``: settings for this request, or a function that returns them, like ``prepare`` of ``chat_router``.
+        The function is called after the body was read. If it raises an ``HTTPException``, the exception is not caught.
+        ``artifact_path``: if the app has a route for ``artifact``, the route's path before
+        ``/{chat_id}/artifacts/{name}``. The agent's files are then sent as links to this route. With ``None``, the
+        files are sent as bytes.
         """
         if not isinstance(overrides, RunOverrides):
             check_callable("overrides", overrides, ("request", "chat_request"), expected="a RunOverrides or a function")
@@ -146,14 +148,15 @@ class ChatEndpoints:
 
     @_errors_as_text
     async def resume(self, request: Request, chat_id: str, *, user_id: str) -> Response:
-        """Returns the running response of a chat, from its start. Without a running response, the status is 204."""
+        """Returns the running response of a chat, from its start. If no response is running, the status is 204."""
         await self._admit(request, user_id, chat_id)
         events = await self._service.resume(chat_id, user_id=user_id)
         return Response(status_code=204) if events is None else self._stream(events, user_id)
 
     @_errors_as_text
     async def stop(self, request: Request, chat_id: str, *, user_id: str) -> Response:
-        """Stops the run of a chat. The status is 202, even without a run. It is 404 if this user has no such chat."""
+        """Stops the run of a chat. The status is 202, even if no run is active, and 404 if this user has no such
+        chat."""
         await self._admit(request, user_id, chat_id, counted=False)
         await self._service.stop(chat_id, user_id=user_id)
         return Response(status_code=202)
@@ -162,12 +165,13 @@ class ChatEndpoints:
     async def steer(
         self, request: Request, chat_id: str, *, user_id: str, overrides: RunOverrides | Prepare = NO_OVERRIDES
     ) -> Response:
-        """Gives a message of the user to the chat's run. The body is the message: ``{"id", "parts"}``, and optionally
-        the client's ``context`` and ``state``.
+        """Gives a message of the user to the chat's active run.
+
+        The body is the message, ``{"id", "parts"}``, optionally with the client's ``context`` and ``state``.
 
         The response is ``{"type": "delivered", "id"}``. If no run accepts messages, the response is ``{"type":
-        "not-delivered", "id", "reason"}``. ``overrides``: as for ``respond``. They determine the agent for which the
-        message is meant.
+        "not-delivered", "id", "reason"}``. ``overrides``: see ``respond``. The overrides determine the agent that gets
+        the message.
         """
         await self._admit(request, user_id, chat_id)
         async with dropping_body_if_refused(request):
@@ -182,12 +186,12 @@ class ChatEndpoints:
     ) -> Response:
         """Returns a chat as the client shows it: ``{"messages": […], "versions": […], "stopped": […], "state": {…}}``.
 
-        ``versions`` is absent if every message has only one version: see ``MessageVersions``. ``stopped`` contains the
-        ids of the assistant messages whose run was stopped. It is absent if no run was stopped. ``state`` is absent if
-        the service has no ``shared_state``. If this user has no such chat, the response is a 404 with an empty
-        ``messages`` and an ``error``. A chat does not exist before its first message.
+        ``versions``: see ``MessageVersions``; absent if every message has only one version. ``stopped``: the ids of the
+        assistant messages whose run was stopped; absent if no run was stopped. ``state``: absent if the service has no
+        ``shared_state``. If this user has no such chat, the response is a 404 with an empty ``messages`` and an
+        ``error``. A chat does not exist before its first message.
 
-        ``artifact_path`` as for ``respond``.
+        ``artifact_path``: see ``respond``.
         """
         check_text("artifact_path", artifact_path, or_none=True)
         await self._admit(request, user_id, chat_id)
@@ -197,10 +201,11 @@ class ChatEndpoints:
     async def choose_version(
         self, request: Request, chat_id: str, *, user_id: str, artifact_path: str | None = None
     ) -> Response:
-        """Chooses a version of a message. The body is ``{"version": ID}``, an id of ``versions`` in ``history``.
+        """Chooses a version of a message. The body is ``{"version": ID}``, with one of the ids in ``versions`` of
+        ``history``.
 
-        Returns the chat with this version, as ``history`` does. The status is 404 if this user has no such chat or
-        version. It is 409 while a response is being written, and 422 for a wrong body.
+        Returns the chat with this version, in the format of ``history``. The status is 404 if this user has no such
+        chat or version, 409 while a response is running, and 422 for a wrong body.
         """
         check_text("artifact_path", artifact_path, or_none=True)
         await self._admit(request, user_id, chat_id)
@@ -210,10 +215,10 @@ class ChatEndpoints:
 
     @_errors_as_json
     async def write_state(self, request: Request, chat_id: str, *, user_id: str) -> Response:
-        """Writes state that the client shares with the agent. The body is an object with the keys that change.
+        """Writes session state that the client shares with the agent. The body is an object with the keys that change.
 
-        Returns the new state as ``{"state": {…}}``. The status is 404 if this user has no such chat. It is 413 or 422
-        for values that ``SharedState`` does not allow.
+        Returns the new state as ``{"state": {…}}``. The status is 404 if this user has no such chat, and 413 or 422 for
+        values that ``SharedState`` does not allow.
         """
         await self._admit(request, user_id, chat_id)
         body = await self._bodies.read_small_json(request, MAX_STATE_BYTES, STATE_HINT)
@@ -223,11 +228,11 @@ class ChatEndpoints:
     async def chats(self, request: Request, *, user_id: str) -> Response:
         """Returns the user's chats, newest first.
 
-        The response is ``{"chats": [{"id", "title", "updatedAt", "archived", "running"}], "nextCursor"}``. The query
-        may have these keys. A wrong value is refused (422).
+        The response is ``{"chats": [{"id", "title", "updatedAt", "archived", "running"}], "nextCursor"}``. The URL's
+        query may have the following keys. A wrong value is refused (422).
 
         * ``limit``, the number of chats in the response
-        * ``search``, a text in the titles
+        * ``search``, a text that the titles contain
         * ``archived``, ``true`` for the archived chats
         * ``cursor``, the ``nextCursor`` of the previous response
         """
@@ -269,8 +274,8 @@ class ChatEndpoints:
     async def artifact(self, request: Request, chat_id: str, name: str, *, user_id: str) -> Response:
         """Returns an artifact of a chat, with headers that keep it from running scripts in the page's origin.
 
-        The query may have ``version``. Without ``version``, the newest version is returned. The status is 404 if there
-        is no such artifact, or if this user has no such chat.
+        The URL's query may have ``version``; by default, the newest version is returned. The status is 404 if this user
+        has no such chat or artifact.
         """
         await self._admit(request, user_id, chat_id)
         version = _parse_version(request.query_params.get("version"))
@@ -294,10 +299,11 @@ class ChatEndpoints:
             return SlicedResponse(content, memory=memory.handed_over(), headers=JSON_HEADERS)
 
     async def _admit(self, request: Request, user_id: str, chat_id: str = "", *, counted: bool = True) -> None:
-        """Refuse a request without a user, and a request of a user who sends too many.
+        """Refuse a request without a user, a request above the user's limit, and a change by an untrusted page of
+        another site.
 
-        Reads and drops the body of a refused request. Also refuses a change by an untrusted page of another site.
-        ``counted=False`` is for stops: a stop is allowed even if the user's allowance of requests is used up.
+        Reads and drops the body of a refused request. ``counted=False``: for stops, which are allowed even if the user
+        has sent too many requests.
         """
         check_instance("request", request, Request, "a Request of Starlette or FastAPI")
         async with dropping_body_if_refused(request):
@@ -315,10 +321,8 @@ class ChatEndpoints:
 
 
 def _parse_choice(body: bytes) -> str:
-    """Return the message version that the body of a ``choose_version`` request names.
-
-    Raises ``ChatRequestError`` (400, 422).
-    """
+    """Return the version id in the body of a ``choose_version`` request. Raises ``ChatRequestError`` (400, 422) for a
+    wrong body."""
     match parse_object(body):
         case {"version": str(version), **others} if not others:
             return version
@@ -335,7 +339,7 @@ def _parse_version(text: str | None) -> int | None:
 
 
 def _parse_limit(text: str | None) -> int:
-    """Return the query parameter ``limit``. Raises ``ChatRequestError`` unless it is 1 to ``MAX_PAGE_SIZE``."""
+    """Return the query parameter ``limit``. Raises ``ChatRequestError`` unless the value is 1 to ``MAX_PAGE_SIZE``."""
     if text is None:
         return PAGE_SIZE
     if text.isascii() and text.isdigit() and len(text) < 5 and 1 <= int(text) <= MAX_PAGE_SIZE:
@@ -344,7 +348,8 @@ def _parse_limit(text: str | None) -> int:
 
 
 def _parse_archived(text: str) -> bool:
-    """Return the query parameter ``archived``. Raises ``ChatRequestError`` unless it is ``true`` or ``false``."""
+    """Return the query parameter ``archived``. Raises ``ChatRequestError`` unless the value is ``true`` or
+    ``false``."""
     if text not in ("true", "false"):
         raise ChatRequestError("archived must be true or false.", status=422)
     return text == "true"

@@ -1,7 +1,5 @@
-"""Calls the app's hooks for a request: ``identify`` returns the user's id, ``prepare`` the options of the run.
-
-Both may be plain functions or coroutine functions.
-"""
+"""Calls the app's hooks for a request: ``identify`` returns the user's id, ``prepare`` the settings of the run. Each
+hook may be a plain function or a coroutine function."""
 
 from __future__ import annotations
 
@@ -20,39 +18,39 @@ from stream_protocol.wire import ChatRequest, ChatRequestError, check_header_nam
 LOCAL_USER: Final = "local"
 
 MAX_USER_ID_LENGTH: Final = 128
-"""The maximum number of characters of a user id: the width of the columns in ADK's ``DatabaseSessionService``."""
+"""The maximum number of characters of a user id. The columns of ADK's ``DatabaseSessionService`` have this width."""
 
 _UNSTORABLE: Final = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
-"""Characters that a user id must not have: control characters and surrogates. Some databases refuse U+0000 and
-surrogates. Other control characters may begin a new line in a log. U+0080 to U+009F are allowed: they may be bytes of
-UTF-8 in a header, which is decoded as Latin-1."""
+"""Pattern of characters that a user id must not have: control characters and surrogates. Some databases refuse U+0000
+and surrogates. Other control characters may begin a new line in a log. U+0080 to U+009F are allowed, because a header
+with UTF-8 may contain them when it is decoded as Latin-1."""
 
 Identify: TypeAlias = Callable[[Request], str | Awaitable[str]]
-"""HTTP request -> the user's id. Raise ``starlette.exceptions.HTTPException(401)`` for a request without a user."""
+"""Hook that takes an HTTP request and returns the user's id. For a request without a user, the hook raises
+``starlette.exceptions.HTTPException(401)``."""
 
 Prepare: TypeAlias = Callable[[Request, ChatRequest], RunOverrides | Awaitable[RunOverrides]]
-"""HTTP request, chat request -> the options of the run. Raise ``ChatRequestError`` to refuse the request."""
+"""Hook that takes an HTTP request and the chat request, and returns the settings of the run. To refuse the request, the
+hook raises ``ChatRequestError``."""
 
 
 def local_user(_request: Request) -> str:
-    """Returns the user's id on a server that has only one user: ``"local"``.
-
-    A warning is logged at the first request of this user that comes from another machine.
-    """
+    """Returns the id of the only user of a local server, ``"local"``. If a request for this user comes from another
+    machine, the server logs a warning once."""
     return LOCAL_USER
 
 
 def header_user(name: str) -> Identify:
-    """Returns an ``identify`` that reads the user's id from a header, which a proxy sets for a signed-in user.
+    """Returns an ``identify`` hook that reads the user's id from a header, which a proxy sets for signed-in users.
 
-    Use it only where all requests come through that proxy, and the proxy removes this header from requests of clients.
-    The header must occur exactly once. A request without it, or with two of them (one from the client, one from the
-    proxy), is refused (401). Raises ``StreamProtocolError`` for an invalid header name.
+    Use this only if all requests come through that proxy, and the proxy removes this header from requests of clients. A
+    request must have the header exactly once. Otherwise it is refused (401): a second header may come from the client.
+    Raises ``StreamProtocolError`` for an invalid header name.
     """
     check_header_name("name", name)
 
     def identify(request: Request) -> str:
-        # Strip only HTTP's whitespace: in Latin-1, the last byte of a UTF-8 "à" is whitespace to Python.
+        # Strip only HTTP's whitespace. In Latin-1, the last byte of a UTF-8 "à" is whitespace for Python.
         match [value.strip(" \t") for value in request.headers.getlist(name)]:
             case [user_id] if user_id:
                 return user_id
@@ -62,7 +60,7 @@ def header_user(name: str) -> Identify:
 
 
 async def identify_user(identify: Identify, request: Request) -> str:
-    """Return the user's id from the app's hook. Raises the same errors as ``require_user``."""
+    """Return the user's id from the app's ``identify`` hook. Raises the errors of ``require_user``."""
     found = identify(request)
     user_id = await found if inspect.isawaitable(found) else found
     if user_id is not None:
@@ -74,7 +72,8 @@ async def identify_user(identify: Identify, request: Request) -> str:
 def require_user(user_id: str) -> None:
     """Raise ``ChatRequestError`` (401) for an empty user id, and for an id that some session stores cannot keep.
 
-    All users with an empty id would share their chats. Raises ``StreamProtocolError`` for an id that is not a string.
+    An empty id is refused because all users with this id would share their chats. Raises ``StreamProtocolError`` for an
+    id that is not a string.
     """
     if user_id is not None:
         check_text("user_id", user_id)
@@ -87,7 +86,7 @@ def require_user(user_id: str) -> None:
 
 
 async def prepare_run(overrides: RunOverrides | Prepare, request: Request, chat_request: ChatRequest) -> RunOverrides:
-    """Return ``overrides``, or the result of the app's hook."""
+    """Return ``overrides``. If it is a ``prepare`` hook, return the result of the hook."""
     if isinstance(overrides, RunOverrides):
         return overrides
     prepared = overrides(request, chat_request)
@@ -100,16 +99,14 @@ logger = logging.getLogger(__name__)
 
 
 class SharedUserWarning:
-    """Logs one warning when a request from another machine gets the local user's chats."""
+    """Logs a warning once if a request from another machine gets the local user's chats."""
 
     def __init__(self) -> None:
         self._is_logged = False
 
     def look_at(self, request: Request, user_id: str) -> None:
-        """Log the warning if this request is the first from another machine.
-
-        A client without an IP address counts as local.
-        """
+        """Log the warning if this is the first request for the local user from another machine. A client without an IP
+        address counts as local."""
         if self._is_logged or user_id != LOCAL_USER or request.client is None or not _is_remote(request.client.host):
             return
         self._is_logged = True
@@ -134,8 +131,8 @@ def is_developer(request: Request, user_id: str) -> bool:
     """Return True for a request from this machine to an app without ``identify``.
 
     The client's address, each address that a proxy has forwarded, each host name and the page's origin must be
-    loopback. A proxy may change ``Host`` and forward no address. Then the result is False for a request from another
-    machine only if a browser sends it, with its ``Origin``.
+    loopback. A proxy may replace ``Host`` and forward no address. Behind such a proxy, only the ``Origin`` of a browser
+    shows that a request comes from another machine.
     """
     if user_id != LOCAL_USER or request.client is None or "forwarded" in request.headers:
         return False
@@ -149,6 +146,6 @@ def is_developer(request: Request, user_id: str) -> bool:
 
 
 def _listed(request: Request, *headers: str) -> list[str]:
-    """Return the values in these headers, which are separated by commas."""
+    """Return the comma-separated values in these headers."""
     lines = [line for header in headers for line in request.headers.getlist(header)]
     return [value.strip() for line in lines for value in line.split(",")]

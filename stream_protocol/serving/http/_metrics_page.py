@@ -1,4 +1,4 @@
-"""``GET /metrics``: the metrics of this process, for Prometheus."""
+"""Serves ``GET /metrics``: the metrics of this process, for Prometheus."""
 
 from collections.abc import Callable
 from functools import partial
@@ -19,16 +19,15 @@ TEXT_FORMAT: Final = "text/plain; version=0.0.4; charset=utf-8"
 """The media type of Prometheus's text format."""
 
 REMEMBERED_SECONDS: Final = 1.0
-"""Seconds for which the same text is returned again. A new text takes milliseconds to create, and a client may ask
-constantly.
-"""
+"""Seconds for which a text with metrics is cached. Creating a text takes milliseconds, and a client may send many
+requests."""
 
 
 class MetricsPage:
-    """ASGI middleware that serves ``/metrics``. ``read``: a function that returns the text. It is called in a thread.
+    """ASGI middleware that serves ``/metrics``. ``read``: returns the text with the metrics; called in a thread.
 
-    Put this middleware around the whole app, but inside the middleware that checks host names. Then the app's CORS
-    rules do not apply to ``/metrics``, so no page of another site can read the metrics.
+    Put this middleware around the whole app, but inside the middleware that checks host names. The app's CORS rules
+    then do not apply to ``/metrics``, so pages of other sites cannot read the metrics.
     """
 
     def __init__(self, app: ASGIApp, read: Callable[[], bytes]) -> None:

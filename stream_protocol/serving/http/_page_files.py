@@ -1,4 +1,4 @@
-"""Serves the files of the built page in their compressed form, with cache headers."""
+"""Serves the files of the built page, compressed and with cache headers."""
 
 from pathlib import Path
 from typing import Final
@@ -11,22 +11,22 @@ from starlette.types import ASGIApp, Scope
 from stream_protocol.serving.http._response_headers import PAGE_HEADERS, ResponseHeaders
 
 _ENCODINGS: Final = {"br": ".br", "gzip": ".gz"}
-"""Content coding -> the suffix of the compressed file. The best coding comes first."""
+"""The suffix of compressed files for each content coding. The best coding comes first."""
 
 _HASHED: Final = "assets/"
-"""The folder of the files with a hash of their content in their names."""
+"""The folder of the files whose names contain a hash of their content."""
 
 _FOREVER: Final = "public, max-age=31536000, immutable"
 _REVALIDATE: Final = "no-cache"
 
 
 def page_files(directory: Path) -> ASGIApp:
-    """Return an ASGI app that serves a built page, with the page's security headers."""
+    """Return an ASGI app that serves the built page in this folder, with the page's security headers."""
     return ResponseHeaders(_PageFiles(directory=directory, html=True), PAGE_HEADERS)
 
 
 class _PageFiles(StaticFiles):
-    """Static files. If the folder also contains a compressed form of the requested file, that form is sent."""
+    """Static files. If the folder also contains a compressed form of a requested file, the compressed form is sent."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         name = path.replace("\\", "/")
@@ -36,9 +36,8 @@ class _PageFiles(StaticFiles):
         return response
 
     def _coding(self, path: str, request: Headers) -> str | None:
-        """Return the best compression that the client accepts and for which a file exists; ``None`` for a range
-        request.
-        """
+        """Return the best coding that the client accepts, and for which a compressed file exists. Return ``None``
+        without such a coding, and for a range request."""
         if "range" in request:
             return None
         accepted = _accepted_codings(request.get("accept-encoding", ""))
@@ -47,7 +46,8 @@ class _PageFiles(StaticFiles):
 
 
 def _accepted_codings(header: str) -> set[str]:
-    """Return the codings in an ``Accept-Encoding`` header whose weight is not zero."""
+    """Return the content codings that an ``Accept-Encoding`` header accepts, which means that their weight is not
+    zero."""
     accepted = set()
     for part in header.lower().split(","):
         coding, _, parameter = part.partition(";")

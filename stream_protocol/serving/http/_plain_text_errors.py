@@ -1,7 +1,5 @@
-"""Turns exceptions of an endpoint into responses: plain text, which ``useChat`` shows, or JSON.
-
-Headers keep browsers from rendering these responses: see ``_response_headers``.
-"""
+"""Turns exceptions of an endpoint into responses: plain text, which ``useChat`` shows, or JSON. Security headers
+protect these responses in browsers: see ``_response_headers``."""
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
@@ -30,12 +28,11 @@ def _mask(_error: BaseException) -> str:
 def plain_text_errors(
     endpoint: Callable[P, Awaitable[Response]], error_text: Callable[[BaseException], str] = _mask
 ) -> Callable[P, Awaitable[Response]]:
-    """Wrap an endpoint so that a ``ChatRequestError`` becomes a response with its text and status.
+    """Wrap an endpoint. A ``ChatRequestError`` then becomes a response with the text and the status of the error.
 
-    Any other exception becomes a 500 with the text of ``error_text``, which is masked by default. Headers forbid
-    browsers to frame or sniff these responses.
-
-    An ``HTTPException`` is not caught: only the app's own hooks raise it.
+    Other exceptions become a 500 with the text of ``error_text``, which is masked by default. Headers do not let
+    browsers frame or sniff these responses. An ``HTTPException`` is not caught, because only the app's own hooks raise
+    it.
     """
     return _with_error_responses(endpoint, error_text, PlainTextResponse)
 
@@ -43,7 +40,7 @@ def plain_text_errors(
 def json_errors(
     endpoint: Callable[P, Awaitable[Response]], error_text: Callable[[BaseException], str] = _mask
 ) -> Callable[P, Awaitable[Response]]:
-    """Wrap an endpoint that returns JSON, as ``plain_text_errors`` does. Error responses are ``{"error": …}``."""
+    """Wrap an endpoint that returns JSON: see ``plain_text_errors``. Error responses are ``{"error": …}``."""
     return _with_error_responses(endpoint, error_text, _json_error)
 
 
@@ -69,8 +66,8 @@ def _with_error_responses(
         except HTTPException:
             raise
         except ClientDisconnect:
-            return Response(status_code=400)  # no client is there to read the response
-        except Exception as error:  # noqa: BLE001 - a 500 of Starlette would lack CORS headers, so pages could not read it
+            return Response(status_code=400)  # the client is gone, and reads no response
+        except Exception as error:  # noqa: BLE001 - pages cannot read a 500 of Starlette, which lacks CORS headers
             log_error(logger, error)
             return error_response(error_text(error), 500)
 

@@ -10,11 +10,11 @@ from stream_protocol.wire import check_callable
 
 
 def response_body(response: ASGIApp) -> AsyncGenerator[bytes]:
-    """Returns the body of a Starlette response, in the pieces in which it is sent.
+    """Returns an iterator of the body of a Starlette response, in the parts in which the response is sent.
 
-    The response runs in a separate task, without reading ahead. Closing the iterator counts as a disconnect. Raises
-    ``ConnectionError`` if the response ends before its body is complete. Let the exception close the connection, so
-    that the client notices.
+    The response runs in a separate task, and does not run ahead of the reader. Closing the iterator counts as a
+    disconnect. Raises ``ConnectionError`` if the response ends before its body is complete. Let this exception close
+    the connection, so that the client notices the missing end.
     """
     check_callable("response", response, ("scope", "receive", "send"), expected="a response of Starlette")
     return _body(response)
@@ -49,5 +49,5 @@ async def _body(response: ASGIApp) -> AsyncGenerator[bytes]:
 
 
 async def _wait_for_ever() -> Message:
-    """Wait until cancelled: the ``receive`` of a client that never disconnects."""
+    """Wait until cancelled. This is the ``receive`` of a client that never disconnects."""
     return await asyncio.Future[Message]()

@@ -1,7 +1,5 @@
-"""Security headers, which limit what a browser may do with a response.
-
-Only our own responses get the headers. A header that an app has set is never replaced.
-"""
+"""Security headers, which limit what a browser may do with a response. Only the responses of this library get these
+headers. A header that an app has set is never replaced."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -14,10 +12,10 @@ _COMMON_HEADERS: Final = {
     "x-frame-options": "DENY",
     "referrer-policy": "no-referrer",
 }
-"""Headers of all responses. ``x-frame-options`` is for browsers that do not support ``frame-ancestors``."""
+"""Security headers of all responses. ``x-frame-options`` is for browsers that do not support ``frame-ancestors``."""
 
 API_HEADERS: Final = {**_COMMON_HEADERS, "content-security-policy": "default-src 'none'; frame-ancestors 'none'"}
-"""Headers of responses that are not pages: JSON, plain text, a stream."""
+"""Security headers of responses that are not pages, such as JSON, plain text and streams."""
 
 _PAGE_POLICY: Final = {
     "default-src": "'none'",
@@ -25,12 +23,13 @@ _PAGE_POLICY: Final = {
     "style-src": "'self'",
     "font-src": "'self'",
     "connect-src": "'self'",
-    # A model may write an image URL of any site with private data in the query: fetching the image would leak the data.
+    # A model may write an image URL of any site, with private data in the query. Fetching the image would leak the
+    # data.
     "img-src": "'self' data: blob:",
     "media-src": "'self' data: blob:",
     "base-uri": "'none'",
     "form-action": "'none'",
-    # Clickjacking: in an invisible frame, a click of the user could approve a tool call.
+    # Against clickjacking: in an invisible frame, a click of the user could approve a tool call.
     "frame-ancestors": "'none'",
 }
 
@@ -41,14 +40,15 @@ PAGE_HEADERS: Final = {
     "content-security-policy": "; ".join(f"{name} {value}" for name, value in _PAGE_POLICY.items()),
     # An agent may ask for the user's position. The browser asks the user for permission.
     "permissions-policy": ", ".join([*(f"{feature}=()" for feature in _UNUSED_FEATURES), "geolocation=(self)"]),
-    # No DNS lookup before the user clicks a link: like an image's query, a host name may contain private data.
+    # No DNS lookup before the user clicks a link, because a host name may contain private data.
     "x-dns-prefetch-control": "off",
 }
-"""Headers of the built page and its files."""
+"""Security headers of the built page and its files."""
 
 
 class ResponseHeaders:
-    """ASGI middleware that adds these headers to every response, unless the response has set them."""
+    """ASGI middleware that adds ``headers`` to every response. A header that the response already has is not
+    replaced."""
 
     def __init__(self, app: ASGIApp, headers: Mapping[str, str]) -> None:
         self._app = app
@@ -64,6 +64,6 @@ class ResponseHeaders:
 
 
 def add_headers(response: MutableHeaders, headers: Mapping[str, str]) -> None:
-    """Add the headers that the response has not set."""
+    """Add ``headers`` to the response. A header that the response already has is not replaced."""
     for name, value in headers.items():
         response.setdefault(name, value)

@@ -23,7 +23,7 @@ from stream_protocol.serving.telemetry import ObservedRoute
 from stream_protocol.wire import check_callable, check_pattern
 
 JSON_ROUTES: Final = frozenset({"chat_history", "chats", "update_chat", "steer_chat", "choose_version", "write_state"})
-"""The names of the routes whose errors are JSON, as their other responses are."""
+"""The names of the routes whose responses and errors are JSON."""
 
 _PATH: Final = re.compile(r"(?:/[^/\\\s?#%]+)+")
 
@@ -57,7 +57,7 @@ class RouteOptions(TypedDict, total=False):
     A larger body is refused (413).
     """
     max_bytes_in_flight: int
-    """Memory for the bodies of all active requests.
+    """Memory for the bodies that the server reads at once.
 
     A body that does not fit is refused (503). One user may use half of this memory (429). A body of up to 64 KiB is
     never refused.
@@ -134,9 +134,9 @@ def _route(
     *,
     sends_artifacts: bool = False,
 ) -> Route:
-    """Return the route at ``path`` + ``suffix``. The endpoint gets the user's id and the parameters in ``suffix``.
+    """Return the route at ``path`` + ``suffix``. The endpoint gets the user's id and the path parameters in ``suffix``.
 
-    ``sends_artifacts``: True if the endpoint also gets ``artifact_path``, the URL path of the request without
+    ``sends_artifacts``: True if the endpoint also gets ``artifact_path``, which is the request's URL path without
     ``suffix``.
     """
     parameters = re.findall(r"{(\w+)", suffix)

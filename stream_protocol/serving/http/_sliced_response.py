@@ -1,4 +1,4 @@
-"""A response with a large body, which is created and sent in slices. The memory of the body is released at the end."""
+"""A response with a large body. The body is created and sent in slices, and its memory is released at the end."""
 
 from __future__ import annotations
 
@@ -25,15 +25,16 @@ if TYPE_CHECKING:
 JSON_HEADERS: Final = {"content-type": "application/json"}
 
 LEVELS_OF_PARTS: Final = 4
-"""The nesting levels of a history that are encoded member by member: the messages and their parts."""
+"""The number of nesting levels that are encoded member by member. In a history, these are the messages and their
+parts."""
 
 
 class SlicedResponse(Response):
-    """Sends a body that takes memory until the client has read it.
+    """Sends a large body in slices. Each slice is sent when the client has read the previous slice.
 
-    ``pieces``: the parts of the body, which are joined to slices. A slice is sent when the client has read the previous
-    slice. ``memory``: the counter of the memory that the pieces take. This memory is released when the response ends,
-    even if the client disconnects or reads nothing for a minute. For a ``HEAD`` request it is released at once.
+    ``pieces``: the parts of the body, which are joined to slices. ``memory``: the memory share that counts the body. It
+    is released when the response ends, even if the client disconnects or reads nothing for a minute. For a ``HEAD``
+    request, it is released at once.
     """
 
     def __init__(self, pieces: Generator[bytes], *, memory: ByteShare, headers: Mapping[str, str]) -> None:
@@ -50,7 +51,8 @@ class SlicedResponse(Response):
             else:
                 await send_while_connected(self._send, receive, send)
         finally:
-            # Frames of a cancelled request may keep this object until the next garbage collection, so free it here.
+            # Free the body here: the frames of a cancelled request may keep this object until the next garbage
+            # collection.
             self._pieces.close()
             self._memory.release()
 
@@ -73,10 +75,10 @@ def whole_response(content: bytes, memory: ByteShare, headers: Mapping[str, str]
 
 
 def history_json(messages: Iterable[Any], **others: Any) -> Generator[bytes]:
-    """Yield the JSON of ``{"messages": […]}``, with the ``others`` as additional keys, in pieces.
+    """Yield the JSON of ``{"messages": […]}`` in small pieces, with ``others`` as additional keys.
 
-    A piece has at most ``SLICE_BYTES``, unless one member of a part is larger. A chat may have hundreds of megabytes,
-    and other tasks run between two pieces. A file (``DataUrl``) is encoded when its piece is sent.
+    A chat may have hundreds of megabytes, and other tasks run between two pieces. A piece has at most ``SLICE_BYTES``,
+    unless one member of a message part is larger. A file (``DataUrl``) is encoded when it is sent.
     """
     return _json_texts({"messages": messages, **others}, levels=LEVELS_OF_PARTS)
 
@@ -87,10 +89,8 @@ def _slices_of(content: bytes) -> Generator[bytes]:
 
 
 def _json_texts(value: Any, levels: int) -> Generator[bytes]:
-    """Yield the JSON of a value in pieces.
-
-    Down to ``levels``, objects and lists are yielded member by member. A long text is yielded in pieces.
-    """
+    """Yield the JSON of a value in small pieces. The objects and lists of the first ``levels`` levels are yielded
+    member by member. A long text is yielded in several pieces."""
     match value:
         case dict() if (value and levels > 0) or any(_is_long(member) for member in value.values()):
             for number, (key, member) in enumerate(value.items()):

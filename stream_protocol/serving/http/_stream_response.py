@@ -35,12 +35,11 @@ from stream_protocol.wire import (
 logger = logging.getLogger(__name__)
 
 KEEP_ALIVE = 15.0
-"""Seconds of silence before a comment is sent. Proxies close idle connections after 30 to 100 seconds."""
+"""Seconds without data after which a stream sends a comment. Proxies close idle connections after 30 to 100 seconds."""
 
 UNCOUNTED_SECONDS: Final = 10.0
-"""The memory of a response that a client still reads is not counted for this number of seconds after the response's
-end. Nearly all clients need less time.
-"""
+"""Seconds after the end of a response in which its memory is not counted, even if the client still reads it. Nearly all
+clients need less time."""
 
 
 HINT: Final = "`stream_sse(events)` makes them of the events of a run"
@@ -49,13 +48,11 @@ HINT: Final = "`stream_sse(events)` makes them of the events of a run"
 class UIMessageStreamResponse(Response):
     """Sends a UI message stream: ``UIMessageStreamResponse(stream_sse(runner.run_async(...)))``.
 
-    ``content``: an asynchronous iterable. It yields bytes, which are sent unchanged (``stream_sse``); or chunks, which
-    are encoded here and ended with ``[DONE]`` (``stream_chunks``). ``content`` is iterated in the task of the request,
-    and closed there if the client disconnects. If it raises, the client gets one masked ``error`` chunk, and the
-    exception is logged. If a ``RunReader`` is cut off, the connection is closed in the middle of the response, so that
-    the client notices. The connection is also closed if the client reads nothing for ``STALLED_SECONDS``.
-    ``keep_alive``: as in ``chat_router``.
-    ``headers``: additional headers, which override the defaults.
+    ``content``: an asynchronous iterable of bytes or chunks. Bytes, as from ``stream_sse``, are sent unchanged. Chunks,
+    as from ``stream_chunks``, are encoded, and ``[DONE]`` is added. ``content`` is iterated in the task of the request.
+    If the client disconnects, ``content`` is closed. If ``content`` raises, the client gets one masked ``error`` chunk,
+    and the exception is logged. If the client reads nothing for ``STALLED_SECONDS``, its connection is closed.
+    ``keep_alive``: as in ``chat_router``. ``headers``: additional headers, which override the defaults.
 
     Raises ``TypeError`` for a content that is not asynchronous, and ``StreamProtocolError`` for other wrong values.
     """
@@ -75,7 +72,7 @@ class UIMessageStreamResponse(Response):
         self.status_code = 200
         self.background = None
         self._kept_since: float | None = None
-        """The time when this client was first seen to keep an ended response in memory."""
+        """The time from which the response has ended and is kept in memory only for this client; ``None`` before."""
         self._is_counted = False
         given = {name.lower(): value for name, value in (headers or {}).items()}
         self.init_headers({**SSE_HEADERS, **given})
@@ -110,10 +107,8 @@ class UIMessageStreamResponse(Response):
         await connection.end()
 
     def _count_kept(self, reader: RunReader) -> None:
-        """Count the memory of an ended response that the client still reads, some seconds after its end.
-
-        Raises ``ReaderCutOffError`` if the response exceeds the memory limit.
-        """
+        """Count the memory of a response that the client still reads ``UNCOUNTED_SECONDS`` after its end. Raise
+        ``ReaderCutOffError`` if the response exceeds the memory limit."""
         if reader.memory is None or not (size := reader.kept_bytes()):
             return
         now = monotonic()
@@ -130,7 +125,7 @@ class UIMessageStreamResponse(Response):
 
 
 async def _encoded(content: AsyncIterable[bytes | AnyChunk]) -> AsyncGenerator[bytes]:
-    """Yield the content as SSE bytes. Closes the content, if it is a generator, when this generator is closed."""
+    """Yield the content as SSE bytes. When this generator is closed, it also closes the content."""
     iterator = aiter(content)
     chunks = False
     try:

@@ -1,4 +1,5 @@
-"""A complete app around the chat endpoint: the page, CORS, security headers, and a shutdown that stops the runs."""
+"""A complete app around the chat endpoint: with the page, CORS, security headers, and a shutdown that stops the
+runs."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -27,18 +28,15 @@ from stream_protocol.serving.http._routes import chat_routes
 from stream_protocol.wire import InvalidArgumentError, argument_error, check_choice, check_flag, shown
 
 PAGE: Final = Path(stream_protocol.__file__).parent / "page"
-"""The folder of the built page. It may be missing in a copy of the repository."""
+"""The folder of the built page. A clone of the repository may lack this folder."""
 
 INSPECTOR: Final = "inspector"
 """The name of the Inspector's first route. The page shows the Inspector's panel if the app has this route."""
 
 
 class Suggestion(TypedDict):
-    """A message that the page offers as the first one, with an optional title.
-
-    The page shows all suggestions of one ``group`` below the name of the group. For a suggestion with
-    ``attach``, the user first chooses a file.
-    """
+    """A first message that the page offers to the user, with an optional title. The page shows all suggestions of one
+    ``group`` below the name of the group. For a suggestion with ``attach``, the user first chooses a file."""
 
     title: NotRequired[str]
     group: NotRequired[str]
@@ -165,9 +163,7 @@ async def _no_page(_request: Request) -> Response:
 
 
 async def _answer_http_error(_request: Request, error: Exception) -> Response:
-    """Return the response to an unknown path, a wrong method, or a hook's ``HTTPException``.
-
-    Status and text are Starlette's.
-    """
+    """Return the response to an unknown path, a wrong method, or a hook's ``HTTPException``. Status and text are those
+    of the exception."""
     assert isinstance(error, HTTPException)
     return PlainTextResponse(error.detail, error.status_code, {**API_HEADERS, **(error.headers or {})})

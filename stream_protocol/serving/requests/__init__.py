@@ -1,12 +1,12 @@
-"""Handles the requests to the service: responses, histories, versions of messages, deletions.
+"""Handles requests to the service, such as those for responses, histories, versions of messages, and deletions.
 
 Where to change what:
 
 - ``_lifecycle``: the states of a request for a response, from its arrival to its run.
-- ``_chat_reads``: histories, lists, files; stops and deletions.
-- ``_steering``: messages for an active run.
-- ``_versions``: the choice of an earlier version.
-- ``_page_values``: state that the client writes.
+- ``_chat_reads``: histories, lists of chats, files, stops and deletions.
+- ``_steering``: user messages for an active run.
+- ``_versions``: the choice of an earlier version of a message.
+- ``_page_values``: context and session state that the client sends.
 - ``_stored_response``: the response of a repeated request.
 - ``_service_options``: the options of ``ChatService``.
 - ``_readiness``: the check of the stores for ``/readyz``.

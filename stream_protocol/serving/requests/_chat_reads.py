@@ -1,4 +1,5 @@
-"""``ChatReads``: reads messages, files and the list of chats. Also ``stop_chat`` and ``delete_chat``."""
+"""Provides ``ChatReads``, which reads messages, files and the list of chats. Also provides ``stop_chat`` and
+``delete_chat``."""
 
 from __future__ import annotations
 
@@ -47,17 +48,17 @@ class StoredChat:
     """The content of a stored chat for a client."""
 
     messages: list[UIMessage]
-    """The messages, equal to those of a client that received each response live."""
+    """The messages of the chat, as in a client that received each response live."""
     versions: list[MessageVersions]
-    """The messages with several versions, in the order of the chat."""
+    """The versions of each message that has several, in the order of the chat."""
     stopped: list[str]
-    """The ids of the assistant messages whose run was stopped before its end."""
+    """The ids of the assistant messages whose run was stopped."""
     state: dict[str, Any] | None = None
-    """The values of the shared state; ``None`` if the app shares no state."""
+    """The values of the shared session state; ``None`` if the app shares no state with the client."""
 
 
 class ChatReads:
-    """Reader of chats and artifacts. The number of concurrent reads is limited, to bound the memory."""
+    """Reads chats and artifacts. The number of concurrent reads is limited, to bound the memory."""
 
     def __init__(self, service: ServiceContext) -> None:
         self._service = service
@@ -75,7 +76,7 @@ class ChatReads:
             async with self._histories.turn(key[0]):
                 session = await self._service.store.session(key)
                 if answered is not None and await self._service.runs.wait_until_settled(key) != answered:
-                    del session  # its run has ended, and the end was stored, while it was read
+                    del session  # during the read, the run has ended, and its end was stored
                     continue
                 if session is None:
                     return None
@@ -103,7 +104,7 @@ class ChatReads:
         return await service.store.with_timeout(readable_state(service.runner, session, shared))
 
     async def artifact(self, key: ChatKey, name: str, version: int | None) -> types.Part:
-        """Returns an artifact of a chat. Raises ``ChatRequestError`` (404) if there is no such artifact."""
+        """Returns an artifact of a chat. Raises ``ChatRequestError`` (404) if the artifact does not exist."""
         session = await self._service.store.session_without_events(key)
         if session is None:
             raise ChatRequestError("There is no such artifact.", status=404)
@@ -119,7 +120,7 @@ class ChatReads:
         return replace(page, chats=tuple(await self._with_running(user_id, page.chats)))
 
     async def change(self, key: ChatKey, changes: ChatChanges) -> ListedChat:
-        """Changes the details of a chat. Returns its entry in the list of chats."""
+        """Changes the details of a chat. Returns the chat's new entry in the list of chats."""
         change = partial(change_chat, self._service.runner, *key, checked_changes(changes))
         (chat,) = await self._with_running(key[0], [await self._service.store.read(key[0], change)])
         return chat
@@ -130,7 +131,8 @@ class ChatReads:
 
 
 def _stored_chat(session: Session, answered: str | None, options: ConverterOptions, *, encoded: bool) -> StoredChat:
-    """Return the chat of a session. ``answered``: the idempotency key of the active run; ``None`` without a run."""
+    """Return the chat that a session contains. ``answered``: the idempotency key of the active run; ``None`` without a
+    run."""
     transcript = Transcript(session.events)
     running = answered is not None and transcript.is_answering(answered)
     messages = transcript_to_messages(transcript, running=running, encoded=encoded, **options)
@@ -151,10 +153,8 @@ async def stop_chat(service: ServiceContext, user_id: str, chat_id: str) -> None
 
 
 async def delete_chat(service: ServiceContext, user_id: str, chat_id: str) -> None:
-    """Stops the run of a chat, then deletes the chat. Raises ``ChatRequestError``: see ``ChatService.delete``.
-
-    The deletion holds the lease of the chat, so that no run begins.
-    """
+    """Stops the run of a chat, then deletes the chat. Raises ``ChatRequestError``: see ``ChatService.delete``. The
+    deletion claims the chat, so that no run begins meanwhile."""
     with service.audit.acting(user_id, chat_id, "delete"):
         key = chat_key(user_id, chat_id)
         if await service.store.session(key) is None:
@@ -169,10 +169,8 @@ async def delete_chat(service: ServiceContext, user_id: str, chat_id: str) -> No
 
 
 async def claim_chat(service: ServiceContext, key: ChatKey, idempotency_key: str, *, interrupts: bool) -> Claim:
-    """Claims a chat for a change without a run.
-
-    ``interrupts``: True to stop another run of the chat. If False, another run raises ``ChatRequestError`` (409).
-    """
+    """Claims a chat for a change without a run. ``interrupts``: True to stop the chat's active run. If False, raises
+    ``ChatRequestError`` (409) if the chat has an active run."""
     waiting = RunSlot(service.waiting, (key[0], object()))
     try:
         while not isinstance(found := await service.runs.claim(key, idempotency_key, waiting), Claim):

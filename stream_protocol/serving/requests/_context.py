@@ -1,7 +1,5 @@
-"""``ServiceContext``: the objects of one service. ``assemble`` creates them from the options.
-
-``begin_turn`` begins a turn with a steering message that came too late for its run.
-"""
+"""Provides ``ServiceContext``: the objects of one service. ``assemble`` creates them from the options of
+``ChatService``. ``begin_turn`` begins a turn with a steering message that came too late for its run."""
 
 from __future__ import annotations
 
@@ -63,7 +61,7 @@ class ServiceContext:
 
     runner: Runner
     served: ServedRunner
-    """Closes ``runner`` if the service has created it."""
+    """Closes ``runner`` if the service has created the runner."""
     settings: Settings
     store: ChatStore
     history: HistoryPolicy
@@ -76,9 +74,9 @@ class ServiceContext:
     readiness: Readiness
     rates: RequestRates
     foreign_rates: RequestRates
-    """Rate limits for requests from pages of other sites."""
+    """The rate limiter for requests from pages of other sites."""
     tasks: Tasks
-    """The tasks of runs, and of requests whose response has begun before they are accepted."""
+    """The tasks of runs, and of requests whose response began before the request was accepted."""
     slots: RunSlots
     """The slots of active runs."""
     waiting: RunSlots
@@ -94,16 +92,14 @@ class ServiceContext:
     times: ServiceTimes
 
     async def drain(self) -> None:
-        """Stops recovering runs, and waits until no run or request is active."""
+        """Ends the recovery of orphaned runs, and waits until no run or request is active."""
         self.executor.drain()
         while self.tasks or self.runs.any_here or self.waiting:  # noqa: ASYNC110 - three conditions, polled once
             await asyncio.sleep(self.times.drain_check)
 
     async def aclose(self, in_progress: InProgress) -> None:
-        """Stops the runs, closes all stores, and then the runner if the service has created it.
-
-        ``in_progress``: the open calls, which may finish before the stores are closed.
-        """
+        """Stops the runs, then closes all stores. If the service has created the runner, closes the runner, too.
+        ``in_progress``: the open calls, which may finish before the stores are closed."""
         self.runs.close()
         if late := await self.tasks.wait(self.times.shutdown):
             text = "The end of %s may be lost: it was not stored within %s seconds."
@@ -218,10 +214,8 @@ def _history_policy(given: ServiceOptions, runner: Runner, store: ChatStore) -> 
 
 
 def _usable_engine(given: ServiceOptions, runner: Runner, run_log: RunLog) -> Engine | None:
-    """Return the engine; ``None`` if it does not support the agents.
-
-    Raises ``StreamProtocolError`` if another option does not fit an engine: ``history`` or ``run_log``.
-    """
+    """Return the engine; ``None`` if the engine does not support the app's agents. Raises ``StreamProtocolError`` if
+    ``history`` or ``run_log`` does not fit the engine."""
     engine = given["engine"]
     if engine is None:
         return None
@@ -241,9 +235,8 @@ def _usable_engine(given: ServiceOptions, runner: Runner, run_log: RunLog) -> En
 
 
 def begin_turn(service: ServiceContext, key: ChatKey, turn: NextTurn) -> None:
-    """Begins a turn with a message that came too late for its run. If this turn is refused, the next run reads the
-    message.
-    """
+    """Begins a turn with a steering message that came too late for its run. If this turn is refused, the next run of
+    the chat reads the message."""
     _ = service.tasks.start(_begin_turn(service, key, turn))
 
 

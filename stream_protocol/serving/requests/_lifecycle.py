@@ -1,7 +1,7 @@
-"""``RequestLifecycle``: the states of one request for a response, and the transitions between them.
+"""Provides ``RequestLifecycle``: the states of one request for a response, and the transitions between them.
 
-``TRANSITIONS`` has all transitions. Each state is one method of ``RequestLifecycle``, which returns the next state. In
-any state, the request can be refused with ``ChatRequestError``. Then it releases its claim and its slots.
+``TRANSITIONS`` has all transitions. Each state is one method of ``RequestLifecycle``, which returns the next state. Any
+state can refuse the request with ``ChatRequestError``. A refused request releases its claim of the chat and its slots.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from stream_protocol.serving.chats import chat_key
 from stream_protocol.serving.requests._page_values import checked_request
 from stream_protocol.serving.requests._steering import can_steer, deliver
 from stream_protocol.serving.requests._stored_response import stored_response
-from stream_protocol.serving.runs import Claim, Incoming, deferred_response, refusal_as_events
+from stream_protocol.serving.runs import Claim, Incoming, deferred_response, question, refusal_as_events
 from stream_protocol.serving.telemetry import interrupts
 from stream_protocol.session import NewUserTurn, NothingToRun, idempotency_key
 from stream_protocol.wire import ChatRequestError
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from stream_protocol.wire import ChatRequest
 
 RECOVERIES: Final = 3
-"""The maximum number of recoveries of orphaned runs for which a request waits. After that, the request is refused."""
+"""The number of recoveries of orphaned runs after which a waiting request is refused."""
 
 
 class RequestState(Enum):
@@ -43,23 +43,22 @@ class RequestState(Enum):
     CLAIMING = auto()
     """The request tries to claim its chat."""
     BUSY = auto()
-    """Another run holds the chat. The service already checks what the request needs, and refuses an invalid request."""
+    """The chat has an active run. The service already plans the request, and refuses an invalid request."""
     INTERRUPTING = auto()
-    """The request is a new message, and stops the other run."""
+    """The request is a new message, and stops the chat's active run."""
     STEERING = auto()
-    """With ``on_busy="steer"``, the new message steers the other run. The request waits until the agent reads the
+    """The new message steers the chat's active run (``on_busy="steer"``). The request waits until the agent reads the
     message, or the run ends."""
     WAITING = auto()
-    """The request waits for the end of the other run.
-
-    The request is an answer to a call, or a message that came too late.
-    """
+    """The request waits until the chat's active run has ended. The request is an answer to a call, or a steering
+    message that came too late."""
     CLAIMED = auto()
-    """The request holds the chat. The service looks for orphaned runs of the chat."""
+    """The request has claimed the chat. The service looks for orphaned runs of the chat."""
     PLANNING = auto()
-    """The service decides what to run for the request in the stored chat: see ``RequestPlan``."""
+    """The service decides what to run for the request: see ``RequestPlan``."""
     RECOVERING = auto()
-    """The request is not a new message, or it steers. So the orphaned runs of the chat are recovered first."""
+    """The orphaned runs of the chat are recovered first, because the request is not a new message, or because it
+    steers."""
     PREPARING = auto()
     """The request needs a run. The service takes a slot, prepares the session and the job, and starts the run."""
     ACCEPTING = auto()
@@ -88,12 +87,12 @@ class RequestState(Enum):
 
 TRANSITIONS: Final[Mapping[RequestState, frozenset[RequestState]]] = {
     ADMITTED: frozenset({CLAIMING}),
-    CLAIMING: frozenset({CLAIMED, BUSY, ANSWERED}),  # ANSWERED: with the response of an equal request
+    CLAIMING: frozenset({CLAIMED, BUSY, ANSWERED}),  # ANSWERED: with an equal request's response
     BUSY: frozenset({INTERRUPTING, STEERING, WAITING, REPEATING}),
     INTERRUPTING: frozenset({CLAIMING}),
     STEERING: frozenset({STEERING, WAITING, ANSWERED}),  # ANSWERED: with the response of the steered run
     WAITING: frozenset({CLAIMING, WAITING}),
-    CLAIMED: frozenset({PLANNING, ACCEPTING}),  # ACCEPTING: its orphaned run is recovered
+    CLAIMED: frozenset({PLANNING, ACCEPTING}),  # ACCEPTING: the orphaned run of an equal request is recovered
     PLANNING: frozenset({PREPARING, REPEATING, RECOVERING}),
     RECOVERING: frozenset({CLAIMING}),
     PREPARING: frozenset({ACCEPTING}),
@@ -107,19 +106,20 @@ class RequestLifecycle:
     """One request for a response. Call ``respond`` once.
 
     ``begins_run=False``: the request must not begin a run. It only gets the running response of an equal request.
-    ``interrupts=False``: the request is refused (409) if another run of the chat is active.
-    ``since_stop``: see ``Run``. By default, stops after the arrival of the request count. If there was such a stop, the
+    ``interrupts=False``: the request is refused (409) if the chat has an active run.
+
+    ``since_stop``: see ``Run``. By default, only stops after the arrival of the request matter. After such a stop, the
     message is stored without a reply.
     """
 
     _incoming: Incoming
-    """The request with its idempotency key; set by ``ADMITTED``."""
+    """The request with its idempotency key and other data. Set in the state ``ADMITTED``."""
     _other: RunInfo
-    """The run that holds the chat, in the states ``BUSY``, ``INTERRUPTING``, ``STEERING`` and ``WAITING``."""
+    """The chat's active run. Set in the states ``BUSY``, ``INTERRUPTING``, ``STEERING`` and ``WAITING``."""
     _planned: Planned
-    """The run that the request needs, as ``Planner.plan`` returns it. Set in the states ``BUSY`` and ``PLANNING``."""
+    """The plan of the request, from ``Planner.plan``. Set in the states ``BUSY`` and ``PLANNING``."""
     _response: AsyncIterator[bytes]
-    """The response; set before the run starts, or before the state ``ANSWERED``."""
+    """The SSE events of the response. Set before the run starts, or before the state ``ANSWERED``."""
 
     def __init__(
         self,
@@ -143,21 +143,22 @@ class RequestLifecycle:
         self._audit_scope = service.audit.scope(user_id, request)
         self._state = ADMITTED
         self._patience: float | None = service.limits.stop_timeout
-        """Seconds for which the request waits for another run; ``None`` after its response has begun."""
+        """Seconds that the request waits for the chat's active run. ``None`` (no limit) once the response of the
+        request has begun."""
         self._slot = RunSlot(service.slots, self._chat)
         self._waiting = RunSlot(service.waiting, (user_id, object()))
         self._claim: Claim | None = None
         self._was_busy = False
         self._is_delivered = False
-        """True after the other run has accepted the steering message."""
+        """True once the chat's active run has accepted the steering message."""
         self._orphans: FoundOrphans = "none"
         self._recoveries = 0
 
     async def respond(self) -> AsyncIterator[bytes]:
         """Returns the SSE events of the response. Raises ``ChatRequestError`` if the request is refused.
 
-        If the request waits for long, the response begins without chunks. If the request is refused after that, the
-        response is an ``error`` chunk.
+        If the request waits for long, the response begins without chunks. If the request is refused later, the response
+        is an ``error`` chunk.
         """
         if await self._advance():
             return self._response
@@ -169,7 +170,7 @@ class RequestLifecycle:
         return self._response
 
     async def _advance(self) -> bool:
-        """Go from state to state until ``ANSWERED``. Returns False if the request has to wait longer."""
+        """Go from state to state until ``ANSWERED``. Return False if the request has to wait longer."""
         goes_on = False
         try:
             async with self._service.audit.answering(self._user_id, self._request, self._audit_scope):
@@ -212,7 +213,8 @@ class RequestLifecycle:
             self._chat,
             self._incoming.idempotency_key,
             self._waiting,
-            since_stop=self._since_stop or "",
+            request=self._request,
+            since_stop=self._since_stop,
             begins_run=self._begins_run,
             requested_at=self._incoming.requested_at,
         )
@@ -232,11 +234,12 @@ class RequestLifecycle:
             raise busy_refusal()
         planned = await self._plan(chat_was_busy=True)
         if self._other.phase == "claimed" and _repeats_newest_answers(planned.request_plan):
-            # The other run may belong to a later message that is not stored yet. Then decide again once it is stored.
+            # The other run may belong to a later message that is not yet stored. So plan again once that message is
+            # stored.
             await self._service.runs.wait_until_accepted(self._chat, self._other.run_id)
             planned = await self._plan(chat_was_busy=True)
         if _repeats_newest_answers(planned.request_plan):
-            raise busy_refusal()  # the active run may have begun with these answers, and its end is not stored yet
+            raise busy_refusal()  # the active run may have begun with these answers; its end is not yet stored
         self._was_busy = True
         self._planned = planned
         match planned.request_plan:
@@ -271,7 +274,7 @@ class RequestLifecycle:
             if await deliver(self._service, self._chat, run, self._request, self._planned) != "delivered":
                 return WAITING
             self._is_delivered = True
-        reply = await runs.wait_until_taken_in(self._chat, run, self._request.target["id"], self._patience)
+        reply = await runs.ask(self._chat, run, question(self._request.target["id"]), self._patience)
         if reply is None:
             return STEERING
         reader = await runs.read(self._chat, run.run_id) if reply == "taken-in" else None
@@ -286,10 +289,7 @@ class RequestLifecycle:
         return CLAIMING if has_ended else WAITING
 
     async def _look_for_orphans(self) -> RequestState:
-        claim = self._claimed
-        claim.run.continue_message(self._request)
-        await self._service.runs.stop_if_asked(self._chat, claim.run)
-        self._orphans = await self._service.executor.recover_same(self._chat, claim)
+        self._orphans = await self._service.executor.recover_same(self._chat, self._claimed)
         return ACCEPTING if self._orphans == "recovered" else PLANNING
 
     async def _plan_turn(self) -> RequestState:
@@ -367,11 +367,8 @@ class RequestLifecycle:
 
 
 def _accept(run: Run, scope: AuditScope, answers: Sequence[CallAnswer]) -> None:
-    """Accept a request after its message or answers were stored. ``answers``: the stored answers.
-
-    A stop may come before the approvals of the request are stored. Then the request is refused, although its denials
-    are stored.
-    """
+    """Accept a request after its message or some of its answers were stored. ``answers``: the stored answers. If a stop
+    comes before the approvals of the request are stored, the request is refused, although its denials are stored."""
     if not run.is_open:
         scope.accept(answers)
         if not scope.decisions:

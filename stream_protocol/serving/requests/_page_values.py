@@ -21,11 +21,8 @@ if TYPE_CHECKING:
 
 
 async def checked_request(service: ServiceContext, user_id: str, request: ChatRequest) -> ChatRequest:
-    """Returns the request with context and state as validated by the app's types.
-
-    Raises ``ChatRequestError`` (413, 422) for invalid values. A value for which the app declares no type is not
-    checked.
-    """
+    """Returns the request with its context and its state as the app's types validate them. Raises ``ChatRequestError``
+    (413, 422) for invalid values. Without a declared type, a value is not checked."""
     checked: dict[str, Any] = {}
     if service.context is not None and request.body.get(CONTEXT_KEY) is not None:
         with service.audit.acting(user_id, request.id, "context") as note:
@@ -41,12 +38,14 @@ async def checked_request(service: ServiceContext, user_id: str, request: ChatRe
 
 
 def page_context(service: ServiceContext, request: ChatRequest) -> Any:
-    """Return the validated context of a request; ``None`` without context, or if the app declares no type for it."""
+    """Return the validated context of a request; ``None`` without context, or if the app declares no type for
+    contexts."""
     return request.body.get(CONTEXT_KEY) if service.context is not None else None
 
 
 async def write_state(service: ServiceContext, user_id: str, chat_id: str, changes: Any) -> dict[str, Any]:
-    """Writes state of a chat. Raises ``ChatRequestError``: see ``ChatService.write_state``."""
+    """Writes the client's changes of a chat's shared state. Raises ``ChatRequestError``: see
+    ``ChatService.write_state``."""
     key = chat_key(user_id, chat_id)
     with service.audit.acting(user_id, chat_id, "state") as note:
         shared = service.shared_state
@@ -58,7 +57,7 @@ async def write_state(service: ServiceContext, user_id: str, chat_id: str, chang
 
 
 async def store_state(service: ServiceContext, key: ChatKey, request: ChatRequest) -> None:
-    """Stores the state that came with a steering message. The active run or the next run applies it."""
+    """Stores the state changes that came with a steering message. The active run or the next run applies them."""
     if (shared := service.shared_state) is not None and (changes := request.body.get(STATE_KEY)):
         await service.store.with_timeout(_write(service.runner, key, shared, changes))
 
@@ -68,14 +67,14 @@ async def _write(runner: Runner, key: ChatKey, shared: SharedState, changes: dic
     if session is None:
         raise no_such_chat()
     await PageWrites(runner, session, tuple(shared.types)).add(changes)
-    if await find_session(runner, *key, config=WITHOUT_EVENTS) is None:  # the chat was deleted meanwhile
+    if await find_session(runner, *key, config=WITHOUT_EVENTS) is None:  # the chat was deleted during the write
         await delete_details(runner, session)
         raise no_such_chat()
     return await readable_state(runner, session, shared)
 
 
 async def readable_state(runner: Runner, session: Session, shared: SharedState) -> dict[str, Any]:
-    """Return the shared state for the client, including its pending writes."""
+    """Return the shared state for the client, including the client's pending writes."""
     pending = await PageWrites(runner, session, tuple(shared.types)).pending() if shared.types else {}
     return shared.readable({**session.state, **pending})
 

@@ -1,4 +1,4 @@
-"""``chunks_of``: parses a response into chunks, for servers with a different transport."""
+"""Provides ``chunks_of``, which parses a response into chunks. Servers with a transport other than SSE need it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 async def chunks_of(events: AsyncIterator[bytes]) -> AsyncIterator[AnyChunk]:
-    """Yield the chunks of SSE events. Closing this generator closes ``events``, if it is a generator."""
+    """Yield the chunks of SSE events. If ``events`` is a generator, closing this generator also closes ``events``."""
     try:
         async for piece in events:
             for chunk in parse_sse(piece):

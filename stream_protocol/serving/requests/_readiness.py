@@ -1,4 +1,4 @@
-"""``Readiness``: checks the stores that each run needs, for readiness probes."""
+"""Provides ``Readiness``: the check of a service's stores for readiness probes."""
 
 from __future__ import annotations
 
@@ -25,25 +25,26 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 NAME: Final = "readyz"
-"""The user id and chat id in the read that tests the store. The chat does not have to exist."""
+"""The user id and chat id of the read that tests the session store. This chat does not have to exist."""
 
 
 class Readiness:
-    """Check of a service's stores. ``engine``: ``None`` for a service without an engine."""
+    """Checks the stores of a service. ``engine``: ``None`` for a service without an engine."""
 
     def __init__(self, runner: Runner, run_log: RunLog, engine: Engine | None, times: ServiceTimes) -> None:
         self._times = times
         sessions = partial(_ask_session_store, runner)
         self._pings: dict[str, Callable[[], Awaitable[object]]] = {"run log": run_log.ping, "session store": sessions}
         if engine is not None:
-            # The ping may use a thread, which cannot be cancelled. So the next probe waits for a hanging ping.
+            # The ping may use a thread, which cannot be cancelled. So the next probe waits for a ping that hangs.
             self._pings["engine"] = CachedProbe(engine.ping, 0.0).get
         self._missing = CachedProbe(self._ask, times.readiness_cache)
         self._told: tuple[str, ...] = ()
-        """The unreachable stores that were logged last."""
+        """The unreachable stores in the newest log line."""
 
     async def missing(self) -> tuple[str, ...]:
-        """Return the unreachable stores: ``run log``, ``session store``, ``engine``. Takes at most a second."""
+        """Return the names of the unreachable stores: ``run log``, ``session store``, ``engine``. Takes at most a
+        second."""
         return await self._missing.get()
 
     async def _ask(self) -> tuple[str, ...]:
@@ -54,7 +55,7 @@ class Readiness:
             self._told = now
             for name, error in missing.items():
                 logger.error("This worker is not ready: the %s does not answer.", name)
-                if isinstance(error, RunLogError):  # its text contains no data of users
+                if isinstance(error, RunLogError):  # such an error text contains no data of users
                     logger.error("%s.", error)
                 else:
                     log_error(logger, error)
@@ -72,6 +73,6 @@ class Readiness:
 
 
 async def _ask_session_store(runner: Runner) -> None:
-    """Read from the session store, and do an empty write. A read would also succeed on a read-only standby."""
+    """Read from the session store, and do an empty write. A read alone would also succeed on a read-only standby."""
     await find_session(runner, NAME, NAME, config=WITHOUT_EVENTS)
     await check_writable(runner.session_service, runner.app_name)

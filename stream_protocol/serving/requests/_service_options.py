@@ -54,7 +54,8 @@ CHECKS: Final[Mapping[str, Callable[[str, object], None]]] = {
     ),
     "times": partial(check_instance, kind=ServiceTimes, expected="a ServiceTimes"),
 }
-"""Option -> its check. ``as_runner`` checks the target and the session service; the converter checks its options."""
+"""The check of each option, by the option's name. ``as_runner`` checks the target and the session service. The
+converter checks its own options."""
 
 
 class ServiceOptions(ConverterOptions, total=False):
@@ -67,8 +68,9 @@ class ServiceOptions(ConverterOptions, total=False):
     ``postgres``). In memory by default. A ``Runner`` has its own session service.
     """
     history: HistoryMode
-    """History that the model reads. ``"server"``: the stored session. ``"client"``: the messages of the request. The
-    server then stores nothing, and refuses approvals. ``"text"``: only the texts of these messages.
+    """History that the model reads. ``"server"``: the stored session. ``"client"``: the messages of the request.
+        ``"text"``: only the texts of these messages. With ``"client"`` and ``"text"``, the server stores nothing, and
+    refuses approvals.
 
     With ``"server"``, the model reads only the last message of the request.
     """

@@ -1,4 +1,4 @@
-"""``steer``: sends a message of the user to the active run of the chat."""
+"""Provides ``steer``, which sends a message of the user to the active run of the chat."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Literal, NotRequired, TypeAlias
 
 from typing_extensions import TypedDict
 
-from stream_protocol.serving.base import run_off_loop
+from stream_protocol.serving.base import RUN_LOG, run_off_loop, unreachable_refusal
 from stream_protocol.serving.chats import chat_key
 from stream_protocol.serving.requests._page_values import checked_request, page_context, store_state
-from stream_protocol.serving.runs import Incoming
+from stream_protocol.serving.runs import Incoming, delivery
 from stream_protocol.session import NewUserTurn, NothingToRun, idempotency_key
 from stream_protocol.wire import ChatRequestError
 
@@ -23,42 +23,43 @@ if TYPE_CHECKING:
     from stream_protocol.wire import ChatRequest
 
 NotDelivered: TypeAlias = Literal["finished", "waiting-for-tool-results", "aborted"]
-"""The AI SDK's reasons why a steering message was not delivered. ``finished``: no run of the chat accepts messages.
-``waiting-for-tool-results``: no run is active, because the agent waits for the user's answer to a call. ``aborted``:
-the run is being stopped.
-"""
+"""The reason why a steering message was not delivered, in the AI SDK's terms. ``finished``: the chat has no run that
+accepts messages. ``waiting-for-tool-results``: no run is active, because the agent waits for the user's answer to a
+call. ``aborted``: the run is being stopped."""
 
 
 class SteeringOutcome(TypedDict):
     """The outcome of a steering message, in the AI SDK's terms."""
 
     type: Literal["delivered", "not-delivered"]
-    """``delivered``: the message is stored. The agent reads it in the active run, or the next turn begins with it."""
+    """``delivered``: the message is stored. The agent reads the message in the active run, or begins the next turn with
+    it."""
     id: str
-    """The message's id."""
+    """The id of the steering message."""
     reason: NotRequired[NotDelivered]
-    """The reason for ``not-delivered``. The message is not stored: send it as a new message."""
+    """The reason for ``not-delivered``. The message is not stored. Send the message as a new message."""
 
 
 def can_steer(request_plan: RequestPlan) -> bool:
-    """Return True for a new message.
-
-    An edit is not sent to the active run, because it would rewind this run. The user's answer to a call is not sent to
-    the active run, because the answer may end the call.
-    """
+    """Return True if the request can be sent to an active run, which means that it is only a new message. An edit would
+    rewind the active run. The user's answer to a call may end the call."""
     return isinstance(request_plan, NewUserTurn) and request_plan.rewind_before is None and not request_plan.answers
 
 
 async def deliver(service: ServiceContext, key: ChatKey, run: RunInfo, request: ChatRequest, planned: Planned) -> Reply:
-    """Sends the request's message and state to a run. Raises ``ChatRequestError`` (429) if too many messages wait.
+    """Sends the request's message and state to a run. Raises ``ChatRequestError``: 429 if too many messages
+    wait, 503 if the run does not reply.
 
-    The state is stored first, so that the model call that reads the message has it. If an accepted message is sent
-    again, its state is not stored again, because the agent or the client may have changed it meanwhile.
+    The state is stored first, so that the model call which reads the message has the state. For a message that was
+    accepted before, the state is not stored again: the agent or the client may have changed it since.
     """
     message = request.target
     if planned.transcript is None or message["id"] not in planned.transcript.accepted:
         await store_state(service, key, request)
-    reply = await service.store.with_timeout(service.runs.steer(key, run, message, page_context(service, request)))
+    post = delivery(message, page_context(service, request))
+    reply = await service.store.with_timeout(service.runs.ask(key, run, post, service.limits.stop_timeout))
+    if reply is None or reply == "left":
+        raise unreachable_refusal(RUN_LOG)
     if reply == "full":
         text = "Too many of your messages wait for the answer. Try again in a moment."
         raise ChatRequestError(text, status=429, retry_after=2, reason="steering_messages")
@@ -68,7 +69,8 @@ async def deliver(service: ServiceContext, key: ChatKey, run: RunInfo, request: 
 async def steer(
     service: ServiceContext, request: ChatRequest, user_id: str, overrides: RunOverrides
 ) -> SteeringOutcome:
-    """Sends the request's message to the run of the chat. Raises ``ChatRequestError``: see ``ChatService.steer``."""
+    """Sends the request's message to the active run of the chat. Raises ``ChatRequestError``: see
+    ``ChatService.steer``."""
     if not service.keeps_history:
         raise ChatRequestError("The server does not keep this chat: wait for the answer, or stop it.", status=409)
     request = await checked_request(service, user_id, request)
@@ -106,12 +108,13 @@ async def _plan(service: ServiceContext, request: ChatRequest, user_id: str, ove
 
 
 def _waits(planned: Planned, message_id: str) -> bool:
-    """Return True if the message was accepted, and no agent has read it yet."""
+    """Return True if the message was accepted, but no agent has read it."""
     return planned.transcript is not None and any(each.id == message_id for each in planned.transcript.waiting)
 
 
 def _reason(planned: Planned, reply: Reply | None) -> NotDelivered:
-    """Return the reason why a message was not delivered. ``reply``: the run's reply; ``None`` without a run."""
+    """Return the reason why a message was not delivered. ``reply``: the active run's reply; ``None`` without an active
+    run."""
     if reply == "aborted":
         return "aborted"
     turn = planned.transcript.current if planned.transcript is not None else None

@@ -1,4 +1,4 @@
-"""``stored_response``: the stored response for a repeated request, which needs no run."""
+"""Provides ``stored_response``: the response for a repeated request that needs no run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from stream_protocol.session import NothingToRun
 
 INTERRUPTED_TEXT: Final = "Your answer was taken, but what followed from it is missing. Reload the page, or ask again."
-"""Error text for a repeated answer to a call, if the run of the answer has stored no output."""
+"""Error text for a repeated answer to a call if the run of the first answer has stored no output."""
 
 
 async def stored_response(service: ServiceContext, incoming: Incoming, stored: NothingToRun) -> AsyncIterator[bytes]:
@@ -35,14 +35,13 @@ async def stored_response(service: ServiceContext, incoming: Incoming, stored: N
         )
         if stored.is_interrupted:
             return [*ending_in_error(events, INTERRUPTED_TEXT), done]
-        continued = None if stored.repeats == "words" else incoming.request.target
-        return [*prevent_auto_resend(events, continued=continued), done]
+        return [*prevent_auto_resend(events, continued=incoming.request.continued_message), done]
 
     return _iterate(await run_off_loop(response, events=[*stored.past, *stored.events]), memory)
 
 
 async def _iterate(events: list[bytes], memory: ByteShare) -> AsyncIterator[bytes]:
-    """Yield the events, and drop each event after it is sent. Releases the memory at the end."""
+    """Yield the events. Drop each event after it is sent. Release the memory budget at the end."""
     with memory:
         events.reverse()
         while events:

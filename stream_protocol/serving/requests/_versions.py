@@ -1,4 +1,4 @@
-"""``choose_version``: makes a chat continue from an earlier version of a message."""
+"""Provides ``choose_version``, which makes a chat continue from an earlier version of a message."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from stream_protocol.serving.requests._context import ServiceContext
 
 CHOICE: Final = "choice"
-"""The idempotency key with which a choice of a version claims the chat."""
+"""The idempotency key with which the choice of a version claims the chat."""
 
 
 async def choose_version(service: ServiceContext, user_id: str, chat_id: str, version_id: str) -> None:
     """Chooses a version of a message. Raises ``ChatRequestError``: see ``ChatService.choose_version``.
 
-    The choice is one rewind of the session. During the rewind, this function holds the lease of the chat, so that no
-    run begins. A choice never stops a response.
+    The choice is one rewind of the session. This function claims the chat for the rewind, so that no run begins
+    meanwhile. A choice never stops a response.
     """
     key = chat_key(user_id, chat_id)
     with service.audit.acting(user_id, chat_id, "branch"):
@@ -42,7 +42,8 @@ async def choose_version(service: ServiceContext, user_id: str, chat_id: str, ve
 
 
 async def _find(service: ServiceContext, key: ChatKey, version_id: str) -> tuple[Session, str | None]:
-    """Return the session, and the invocation to rewind to; ``None`` if the chat already continues from this version."""
+    """Return the session, and the invocation to rewind to. The invocation is ``None`` if the chat already continues
+    from this version."""
     session = await service.store.session(key)
     if session is None:
         raise no_such_chat()

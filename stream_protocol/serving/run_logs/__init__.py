@@ -1,18 +1,18 @@
-"""Stores responses while they are written: the interface of a run log, and the run log in memory.
+"""Run logs store responses while they are written. Contains the interface of a run log, and the run log in memory.
 
 Where to change what:
 
 - ``_run_log``: the interface of a run log.
-- ``_event_buffer``: slow and late readers, size of a response, and the moment at which readers get the end.
+- ``_event_buffer``: slow and late readers, size of a response; holds the end until the store has it.
 - ``_readers``: counts readers, and cuts off slow ones.
 - ``_load_run_log``: creates the run log of a URL.
 - ``_shared_run_log``: stops, resumes and messages between workers.
-- ``_lease``: the lease of a run. The module handles dead workers, takeovers, lost stores, the arrival of a stop, and
-  the report of an end; see docs/redis.md.
+- ``_lease``: the lease of a run. The module handles dead workers, takeovers, lost stores and the arrival of a stop; see
+  docs/redis.md.
 - ``_log_tail``: reads runs of other workers, and detects that the writer of a run is dead.
-- ``_log_writer``: writes runs for other workers.
+- ``_log_writer``: writes runs for other workers, and decides when readers of this worker get the end.
 - ``_run_store``: the interface of a store for leases and logs.
-- ``_memory``: the run log of one process. ``_post_replies``: messages to the run of another worker.
+- ``_memory``: the run log of one process. ``_post_replies``: messages to runs of other workers.
 - ``redis``, ``postgres``: the stores. For a new store, implement ``RunStore``, pass it to ``SharedRunLog``, and add a
   test with ``RunLogConformance``: see docs/durable.md. ``_load_run_log`` has the URLs of ``serve``. Implement
   ``RunLog`` directly only for a run log without such a store.

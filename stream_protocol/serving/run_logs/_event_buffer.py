@@ -1,8 +1,8 @@
-"""Keeps the SSE events of one response in this process: one writer appends, any number of readers read.
+"""Keeps the SSE events of one response in this process. One writer appends events, any number of readers read them.
 
-The writer never waits. Each event is kept once for all readers. For each reader, memory holds only its position and the
-piece that is being sent. A reader that is too far behind is cut off. Above a size limit, text deltas that every reader
-has read are joined to fewer, longer deltas. Later readers get the joined deltas.
+The writer never waits. Each event is kept once for all readers. For a reader, memory only holds its position and the
+bytes that are being sent. A reader that is too far behind is disconnected. Above a size limit, text deltas that every
+reader has read are joined to fewer, longer deltas. Later readers get the joined deltas.
 """
 
 import asyncio
@@ -23,11 +23,11 @@ START: Final = b'data: {"type":"start"'
 class EventBuffer:
     """An append-only list of complete SSE events, each ending in a blank line.
 
-    ``on_readers`` is called with the number of readers whenever that number changes, until ``forget_writer``.
+    ``on_readers``: called with the number of readers whenever this number changes, until ``forget_writer``.
 
-    A reader that is too far behind (``bounds.max_backlog``) is cut off. If there are more than ``bounds.max_readers``
-    readers, one of them is also cut off, and a warning is logged. A reader that was cut off may read again. It then
-    gets the response from its beginning.
+    A reader that is too far behind (``bounds.max_backlog``) is disconnected. If there are more than
+    ``bounds.max_readers`` readers, the slowest reader is disconnected, and a warning is logged. A disconnected client
+    may read again from the beginning of the response.
     """
 
     def __init__(self, bounds: LogBounds | None = None, *, on_readers: Callable[[int], object] | None = None) -> None:
@@ -38,14 +38,14 @@ class EventBuffer:
         self._events = EventList(self._bounds)
         self._readers = Readers(self._events, self._bounds, on_readers)
         self._copied: int | None = None
-        """The number of events that the store of the run log has: see ``ack``."""
+        """The number of events that the run log's store already has: see ``ack``."""
         self._waiting: list[asyncio.Future[None]] = []
         self._closed = False
         self._holds_end = False
 
     @property
     def closed(self) -> bool:
-        """True if the response is complete: nothing more will be appended."""
+        """True if the response is complete. No more events are appended then."""
         return self._closed
 
     @property
@@ -55,31 +55,31 @@ class EventBuffer:
 
     @property
     def readers(self) -> int:
-        """The current number of readers."""
+        """The present number of readers."""
         return len(self._readers)
 
     @property
     def full(self) -> bool:
-        """True if the log is larger than ``bounds.max_size``. Then append only the end of the response."""
+        """True if the buffer is larger than ``bounds.max_size``. Then append only the end of the response."""
         return self.size > self._bounds.max_size
 
     @property
     def size(self) -> int:
-        """The bytes in memory."""
+        """The bytes that the events take in memory."""
         return self._events.size
 
     @property
     def past(self) -> bytes:
-        """SSE events that rebuild the content of the message before this response; empty for a new message."""
+        """SSE events with the earlier content of the message that the response continues; empty for a new message."""
         return self._past
 
     def set_past(self, past: bytes) -> None:
-        """Sets ``past``. Call it before the first ``append``."""
+        """Sets ``past``. Must be called before the first ``append``."""
         self._past = past
 
     def append(self, *events: bytes) -> None:
-        """Adds events at the end and wakes the readers. Never waits."""
-        if self._readers and not self.full:  # a full log gets only its end, for which every reader may wait
+        """Adds events at the end, and wakes the readers. Never waits."""
+        if self._readers and not self.full:  # a full buffer only gets its end, and every reader may wait for the end
             self._readers.cut_off_slow()
         self._events.append(events)
         if self._events.is_large:
@@ -87,7 +87,7 @@ class EventBuffer:
         self._wake()
 
     def close(self) -> None:
-        """Marks the response as complete. A reader ends when it has read everything."""
+        """Marks the response as complete. Each reader ends when it has read all events."""
         self._closed = True
         self._wake()
 
@@ -96,72 +96,66 @@ class EventBuffer:
         self._holds_end = True
 
     def give_end(self) -> None:
-        """Gives readers the end of the response. Later calls do nothing."""
+        """Lets readers have the end of the response. Later calls do nothing."""
         self._holds_end = False
         self._wake()
 
     def forget_writer(self) -> None:
-        """Stops calling ``on_readers``, so that the log does not keep objects of its writer in memory."""
+        """Removes ``on_readers``, so that the buffer does not keep objects of the run in memory."""
         self._readers.forget_writer()
 
     def cut_off_readers(self) -> None:
-        """Cuts off all current and later readers, because this process cannot get the rest of the response."""
+        """Disconnects all present and later readers, because this process cannot get the rest of the response."""
         self._readers.cut_off_all()
         self._wake()
 
     def since(self, position: int) -> Iterator[bytes] | None:
-        """Returns the events from number ``position`` on; ``None`` if some of them are joined with earlier events.
-
-        The events are not copied, so take those that you need before the next ``append``.
-        """
+        """Returns the events from number ``position`` on; ``None`` if some of them are joined with earlier events. The
+        events are not copied. Read all that you need before the next ``append``."""
         return None if position < self._events.begin else self._events.since(position)
 
     def ack(self, count: int | None) -> None:
-        """Sets the number of events that the writer has copied to Redis or another store.
+        """Sets the number of events that are already copied to the run log's store.
 
-        Later events are not joined before they are copied, so that ``since`` returns them. ``None`` means that no copy
-        is made, or that the copy may lag behind. In both cases, all events that every reader has read may be joined.
+        Events that are not yet copied are not joined, so that ``since`` can return them. ``None``: the events are not
+        copied, or the copy may lag behind. Then all events that every reader has read may be joined.
         """
         self._copied = count
 
     def events(self) -> Iterator[bytes]:
-        """Returns the events of the response so far, joined or as appended.
-
-        The events are not copied, so read them before the next ``append``.
-        """
+        """Returns the events of the response so far. Some may be joined. The events are not copied. Read them before
+        the next ``append``."""
         return self._events.all()
 
     def whole(self) -> list[bytes]:
-        """Returns the response so far in few events: see ``JoinedStream``."""
+        """Returns the response so far. Its events are merged, so that there are fewer: see ``JoinedStream``."""
         while self._events.joined_count < self.count:
             self._events.join(self.count, self._known())
         return [*self._events.joined.complete, *self._events.joined.growing]
 
     def read(self, *, rebuild: bool = False) -> RunReader:
-        """Returns a reader of all events, from the first one until the log is closed.
+        """Returns a reader of all events, from the first event until the buffer is closed.
 
-        A piece of the reader is one event, or several events with up to ``PIECE_BYTES``. ``rebuild``: True for a client
-        that has no part of the message. The first event is ``start``. After it, such a client gets ``past``: the
-        earlier part of the message. A reader that is created before the first event never gets ``past``. It gets every
-        event, even if it begins to read late.
+        The reader yields one event at a time, or several events with up to ``PIECE_BYTES``. ``rebuild``: True for a
+        client that lacks the earlier content of the message. Such a client gets ``past`` after the first event, which
+        is ``start``.
         """
         cursor = Cursor()
         stream = self._read(cursor, rebuild=rebuild, late=self.count > 0)
         return RunReader(stream, cursor.cut_off, partial(_kept_bytes, ref(self)))
 
     async def changed(self, position: int) -> None:
-        """Waits until there are more than ``position`` events, or the log is closed. Then waits for ``give_end``."""
+        """Waits until there are more than ``position`` events, or the response is complete."""
         while self.count <= position and not self._closed:
             await self._next_wake()
-        await self._wait_while_held()
 
     async def wait_closed(self) -> None:
-        """Waits until the log is closed."""
+        """Waits until the response is complete."""
         while not self._closed:
             await self._next_wake()
 
     async def _wait_while_held(self) -> None:
-        """Wait while the log is closed and its end is withheld: see ``hold_end``."""
+        """Wait while the response is complete, but its end is withheld: see ``hold_end``."""
         while self._closed and self._holds_end:
             await self._next_wake()
 
@@ -199,11 +193,8 @@ class EventBuffer:
             self._readers.leave(cursor)
 
     async def _read_joined(self, cursor: Cursor, past: bytes) -> AsyncGenerator[bytes]:
-        """Read the events that exist already, and move the cursor behind them.
-
-        The bytes of these events are concatenated once, and all readers share the result. While a slow reader reads
-        this copy, the reader keeps only these events in memory.
-        """
+        """Read the present events, and move the cursor to their end. All readers share the joined events. A slow reader
+        keeps only these events in memory."""
         cursor.begin_joined()
         joined = self._events.joined
         while self._events.joined_count < self.count:
@@ -231,7 +222,8 @@ class EventBuffer:
             cursor.go_on(0, weight(events))
 
     def _known(self) -> int:
-        """Return how many events may be joined: all readers have read them, and the store has them. See ``ack``."""
+        """Return the number of events that may be joined. All readers have read these events, and the store has them:
+        see ``ack``."""
         copied = self.count if self._copied is None else max(self._copied, self._events.begin)
         return self._readers.position(copied)
 
@@ -243,14 +235,12 @@ class EventBuffer:
 
 
 def _bytes(events: Sequence[bytes]) -> bytes:
-    """Return the events as one ``bytes`` object. A single event is not copied: all readers share it."""
+    """Return the events as one ``bytes`` object. A single event is not copied, so all readers share it."""
     return events[0] if len(events) == 1 else b"".join(events)
 
 
 def _kept_bytes(log: ref[EventBuffer]) -> int:
-    """Return the size of an ended response; 0 before its end.
-
-    ``log`` is a weak reference, so that a reader does not keep the log in memory.
-    """
+    """Return the size of a complete response; 0 before its end. ``log``: a weak reference, so that a reader does not
+    keep the buffer in memory."""
     buffer = log()
     return buffer.size if buffer is not None and buffer.closed else 0

@@ -1,9 +1,9 @@
-"""The lease of one run of this worker. The lease is the run's right to its chat, and the worker renews it in the store.
+"""The lease of one run of this worker: the run's right to its chat. The worker renews the lease in the store.
 
-Each run of a chat gets a number that is greater than the numbers of earlier runs, a fencing token. A worker that was
-disconnected from the store compares the tokens. So it detects that a newer run has taken the chat. This module does not
-use the locks of the stores (redis-py's ``redis.lock``, PostgreSQL's advisory locks), because they have no token. The
-run's phase, its worker and the request to stop must also change in one atomic step with the lease.
+Each run of a chat has a fencing token, a number that is greater than those of earlier runs. With the token, a worker
+that was disconnected from the store detects that a newer run has taken the chat. The locks of redis-py and PostgreSQL
+are not used. They have no token, and cannot change the run's phase, its worker and its stop in one atomic step with the
+lease.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from stream_protocol.serving.base import cancel_and_wait
 from stream_protocol.serving.run_logs._log_writer import LogWriter
@@ -26,19 +26,13 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-END_SECONDS: Final = 1.0
-"""The maximum number of seconds that a reader waits for the end of a response until the store has the phase
-``closed``.
-"""
-
 
 class SharedLease:
     """The ``Lease`` of one run. After ``claim``, run ``keep_until_released`` in one asyncio task.
 
     The lease is lost if it cannot be renewed in time, or if a newer run has taken the chat. Then ``owner.lease_lost``
-    is called. A worker whose event loop was busy for seconds does not lose the lease at once. Its late renewal shows if
-    a newer run has taken the chat. If not, the worker keeps the lease. Until the late renewal has succeeded, ``held``
-    is ``False``.
+    is called. A worker whose event loop was busy for seconds renews the lease late. It keeps the lease, unless a newer
+    run has taken the chat. Until the late renewal succeeds, ``held`` is ``False``.
     """
 
     def __init__(self, store: RunStore, run: RunIdentity, owner: RunHandle, times: LeaseTimes) -> None:
@@ -51,19 +45,15 @@ class SharedLease:
         self._open = False
         self._lost = False
         self._renewed_at = 0.0
-        """The loop time at which the last successful renewal was sent."""
+        """The event-loop time at which the last successful renewal was sent."""
         self._trying_since: float | None = None
-        """The loop time of the first attempt to renew after the last successful renewal; ``None`` if there was none."""
+        """The event-loop time of the first attempt since the last successful renewal; ``None`` without an attempt."""
         self._settled: asyncio.Future[None] | None = None
-        """A future that is done when the lease is renewed or lost; ``None`` if no task waits for it."""
+        """A future that is done when the lease is renewed or lost; ``None`` if no task waits for this."""
         self._loss_timer: asyncio.TimerHandle | None = None
         self._posts = PostReplies(store, run, owner)
         self._renewal_wanted = asyncio.Event()
         self._released = asyncio.Event()
-        self._end_reported = asyncio.Event()
-        """Set when the store has the phase ``closed``, and when the store will never get this phase because the lease
-        is lost.
-        """
 
     @property
     def run_id(self) -> str:
@@ -79,7 +69,8 @@ class SharedLease:
         return not self._lost and _now() <= self._renewed_at + self._times.valid_without_renewal
 
     async def confirm(self) -> bool:
-        """Waits until a lease that is not held is renewed or lost. Returns True if it is held."""
+        """If the lease was not renewed in time, waits until it is renewed or lost. Returns True if the run holds the
+        lease."""
         while not self.held and not self._lost and not self._released.is_set():
             self.renew_now()
             if self._settled is None:
@@ -88,11 +79,11 @@ class SharedLease:
         return self.held
 
     def info(self) -> RunInfo:
-        """Returns the run as other requests see it."""
+        """Returns the ``RunInfo`` of the run, for other requests."""
         return RunInfo(run_id=self.run_id, idempotency_key=self._run.idempotency_key, phase=self._phase())
 
     async def claim(self) -> None:
-        """Claims the chat. Raises ``ChatTakenError``."""
+        """Claims the chat for the run. Raises ``ChatTakenError`` if another run holds the chat's lease."""
         sent_at = _now()
         self._token = await self._store.claim(self._run)
         self._note_renewal(sent_at)
@@ -103,22 +94,19 @@ class SharedLease:
         self.renew_now()
 
     def release(self) -> None:
-        """Asks ``keep_until_released`` to free the chat as soon as the store has the log. Returns at once."""
+        """Asks ``keep_until_released`` to free the chat as soon as the store has all events of the run. Returns at
+        once."""
         self._released.set()
         self._settle()
 
     def renew_now(self) -> None:
-        """Requests a renewal at once.
-
-        The store's reply contains a request to stop, readers at other workers, and messages to the run.
-        """
+        """Requests a renewal at once. The store's reply to a renewal tells if the run was stopped, and if other workers
+        read it. The reply also contains messages to the run."""
         self._renewal_wanted.set()
 
     async def keep_until_released(self, bounds: LogBounds) -> None:
-        """Renews the lease and copies the log until the run is released and the store has the whole log.
-
-        Then frees the chat.
-        """
+        """Renews the lease, and copies the run's events to the store. Frees the chat when the run is released and all
+        events are copied."""
         add_run(self.run_id)
         writer = LogWriter(
             self._store,
@@ -131,50 +119,27 @@ class SharedLease:
             patience=self._times.renewal_interval,
         )
         tasks = [asyncio.create_task(writer.copy()), asyncio.create_task(self._renew())]
-        ending = asyncio.create_task(self._report_end())
         try:
             await self._released.wait()
             if self.owner.log.closed and not self._lost:
                 await asyncio.wait(tasks[:1], timeout=self._times.lease)
         finally:
             await cancel_and_wait(tasks)
-            self._cancel_timer()  # after the tasks: a running renewal has started the timer again
+            self._cancel_timer()  # after the tasks, because a running renewal starts the timer again
         await self._posts.wait()
-        try:
-            await self.free_in_store()
-        finally:
-            await cancel_and_wait([ending])
-
-    async def _report_end(self) -> None:
-        """Report the end of the response to the store.
-
-        No reader on any worker gets the end before that, because its client may send the next request to another
-        worker. If the store does not respond, the readers get the end after ``END_SECONDS``.
-        """
-        try:
-            await self.owner.log.wait_closed()
-            self.renew_now()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(END_SECONDS):
-                    await self._end_reported.wait()
-        finally:
-            self.owner.log.give_end()
+        await self.free_in_store()
 
     async def free_in_store(self) -> None:
-        """Frees the chat, if this run holds its lease.
-
-        A failure is only logged, because the lease then expires by itself.
-        """
+        """Frees the chat in the store, if this run holds the chat's lease. A failure is only logged, because the lease
+        then expires by itself."""
         try:
             await self._store.free(self._run)
         except RunLogError as error:
             logger.warning("The lease of run %s is left to expire: %s", self.run_id, error)
 
     async def _renew(self) -> None:
-        """Renew the lease regularly and on request.
-
-        The interval to the next renewal starts when a command is sent, so a slow reply does not delay that renewal.
-        """
+        """Renew the lease regularly and on request. The interval to the next renewal starts when a renewal is sent. So
+        a slow reply does not delay the next renewal."""
         sent_at, pause, failing = _now(), self._times.renewal_interval, False
         while not self._lost:
             with suppress(TimeoutError):
@@ -197,11 +162,8 @@ class SharedLease:
                 pause = min(RETRY_SECONDS, self._times.renewal_interval)
 
     async def _renew_once(self, sent_at: float) -> None:
-        """Renew the lease once, and stop the run if another worker has asked for that."""
-        has_ended = self.owner.log.closed
+        """Renew the lease once. Stop the run if the store's reply says so."""
         renewal = await self._store.renew(self._run, self._token, self._phase())
-        if has_ended:
-            self._end_reported.set()
         if self._lost:  # the reply came after `_lose` had ended the run
             return
         if renewal is None:
@@ -220,10 +182,8 @@ class SharedLease:
         return phase_of(self.owner.log, is_open=self._open)
 
     def _note_renewal(self, sent_at: float) -> None:
-        """Count the time of the lease from the moment at which the command was sent.
-
-        The moment at which the store ran the command is unknown.
-        """
+        """Mark the lease as renewed. Its time counts from the moment at which the command was sent. The moment at which
+        the store executed the command is unknown."""
         self._renewed_at = sent_at
         self._trying_since = None
         self._settle()
@@ -234,10 +194,8 @@ class SharedLease:
         self._loss_timer = asyncio.get_running_loop().call_at(time, self._lose_if_tried)
 
     def _lose_if_tried(self) -> None:
-        """Give up the run if this worker has tried long enough to renew the lease.
-
-        A worker that was too busy to try first gets the missing time for its attempts.
-        """
+        """Give up the run if this worker has tried long enough to renew the lease. A worker that was too busy to try
+        gets more time for attempts."""
         tried_until = (self._trying_since or _now()) + self._times.time_to_renew
         if _now() < tried_until:
             self._lose_at(tried_until)
@@ -246,7 +204,7 @@ class SharedLease:
 
     def _lose(self) -> None:
         self._lost = True
-        self._end_reported.set()
+        self.owner.log.give_end()
         self._settle()
         self._cancel_timer()
         logger.error("The lease of run %s is lost: the run ends.", self.run_id)

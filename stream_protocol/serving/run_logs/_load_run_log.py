@@ -1,4 +1,4 @@
-"""Creates the run log that a URL names, for a server that is started by a command."""
+"""Creates the run log that a URL names, for ``adk-ui-stream serve``."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ if TYPE_CHECKING:
     from stream_protocol.serving.run_logs._shared_run_log import SharedRunLog
 
 REDIS: Final = ("redis", "unix:")
-"""Prefixes of the URLs of Redis."""
+"""The beginnings of Redis URLs."""
 POSTGRES: Final = ("postgres",)
-"""Prefixes of the URLs of PostgreSQL."""
+"""The beginnings of PostgreSQL URLs."""
 
 
 def load_run_log(url: str, *, prefix: str | None, lease: float) -> SharedRunLog:
-    """Checks that the store of a URL can be written to, and creates the run log.
+    """Checks that the store of a URL can be written to, and creates the run log. Must be called without a running event
+    loop.
 
-    A server with a broken store must not start. ``prefix``: the prefix of all names in the store. ``None`` selects the
-    default of the run log. ``lease``: the lifetime of a lease in seconds. Call this where no event loop runs.
+    ``prefix``: the prefix of all names in the store; ``None`` for the run log's default. ``lease``: the lifetime of a
+    lease in seconds.
 
     Raises ``RunLogError`` if the store cannot be written to, ``StreamProtocolError`` for an unusable URL or prefix, and
     ``ImportError`` if an extra is not installed.

@@ -1,6 +1,6 @@
-"""Reads the log of another worker's run from the store, for all readers in this process.
+"""Reads the events of another worker's run from the store, for all readers in this process.
 
-``_log_writer`` writes the log. This module handles joined events, fail-overs that lose data, and dead workers. It
+``_log_writer`` writes these events. This module handles joined events, fail-overs that lose data, and dead workers. It
 decides when to stop reading.
 """
 
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 LINGER_SECONDS: Final = 1.0
-"""Seconds for which the tail continues to read a run that has no reader, because a new reader may come."""
+"""Seconds for which a ``LogTail`` continues to read a run without readers, because a new reader may come."""
 
 MAX_WAIT: Final = 1.0
-"""The maximum number of seconds that one read waits for more events."""
+"""The maximum number of seconds that one read of the store waits for more events."""
 
 
 class WriterWatch:
     """Checks the lease of another worker's run, and tells that worker that this process reads the run.
 
-    A missing lease means that the worker is dead, or that a fail-over has lost the lease. So the worker has
-    ``times.valid_without_renewal`` seconds to renew the lease. An unreachable store gets the same time to recover.
+    If the lease is missing, the worker is dead, or a fail-over of the store has lost the lease. So the worker has
+    ``times.valid_without_renewal`` seconds to renew the lease. An unreachable store also has this time to recover.
     """
 
     def __init__(self, store: RunStore, chat: str, run_id: str, times: LeaseTimes) -> None:
@@ -47,33 +47,32 @@ class WriterWatch:
         self._check_at = 0.0
         self._missing_since: float | None = None
         self._token = 0
-        """The run's token; 0 while it is unknown.
-
-        The token is needed because, after a fail-over, an older run may seem to hold the lease.
-        """
+        """The run's fencing token; 0 while the token is unknown. After a fail-over, an older run may seem to hold the
+        lease. The token shows which run is newer."""
         self._superseded = False
         self.available: int | None = None
-        """The number of events in the store at the last check; ``None`` if the store has no log of the run."""
+        """The number of the run's events in the store at the last check; ``None`` if the store has no log of the
+        run."""
 
     @property
     def is_missing(self) -> bool:
-        """True while the lease is missing, or the store unreachable."""
+        """True while the run's lease is missing, or the store is unreachable."""
         return self._missing_since is not None
 
     @property
     def is_lost(self) -> bool:
-        """True if the lease has been missing for too long, or a newer run holds it."""
+        """True if the run's lease was missing for too long, or if a newer run holds the lease."""
         if self._missing_since is None:
             return False
         return self._superseded or _now() - self._missing_since > self._times.valid_without_renewal
 
     async def check_if_due(self) -> None:
-        """Checks the lease if it is missing, or if the last check is too old."""
+        """Checks the run's lease if the lease is missing, or if the last check is too old."""
         if self.is_missing or _now() >= self._check_at:
             await self.check()
 
     async def check(self) -> bool:
-        """Checks the lease. Returns True if the run holds it."""
+        """Checks the run's lease in the store. Returns True if the run holds its lease."""
         watched = await self._store.watch(self._chat, self._run_id, reads=True)
         self.available = watched.available
         is_held = watched.holder == self._run_id
@@ -89,7 +88,7 @@ class WriterWatch:
         return is_held
 
     def note_absence(self) -> None:
-        """Notes that the store is unreachable. The lease is checked as soon as the store is back."""
+        """Marks the store as unreachable. The lease is checked as soon as the store is reachable again."""
         self._missing_since = self._missing_since or _now()
         self._check_at = 0
 
@@ -101,10 +100,10 @@ class WriterWatch:
 
 
 class LogTail:
-    """Reads the log of a run into ``buffer``, which serves all readers in this process.
+    """Reads the events of another worker's run into ``buffer``, for all readers in this process.
 
-    If the writer is lost (see ``WriterWatch``) and the log has no end, the response ends in an error. With
-    ``runs_are_recovered`` the readers are cut off instead, because another worker will continue the run.
+    If that worker is lost (see ``WriterWatch``) and the response has no end, the response ends in an error. With
+    ``runs_are_recovered``, the readers are disconnected instead, because another worker continues the run.
     """
 
     def __init__(
@@ -112,7 +111,8 @@ class LogTail:
     ) -> None:
         self.buffer = EventBuffer(bounds, on_readers=self._count_readers)
         self._unwanted = asyncio.Event()
-        """Set when there was no reader for ``LINGER_SECONDS``, or when the readers cannot get the next events."""
+        """Set when the run had no reader here for ``LINGER_SECONDS``, or when the readers cannot get the next
+        events."""
         self._store = store
         self._chat = chat
         self._run_id = run_id
@@ -126,17 +126,18 @@ class LogTail:
 
     @property
     def leaving(self) -> bool:
-        """True if the tail stops reading before the end of the run: a new reader needs a new tail."""
+        """True if this tail stops reading before the end of the run. A new reader then needs a new tail."""
         return self._unwanted.is_set() and not self.buffer.closed
 
     async def begin(self) -> bool:
-        """Returns True if the run holds its chat's lease or has a log. Call it once, before ``follow``."""
+        """Returns True if the run holds its chat's lease, or has a log in the store. Must be called once, before
+        ``follow``."""
         is_held = await self._writer.check()
         self._count_readers(0)
         return is_held or self._writer.available is not None
 
     async def follow(self) -> None:
-        """Reads the log until the run has ended or has no reader in this process."""
+        """Reads the run's events until the run has ended, or has no more readers in this process."""
         reading = asyncio.create_task(self._read_until_end())
         unwanted = asyncio.create_task(self._unwanted.wait())
         try:
@@ -164,10 +165,8 @@ class LogTail:
                 await asyncio.sleep(RETRY_SECONDS)
 
     async def _read_more(self) -> bool:
-        """Read the next events. Returns ``False`` if there were no events and the store did not wait for any.
-
-        After ``False``, the caller pauses before the next read.
-        """
+        """Read the next events. Return False if the caller must pause before the next read. A pause is needed if the
+        store returned no events, and did not wait for events."""
         await self._writer.check_if_due()
         missing = self._writer.is_missing
         if not self._head_read and self._writer.available:
@@ -185,10 +184,8 @@ class LogTail:
         return bool(entries) or not missing
 
     async def _read_head(self) -> None:
-        """Read the ``Snapshot``, which comes before the entries.
-
-        ``begin`` does not read it, because many readers may ask for the run at once.
-        """
+        """Read the ``Snapshot`` of the run, which comes before the entries. ``begin`` does not read the snapshot,
+        because many readers may ask for the run at once."""
         snapshot = await self._store.snapshot(self._chat, self._run_id)
         self._head_read = True
         self.buffer.set_past(snapshot.past)
@@ -216,7 +213,8 @@ class LogTail:
     def _end_lost(self) -> None:
         """End the response after its worker has died or has given up the run.
 
-        Unless the response is complete, its readers are cut off, or its open parts are closed and it ends in an error.
+        If the run is recovered, the readers of an incomplete response are disconnected. Otherwise its open parts are
+        closed, and the response ends in an error.
         """
         whole = self.buffer.whole()
         is_complete = whole[-1:] == [SSE_DONE]
@@ -247,7 +245,7 @@ class LogTail:
 
 
 async def written_events(store: RunStore, chat: str, run_id: str) -> list[bytes]:
-    """Return the stored events of a run whose writer is dead."""
+    """Return the stored SSE events of a run whose worker is dead."""
     snapshot = await store.snapshot(chat, run_id)
     events = _split_events(snapshot.events)
     count = snapshot.compacted

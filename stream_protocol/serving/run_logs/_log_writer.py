@@ -1,10 +1,9 @@
-"""Copies the log of one run of this worker to the store while it is written.
+"""Copies the events of one run of this worker to the store while they are written. ``_log_tail`` reads them at other
+workers.
 
-``_log_tail`` reads the copy at other workers.
-
-A batch contains the number of events before it. The store appends the batch only if its log has exactly this number of
-events. So a batch that is sent twice is stored only once. A store that lost a part of the log in a fail-over returns
-the position to continue from.
+A batch contains the number of events before it. The store appends the batch only if the stored log has exactly this
+number of events. So a batch that is sent twice is stored only once. If a fail-over of the store has lost events, the
+store returns the position to continue from.
 """
 
 from __future__ import annotations
@@ -27,31 +26,35 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 GATHER_SECONDS: Final = 0.005
-"""The pause between two batches. Without it, a fast run would send many small batches. Readers do not notice so short a
-delay.
-"""
+"""Seconds between two batches. Without this pause, a fast run would send many small batches. Readers do not notice so
+short a delay."""
 
 UNREAD_GATHER_SECONDS: Final = 0.25
-"""The pause while no other worker reads the run. It saves commands: a command takes several times as long as all other
-work on a chunk. If this worker dies, the unsent events are lost.
-"""
+"""Seconds between two batches while no other worker reads the run. A command takes several times as long as all other
+work on a chunk, so fewer commands save time. If this worker dies, the unsent events are lost."""
+
+END_SECONDS: Final = 1.0
+"""The maximum number of seconds that readers of this worker wait for the end of a response. They wait until the store
+has the end."""
 
 MAX_PIECE: Final = 2**20
 """The maximum number of bytes in one batch, unless a single event is larger."""
 
 JOIN_SECONDS: Final = 2.0
-"""Seconds for which the store keeps entries after they have been joined, for readers that are still reading them."""
+"""Seconds for which the store keeps entries after their events were joined. Readers may still be reading them."""
 
 
 class LogWriter:
     """Copies ``log`` to the store.
 
-    A batch has all events that were appended while the batch before it was sent, so a slow store gets fewer and larger
-    batches. The end of the log is not sent until readers of this worker may get it: see ``EventBuffer.hold_end``.
+    A batch has all events that were appended while the previous batch was sent. So a slow store gets fewer and larger
+    batches. In one step with the end of the log, the store gets the phase ``closed``. Only then do readers on all
+    workers get the end, because a client may send its next request to another worker. If the store does not respond,
+    readers of this worker get the end after ``END_SECONDS``.
 
-    ``renew_lease`` is called when the store has no lease of the run. ``read_elsewhere``: set while other workers read
-    the run. ``patience``: the seconds for which the log keeps its original events while the store is unreachable.
-    Afterwards the log may join events in memory, and readers at other workers are cut off.
+    ``renew_lease`` is called when the store has no lease of the run, or does not take the end. ``read_elsewhere``: set
+    while other workers read the run. ``patience``: the seconds for which the log keeps its original events while the
+    store is unreachable. Afterwards the log may join events in memory, and readers at other workers are cut off.
     """
 
     def __init__(
@@ -76,14 +79,33 @@ class LogWriter:
         self._patience = patience
         self._position = 0
         self._sent = 0
-        """Bytes sent since events were last joined in the store."""
+        """The number of bytes sent since events were last joined in the store."""
         self._join_above = bounds.coalesce_above
         self._joined: tuple[float, int, bytes] | None = None
-        """Joined events that will replace the first entries: the loop time for the replacement, the number of events,
-        their bytes."""
+        """Joined events that will replace the first entries: the event-loop time of the replacement, the number of
+        events, and their bytes."""
 
     async def copy(self) -> None:
-        """Copies the log until the store has all events and the end."""
+        """Copies the log until the store has all events and the end of the response. Then lets readers of this worker
+        have the end."""
+        giving = asyncio.create_task(self._give_end_later())
+        try:
+            await self._copy()
+        finally:
+            self._log.give_end()  # before the wait, which a second cancellation ends
+            await cancel_and_wait([giving])
+
+    async def _give_end_later(self) -> None:
+        """Give readers the end although the store lacks it.
+
+        A full store still takes a renewal, which closes the run.
+        """
+        await self._log.wait_closed()
+        await asyncio.sleep(END_SECONDS)
+        self._renew_lease()
+        self._log.give_end()
+
+    async def _copy(self) -> None:
         loop = asyncio.get_running_loop()
         failing_since: float | None = None
         self._log.ack(0)
@@ -103,7 +125,8 @@ class LogWriter:
                 await asyncio.sleep(RETRY_SECONDS)
 
     async def _gather(self) -> None:
-        """Wait for more events, unless another worker reads the run or the log is closed."""
+        """Wait for more events, so that the next batch is larger. The wait is short if another worker reads the run, or
+        if the response is complete."""
         await asyncio.sleep(GATHER_SECONDS)
         if not self._read_elsewhere.is_set():
             urgent = [asyncio.create_task(self._read_elsewhere.wait()), asyncio.create_task(self._log.wait_closed())]
@@ -113,7 +136,7 @@ class LogWriter:
                 await cancel_and_wait(urgent)
 
     async def _send(self) -> bool:
-        """Send the next batch. Returns True if this batch has the end of the log."""
+        """Send the next batch. Return True if the batch contains the end of the log."""
         log = self._log
         events = log.since(self._position)
         if events is None:
@@ -130,7 +153,7 @@ class LogWriter:
         return last and stored == count
 
     async def _join(self) -> None:
-        """Join the events in the store once there are many, as ``EventBuffer`` does in memory."""
+        """If the store has many events, join them there, as ``EventBuffer`` does in memory."""
         now = asyncio.get_running_loop().time()
         if self._joined is None and self._sent > self._join_above:
             self._joined = now + JOIN_SECONDS, self._log.count, b"".join(self._log.whole())
@@ -146,7 +169,7 @@ class LogWriter:
     async def _note(self, written: Awaitable[int | None]) -> int:
         stored = await written
         if stored is None:
-            self._renew_lease()  # restores a lease that a fail-over lost, or detects a newer run
+            self._renew_lease()  # restores a lease that a fail-over has lost, or detects a newer run
             raise RunLogError("the store knows nothing of the run's lease")
         self._position = stored
         self._log.ack(stored)
@@ -154,7 +177,7 @@ class LogWriter:
 
 
 def _first(events: Iterable[bytes]) -> list[bytes]:
-    """Return the first events, as many as fit into one batch."""
+    """Return the first events that fit into one batch."""
     piece: list[bytes] = []
     size = 0
     for event in events:

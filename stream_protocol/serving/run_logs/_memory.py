@@ -14,25 +14,26 @@ if TYPE_CHECKING:
     from stream_protocol.serving.run_logs._run_log import RunHandle
 
 MAX_STOPS: Final = 1_000
-"""The maximum number of stop ids that are kept, one per chat: any client may stop chats in which nothing runs."""
+"""The maximum number of stop ids that are kept, one per chat. The limit is needed because clients may stop chats
+without a run."""
 
 
 class MemoryRunLog:
     """A ``RunLog`` that keeps responses in this process, and forgets them when their run has ended.
 
-    Use it only for a server with one worker. Other workers cannot see these runs. So they cannot resume or stop them,
+    Use this only for a server with one worker. Other workers cannot see these runs. So they cannot resume or stop them,
     and cannot prevent a second run in a chat.
     """
 
     place = "memory"
-    """The place of the store, as in ``SharedRunLog``."""
+    """The name of this store, as ``SharedRunLog.place`` is for other stores."""
 
     def __init__(self, bounds: LogBounds | None = None) -> None:
         check_bounds(bounds)
         self.bounds = bounds or LogBounds()
         self._leases: dict[str, _MemoryLease] = {}
         self._stops: dict[str, str] = {}
-        """Chat -> the id of its newest stop. The oldest comes first."""
+        """The id of the newest stop of each chat. The chat with the oldest stop comes first."""
 
     async def claim(self, chat: str, idempotency_key: str, owner: RunHandle) -> _MemoryLease:
         if (other := self._leases.get(chat)) is not None:
@@ -55,12 +56,12 @@ class MemoryRunLog:
         rebuild: bool = False,
         runs_are_recovered: bool = False,
     ) -> RunReader | None:
-        """Reads a run's response; ``None`` if the run has released its chat."""
+        """Returns a reader of a run's response; ``None`` if the run has already released its chat."""
         lease = self._leases.get(chat)
         return None if lease is None or lease.run_id != run_id else lease.owner.log.read(rebuild=rebuild)
 
     async def written(self, chat: str, run_id: str) -> list[bytes]:
-        """Returns an empty list: events of a dead process are lost."""
+        """Returns an empty list, because the events of a dead process are lost."""
         return []
 
     async def stop(self, chat: str, run_id: str | None = None) -> bool:
@@ -86,10 +87,10 @@ class MemoryRunLog:
             del self._stops[next(iter(self._stops))]
 
     async def ping(self) -> None:
-        """Does nothing: memory is always available."""
+        """Does nothing, because memory is always available."""
 
     async def aclose(self) -> None:
-        """Does nothing: there is nothing to free."""
+        """Does nothing, because there are no resources to free."""
 
 
 class _MemoryLease:

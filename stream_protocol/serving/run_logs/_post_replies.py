@@ -1,8 +1,5 @@
-"""Sends messages from requests to runs through the store, and stores the replies of the runs.
-
-The request and the run may be at different workers. ``PostReplies`` works at the run's worker, and ``post_through`` at
-the worker of the request.
-"""
+"""Sends messages from requests to runs of other workers through the store, and stores the replies of the runs.
+``PostReplies`` works at the run's worker, ``post_through`` at the worker of the request."""
 
 from __future__ import annotations
 
@@ -24,21 +21,17 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MIN_PAUSE, MAX_PAUSE = 0.01, 0.25
-"""The shortest and the longest pause, in seconds, between two reads of the store while a reply is missing. Between
-these limits, the pause is a tenth of the time since the message was sent.
-"""
+"""The minimum and the maximum pause between two reads of the store while a reply is missing, in seconds. Between these
+limits, the pause is a tenth of the time since the message was sent."""
 
 CLOSING_SECONDS: Final = 1.0
-"""The maximum number of seconds that the end of a run waits for its last replies, which only report that the run is
-over.
-"""
+"""The maximum number of seconds that the end of a run waits for its last replies. These replies only report that the
+run has ended."""
 
 
 class PostReplies:
-    """Gives the messages from other workers to a run, and stores its replies.
-
-    A message that is sent again is ignored while the run handles the first one.
-    """
+    """Gives a run the messages from other workers, and stores the run's replies. While the run handles a message,
+    repetitions of this message are ignored."""
 
     def __init__(self, store: RunStore, run: RunIdentity, owner: RunHandle) -> None:
         self._store = store
@@ -48,14 +41,14 @@ class PostReplies:
         self._tasks = Tasks()
 
     def take(self, posts: Iterable[Post]) -> None:
-        """Starts to handle the messages that are not being handled already."""
+        """Starts to handle these messages, except those that are already being handled."""
         for post in posts:
             if post.id not in self._handled:
                 self._handled.add(post.id)
                 _ = self._tasks.start(self._handle(post))
 
     async def wait(self) -> None:
-        """Waits up to ``CLOSING_SECONDS`` for the replies to all messages."""
+        """Waits up to ``CLOSING_SECONDS`` until the replies to all messages are stored."""
         await self._tasks.wait(CLOSING_SECONDS)
 
     async def _handle(self, post: Post) -> None:
@@ -77,7 +70,7 @@ async def post_through(
 
     Returns ``None`` if the run does not hold the chat's lease.
 
-    The message is sent again once per renewal interval, because a fail-over may lose it.
+    The message is sent again once per renewal interval, because a fail-over of the store may lose the message.
     """
     post, loop = Post.of(content), asyncio.get_running_loop()
     begun = loop.time()

@@ -1,4 +1,5 @@
-"""``Readers``: the readers of one response in this process. It cuts off slow readers, and readers above the limit."""
+"""Provides ``Readers``: the readers of one response in this process. It disconnects slow readers, and readers above the
+limit."""
 
 import asyncio
 import logging
@@ -15,35 +16,33 @@ logger = logging.getLogger(__name__)
 
 
 class RunReader(AsyncGenerator[bytes, None]):
-    """The SSE events of a response for one reader, one or more in a piece. Closing it early counts as a disconnect."""
+    """Async generator of a response's SSE events, for one client. Yields one or more events at once. Closing it early
+    counts as a disconnect."""
 
     def __init__(
         self, events: AsyncGenerator[bytes, None], cut_off: asyncio.Event, kept_bytes: Callable[[], int]
     ) -> None:
         self._events = events
         self.cut_off = cut_off
-        """Set when the reader is cut off and gets no more events. Close its connection without ending the response, so
-        that the client notices that the response is incomplete."""
+        """Set when the reader is disconnected and gets no more events. Then close the client's connection without
+        ending the response, so that the client notices the incomplete response."""
         self.kept_bytes = kept_bytes
-        """Function that returns the size of an ended response, which is in memory only for its readers; 0 before the
-        end.
-        """
+        """Function that returns the size of a response that has ended, and is in memory only for its readers; 0 before
+        the end."""
         self._memory: ByteShare | None = None
 
     @property
     def memory(self) -> ByteShare | None:
-        """The memory share for a response that has ended and that the client still reads some seconds later.
-
-        If the response exceeds the memory limit, the reader is cut off.
-        """
+        """The memory share of a response that a slow client still reads some seconds after its end; otherwise ``None``.
+        If the response exceeds the memory limit, the reader is disconnected."""
         return self._memory
 
     def count_in(self, memory: ByteShare) -> None:
-        """Sets the memory share in which an ended response is counted."""
+        """Sets the memory share that counts the bytes of the ended response."""
         self._memory = memory
 
     def __aiter__(self) -> AsyncIterator[bytes]:
-        """Returns the inner generator: iterating it is faster than iterating this object."""
+        """Returns the inner generator, because iterating it is faster than iterating this object."""
         return self._events
 
     async def asend(self, value: None) -> bytes:
@@ -61,28 +60,28 @@ class RunReader(AsyncGenerator[bytes, None]):
 
 @dataclass(eq=False)
 class Cursor:
-    """The position of one reader."""
+    """The position of one reader in a response."""
 
     reads_joined: bool = False
-    """True while the reader gets joined events, and not events in their original form."""
+    """True while the reader gets joined events, instead of events in their original form."""
     position: int = 0
     """The number of events that the reader has read."""
     read_bytes: int = 0
     """The size of the events that the reader has read."""
     max_unread: int = 0
-    """The reader is cut off if it has more than this number of bytes left to read."""
+    """The maximum number of unread bytes. A reader with more unread bytes is disconnected."""
     cut_off: asyncio.Event = field(default_factory=asyncio.Event)
 
     def limit(self, max_unread: int) -> None:
-        """Sets the number of bytes that the reader may have left to read."""
+        """Sets the maximum number of unread bytes."""
         self.max_unread = max_unread
 
     def begin_joined(self) -> None:
-        """Notes that the reader gets joined events from now on."""
+        """Switches the reader to joined events."""
         self.reads_joined = True
 
     def end_joined(self, position: int, read_bytes: int) -> None:
-        """Notes that the reader gets events in their original form from ``position`` on."""
+        """Switches the reader to events in their original form, from ``position`` on."""
         self.reads_joined = False
         self.position = position
         self.read_bytes = read_bytes
@@ -94,29 +93,27 @@ class Cursor:
 
 
 class Readers:
-    """The readers of ``events``. ``on_readers``: called with their number whenever it changes."""
+    """The readers of ``events``. ``on_readers``: called with the number of readers whenever this number changes."""
 
     def __init__(self, events: EventList, bounds: LogBounds, on_readers: Callable[[int], object] | None) -> None:
         self._events = events
         self._bounds = bounds
         self._on_readers = on_readers
         self._cursors: dict[Cursor, None] = {}
-        """The current readers, the oldest first."""
+        """The present readers, the oldest first."""
         self._refuses = False
 
     def __len__(self) -> int:
-        """The current number of readers."""
+        """Return the present number of readers."""
         return len(self._cursors)
 
     def forget_writer(self) -> None:
-        """Stops calling ``on_readers``."""
+        """Removes ``on_readers``, which is not called any more."""
         self._on_readers = None
 
     def position(self, copied: int) -> int:
-        """Returns the number of events that all readers have read, but at most ``copied``.
-
-        ``copied``: the number of events that the store has.
-        """
+        """Returns the number of events that all readers have read, but at most ``copied``. ``copied``: the number of
+        events that the run log's store has."""
         return min([copied, *(each.position for each in self._cursors if not each.reads_joined)])
 
     def enter(self, cursor: Cursor) -> None:
@@ -140,13 +137,13 @@ class Readers:
             self._report_count()
 
     def cut_off_all(self) -> None:
-        """Cuts off all current and later readers."""
+        """Disconnects all present and later readers."""
         self._refuses = True
         for cursor in list(self._cursors):
             self._cut_off(cursor, "lost_run")
 
     def cut_off_slow(self) -> None:
-        """Cuts off readers that are too far behind."""
+        """Disconnects readers that are too far behind."""
         for cursor in [each for each in self._cursors if self._unread(each) > each.max_unread]:
             logger.warning("A reader was cut off: it was more than %s bytes behind.", cursor.max_unread)
             self._cut_off(cursor, "slow")
@@ -157,7 +154,7 @@ class Readers:
         self.leave(cursor)
 
     def _unread(self, cursor: Cursor) -> int:
-        """Return the number of bytes that the reader has left to read, as ``bounds.max_backlog`` counts them."""
+        """Return the number of unread bytes of the reader, as ``bounds.max_backlog`` counts them."""
         return (self._events.size if cursor.reads_joined else self._events.weight) - cursor.read_bytes
 
     def _report_count(self) -> None:

@@ -1,8 +1,8 @@
-"""The interface of a run log. A run log stores responses while they are written, and gives each chat to at most one run
-at a time.
+"""The interface of a run log. A run log stores responses while they are written. It lets only one run of a chat be
+active.
 
 A run log with a store for several workers is a ``SharedRunLog``, which only needs a ``RunStore``. Other run logs
-implement ``RunLog`` and ``Lease``. ``stream_protocol.testing.run_log_conformance`` has the tests for both.
+implement ``RunLog`` and ``Lease``. ``stream_protocol.testing.run_log_conformance`` has the tests for both kinds.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     from stream_protocol.serving.run_logs._readers import RunReader
 
 Phase: TypeAlias = Literal["claimed", "open", "closed"]
-"""``claimed``: the run holds the lease, but its request may still be refused. ``open``: the response is being written.
-``closed``: the response has ended; the run may still be ending and being stored."""
+"""The phase of a run that holds its chat's lease. ``claimed``: the run's request may still be refused. ``open``: the
+response is being written. ``closed``: the response has ended. The run may still be running, or its end may not be
+stored."""
 
 STOP_SECONDS: Final = 60
-"""Seconds for which a log keeps the newest stop of a chat: long enough for the run to end, and for waiting requests to
-be refused."""
+"""Seconds for which a run log keeps the newest stop of a chat. In this time, the run ends, and waiting requests are
+refused."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +69,7 @@ def check_bounds(bounds: object) -> None:
 
 
 def phase_of(log: EventBuffer, *, is_open: bool) -> Phase:
-    """Return the phase of a run of this worker. ``is_open``: True if its response may be read."""
+    """Return the phase of a run of this worker. ``is_open``: True if the run's response may be read."""
     return "claimed" if not is_open else "closed" if log.closed else "open"
 
 
@@ -81,14 +82,12 @@ class RunInfo:
     """The key of the request that started the run. Equal requests have equal keys."""
     phase: Phase
     healthy: bool = True
-    """``False`` if the run's worker is late to renew the lease.
-
-    The worker loses the chat unless it renews the lease soon.
-    """
+    """False if the run's worker is late to renew the lease. The worker loses the chat unless it renews the lease
+    soon."""
 
 
 class ChatTakenError(Exception):
-    """Another run holds the chat's lease."""
+    """Raised if another run holds the chat's lease."""
 
     def __init__(self, run: RunInfo) -> None:
         super().__init__(f"Run {run.run_id} holds the chat's lease.")
@@ -96,7 +95,7 @@ class ChatTakenError(Exception):
 
 
 class RunLogError(Exception):
-    """The store of the log is unreachable at present. ``str(error)`` is one line for the server's operator."""
+    """Raised if the store of the run log is unreachable. ``str(error)`` is one line for the server's operator."""
 
 
 class RunHandle(Protocol):
@@ -107,117 +106,105 @@ class RunHandle(Protocol):
         """The SSE events of the run's response."""
 
     def stop(self) -> None:
-        """Called when a client asks the run to stop. It may be called more than once."""
+        """Called when a client stops the run. May be called more than once."""
 
     async def receive(self, post: bytes) -> bytes:
-        """Called with a message that another request sends to the run (``RunLog.post``). Returns the run's reply.
-
-        The method may be called twice with the same message.
-        """
+        """Called with a message that a request sends to the run (``RunLog.post``). Returns the run's reply. May be
+        called twice with one message."""
 
     def lease_lost(self) -> None:
-        """Called when the lease is lost. A newer run may hold it now, so this run must end at once."""
+        """Called when the lease is lost. A newer run may hold the lease now, so this run must end at once."""
 
 
 class Lease(Protocol):
-    """The right of one run to its chat."""
+    """The right of one run to its chat. Only one run of a chat has it at a time."""
 
     @property
     def run_id(self) -> str:
-        """The unique id of the run, as in its ``RunInfo``."""
+        """The unique id of the run, as in ``RunInfo``."""
 
     @property
     def read_elsewhere(self) -> bool:
         """True if another worker reads the response for a client."""
 
     def open(self) -> None:
-        """Sets the phase to ``open``: the response may be read."""
+        """Sets the run's phase to ``open``. From then on, the response may be read."""
 
     @property
     def held(self) -> bool:
-        """True if the lease was renewed in time.
-
-        If False, a newer run may hold it. Then start nothing before ``confirm``.
-        """
+        """True if the lease was renewed in time. If False, a newer run may hold the lease. Then start nothing before
+        ``confirm``."""
 
     async def confirm(self) -> bool:
-        """Returns True if this run has the lease. Returns at once if the lease is ``held``, else after the store's
-        reply.
+        """Returns True if this run has the lease. Waits for the store's reply, unless the lease is ``held``.
 
-        A worker that was busy for seconds has not renewed the lease in time. It keeps the lease if no other run has
-        claimed the chat.
+        A worker that was busy for seconds has not renewed the lease in time. Such a worker keeps the lease if no other
+        run has claimed the chat.
         """
 
     def release(self) -> None:
-        """Requests that the chat becomes free.
-
-        The chat becomes free when every reader can get all events. Never waits. It may be called more than once.
-        """
+        """Requests that the chat becomes free. Never waits, and may be called more than once. The chat becomes free
+        when every reader can get all events of the run."""
 
 
 class RunLog(Protocol):
-    """Keeps the run of each chat and its response while it is written, for one worker or for many.
+    """Keeps the active run of each chat, and its response, for one worker or for many.
 
-    ``chat`` is any text that identifies one chat of one user in one app. A log belongs to one event loop. All methods
-    raise ``RunLogError`` if the log's store cannot be reached.
+    ``chat``: any text that identifies one chat of one user in one app. A run log belongs to one event loop. All methods
+    raise ``RunLogError`` if the store of the run log cannot be reached.
     """
 
     @property
     def bounds(self) -> LogBounds:
-        """The limits on the size of the log of one response."""
+        """The limits for the events of one response, and for its readers."""
 
     async def claim(self, chat: str, idempotency_key: str, owner: RunHandle) -> Lease:
-        """Gives the chat to a new run, which writes to ``owner.log``. ``idempotency_key``: the key of its request.
-
-        Raises ``ChatTakenError`` if another run holds the chat's lease.
-        """
+        """Gives the chat to a new run, which writes to ``owner.log``. Raises ``ChatTakenError`` if another run holds
+        the chat's lease. ``idempotency_key``: the key of the run's request."""
 
     async def current(self, chat: str) -> RunInfo | None:
         """Returns the run that holds the chat's lease; ``None`` if the chat is free."""
 
     async def current_many(self, chats: Sequence[str]) -> list[RunInfo | None]:
-        """Returns ``current`` for each of these chats, in their order, in one round trip."""
+        """Returns ``current`` for each of these chats, in the order of ``chats``. Needs one round trip to the store."""
 
     async def read(
         self, chat: str, run_id: str, *, rebuild: bool = False, runs_are_recovered: bool = False
     ) -> RunReader | None:
-        """Reads a run's response from its beginning to its end; ``None`` if the log no longer has it.
+        """Returns a reader of a run's response, from its beginning to its end; ``None`` if the run log no longer has
+        the response.
 
-        ``rebuild`` as in ``EventBuffer.read``. If the worker that writes the response dies, the open parts of the
-        message are closed and the response ends in an error. ``runs_are_recovered``: True if another worker continues
-        the run in this case. Then the response does not end in an error. Instead, its readers are cut off, and they
-        reconnect.
+        ``rebuild``: see ``EventBuffer.read``. If the run's worker dies, the open parts of the message are closed, and
+        the response ends in an error. ``runs_are_recovered``: True if another worker continues such a run. Then the
+        readers are disconnected instead, and reconnect.
         """
 
     async def written(self, chat: str, run_id: str) -> list[bytes]:
-        """Returns the stored SSE events of a run whose worker is dead; an empty list if the log no longer has them.
-
-        Only the worker that recovers the run calls this.
-        """
+        """Returns the stored SSE events of a run whose worker is dead; an empty list if they were deleted. Only the
+        worker that recovers the run calls this."""
 
     async def stop(self, chat: str, run_id: str | None = None) -> bool:
-        """Asks the run of this chat to stop, at any worker. Returns True if there was a run.
-
-        ``run_id``: stops only this run. If this run has ended, nothing is stopped. Without ``run_id``, ``newest_stop``
-        changes, even if there was no run.
-        """
+        """Stops the run of this chat, whichever worker executes it. Returns True if the chat had a run. ``run_id``:
+        stop only the run with this id. Without ``run_id``, ``newest_stop`` changes, even if the chat has no run."""
 
     async def newest_stop(self, chat: str) -> str:
-        """Returns the id of the newest stop of this chat, at any worker; empty if there was none within a minute.
+        """Returns the id of the chat's newest stop, from any worker; an empty text if there was no stop within a
+        minute.
 
-        A request that waits for the chat compares the id with an earlier id. If the id has changed, the stop is also
-        meant for the waiting request.
+        A request that waits for the chat compares this id with an earlier id. If the id has changed, the request is
+        also stopped.
         """
 
     async def post(self, chat: str, run_id: str, post: bytes) -> bytes | None:
-        """Sends a message to this run, whichever worker runs it. Returns the run's reply, which may take long.
+        """Sends a message to this run, whichever worker executes it. Returns the run's reply, which may take long.
 
-        Returns ``None`` if the run no longer holds the chat. If the store may have lost the message, it is sent again.
-        So the run may get the same message twice.
+        Returns ``None`` if the run no longer holds the chat's lease. If the store may have lost the message, the
+        message is sent again. So the run may get a message twice.
         """
 
     async def ping(self) -> None:
-        """Checks that the log's store can be written to. A worker that cannot reach the store starts no runs."""
+        """Checks that the store of the run log can be written to. A worker that cannot reach the store starts no
+        runs."""
 
     async def aclose(self) -> None:
-        """Frees the log's resources. Call it after the runs of this worker have been released."""
+        """Frees the resources of the run log. Must be called after the runs of this worker have been released."""

@@ -1,4 +1,4 @@
-"""The run log for many workers: through a shared store, any worker finds, resumes and stops any run."""
+"""The run log for many workers. With a shared store, each worker can find, resume and stop the runs of all workers."""
 
 from __future__ import annotations
 
@@ -26,26 +26,27 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 LEASE_SECONDS: Final = 15.0
-"""The default lease: longer than a fail-over of the store, and short enough for a user whose worker died."""
+"""The default lifetime of a lease, in seconds: longer than a fail-over of the store, and short enough for a user whose
+worker died."""
 
 EXPIRY_SECONDS: Final = 60.0
-"""Seconds for which the store keeps a log after its run has ended."""
+"""Seconds for which the store keeps the events of a run after the run has ended."""
 
 MAX_PATIENCE: Final = 3.0
 """The maximum number of seconds that a request waits for a store that does not respond."""
 
 NOTING_SECONDS: Final = 0.5
-"""The maximum number of seconds that a stop of this worker's run waits for the store."""
+"""The maximum number of seconds that a stop waits for the store if this worker executes the run."""
 
 CLOSING_SECONDS: Final = 5.0
-"""The maximum number of seconds that ``aclose`` waits until the store has the logs of released runs."""
+"""The maximum number of seconds that ``aclose`` waits until the store has all events of released runs."""
 
 
 class SharedRunLog:
-    """A ``RunLog`` that keeps responses in ``store``: every worker can resume and stop every run.
+    """A ``RunLog`` that keeps responses in ``store``. Each worker can resume and stop the runs of all workers.
 
-    Each worker has its own ``store``, a connection to the same data. ``times``: must be equal at all workers, and equal
-    to the times after which the store deletes leases and logs. ``bounds``: limits of each log: see ``LogBounds``.
+    ``store``: this worker's connection to the shared store. ``times``: must be equal at all workers, and equal to the
+    times after which the store deletes leases and logs. ``bounds``: limits of each log: see ``LogBounds``.
     """
 
     def __init__(self, store: RunStore, times: LeaseTimes, bounds: LogBounds | None = None) -> None:
@@ -57,23 +58,22 @@ class SharedRunLog:
         self.store = store
         """The connection of this worker to the store."""
         self._leases: dict[str, SharedLease] = {}
-        """Run id -> the lease, for runs of this worker."""
+        """The leases of this worker's runs, by run id."""
         self._chats: dict[str, SharedLease] = {}
-        """Chat -> the newest lease of this worker."""
+        """The newest lease of this worker in each chat."""
         self._tails: dict[str, LogTail] = {}
-        """Run id -> the tail, for runs of other workers that are read here."""
+        """The tails that read runs of other workers, by run id."""
         self._lease_tasks = Tasks()
         self._tail_tasks = Tasks()
         self._stop_tasks: dict[str, asyncio.Task[None]] = {}
-        """Run id -> the task that repeats a request to stop, for runs of other workers. See ``_repeat_stop``."""
+        """The tasks that repeat the stops of other workers' runs, by run id. See ``_repeat_stop``."""
         self._closing = False
         self._request_task: asyncio.Task[None] | None = None
 
     @property
     def place(self) -> str:
-        """The address of the store, and the prefix of its names, without a password. All workers have the same address
-        and prefix.
-        """
+        """The address of the store without a password, and the prefix of the names in the store. Equal at all
+        workers."""
         return self.store.place
 
     async def ping(self) -> None:
@@ -81,7 +81,7 @@ class SharedRunLog:
 
     async def claim(self, chat: str, idempotency_key: str, owner: RunHandle) -> SharedLease:
         run = RunIdentity(chat=chat, run_id=uuid4().hex, worker=self.store.worker, idempotency_key=idempotency_key)
-        if (own := self._own_run(chat)) is not None:  # a fail-over may have forgotten it
+        if (own := self._own_run(chat)) is not None:  # a fail-over may have lost this run
             raise ChatTakenError(own)
         lease = SharedLease(self.store, run, owner, self._times)
         try:
@@ -95,7 +95,7 @@ class SharedRunLog:
         self._leases[run.run_id] = self._chats[chat] = lease
         _ = self._lease_tasks.start(self._keep_lease(chat, lease))
         if self._request_task is None:
-            # An empty context: log records of the task must not name the chat that starts it.
+            # The context is empty, because the task's log records must not name the chat that starts the task.
             self._request_task = asyncio.create_task(self._handle_renewal_requests(), context=Context())
         return lease
 
@@ -127,7 +127,7 @@ class SharedRunLog:
         if (own := self._chats.get(chat)) is not None and own.held:
             if run_id not in (None, own.run_id):
                 return False
-            if stop_id:  # for requests that wait for the chat at other workers, before the chat becomes free
+            if stop_id:  # stored before the chat becomes free, for requests at other workers that wait for the chat
                 with suppress(RunLogError, TimeoutError):  # the run stops even without the store
                     async with asyncio.timeout(NOTING_SECONDS):
                         await self.store.stop(chat, own.run_id, stop_id)
@@ -149,7 +149,8 @@ class SharedRunLog:
         return await self.store.newest_stop(chat)
 
     async def aclose(self) -> None:
-        """Waits up to ``CLOSING_SECONDS`` until the store has the logs of released runs. Ends all tasks and readers."""
+        """Waits up to ``CLOSING_SECONDS`` until the store has all events of released runs. Then ends all tasks and
+        readers."""
         self._closing = True
         if self._lease_tasks:
             await asyncio.wait([*self._lease_tasks], timeout=CLOSING_SECONDS)
@@ -158,25 +159,24 @@ class SharedRunLog:
         await self.store.aclose()
 
     def _own_run(self, chat: str) -> RunInfo | None:
-        """Return the run of this worker that holds the chat's lease; ``None`` if there is none."""
+        """Return the run of this worker that holds the chat's lease; ``None`` without such a run."""
         own = self._chats.get(chat)
         return own.info() if own is not None and own.held else None
 
     async def _ask_to_stop(self, chat: str, run_id: str, stop_id: str = "") -> str | None:
-        """Ask the chat's run to stop: see ``RunStore.stop``. Then ask its worker to renew the lease at once.
-
-        Returns the id of the run that was asked; ``None`` if there was none.
-        """
+        """Ask the chat's run to stop: see ``RunStore.stop``. Then ask its worker to renew the lease at once. Return the
+        id of the run; ``None`` without such a run."""
         stopped = await self.store.stop(chat, run_id, stop_id)
         if stopped is None:
             return None
         asked, worker = stopped
-        with suppress(RunLogError):  # the worker sees the flag at its next regular renewal
+        with suppress(RunLogError):  # the worker gets the stop at its next regular renewal
             await self.store.request_renewal(worker, asked)
         return asked
 
     async def _repeat_stop(self, chat: str, run_id: str) -> None:
-        """Repeat the request to stop for one lease time: a fail-over may lose it before the run's worker sees it."""
+        """Repeat the stop of a run for one lease time. A fail-over may lose the stop before the run's worker gets
+        it."""
         for _ in range(RENEWALS):
             await asyncio.sleep(self._times.renewal_interval)
             with suppress(RunLogError):
@@ -201,7 +201,7 @@ class SharedRunLog:
         )
         if not await tail.begin():
             return None
-        if (current := self._tail(run_id)) is not None:  # a second reader has created it meanwhile
+        if (current := self._tail(run_id)) is not None:  # a second reader has created the tail during `begin`
             return current
         self._tails[run_id] = tail
         _ = self._tail_tasks.start(self._run_tail(run_id, tail))
@@ -221,7 +221,7 @@ class SharedRunLog:
             await tail.leave()
 
     async def _handle_renewal_requests(self) -> None:
-        """Renew leases at once when other workers ask for it. A failure is logged and does not end the task."""
+        """Renew leases at once when other workers ask for a renewal. A failure is logged, and does not end the task."""
         while True:
             try:
                 async for run_id in self.store.renewal_requests():
@@ -234,6 +234,6 @@ class SharedRunLog:
 
 
 def lease_times(lease: float, expiry: float) -> LeaseTimes:
-    """Return the times for the options of a run log. Raises ``StreamProtocolError`` unless they are positive."""
+    """Return the times for the options of a run log. Raises ``StreamProtocolError`` unless the options are positive."""
     check_seconds("expiry", expiry)
     return LeaseTimes(lease=lease, log_retention=expiry)

@@ -2,16 +2,17 @@
 
 Where to change what:
 
-- ``_active_runs``: permits one run for each chat. Resume, retry and stop; requests during a shutdown.
-- ``_claim``: a request holds its chat.
-- ``_planner``, ``_history_policy``: the plan of a request; the history of the server, or of the client.
+- ``_active_runs``: lets only one run of a chat be active. Resume, retry, stop, and requests during a shutdown.
+- ``_claim``: reserves a chat for one request and its run.
+- ``_planner``: decides what to run for a request. ``_history_policy``: takes the history from the server or the client.
 - ``_executor``: executes runs; ``engine`` has the durable executor.
-- ``_run``: the life of a run: stop, timeout, missing readers, failures.
+- ``_run``: a run from its start to its end: stop, timeout, missing readers, failures.
+- ``_agent_task``: asks the agent of a run to end, and cancels an agent that does not end.
 - ``_run_response``: the response of a run.
 - ``_run_posts``: events that tools post while they run.
 - ``_run_events``: the events of a run without a ``ChatService``.
-- ``_steering_posts``: messages between requests and runs about steering.
-- ``_job``: events and conversion of a run; the message so far for a client that resumes.
+- ``_steering_posts``: messages that requests and runs exchange about steering messages.
+- ``_job``: the events of a run, their conversion, and the earlier content of its message.
 - ``_deferred_response``: responses that begin before the request is accepted.
 - ``_auto_resend``: ends a response with an error if no call waits for the client's answers. Otherwise the client would
   send the answers again. For every other kind of response, ``stream/_steps`` prevents endless requests.
@@ -20,15 +21,16 @@ Where to change what:
 A stop passes through these places, in this order:
 
 1. ``requests/_chat_reads`` takes the request, and ``Executor.stop`` passes it on. With an engine,
-   ``LocalRuns.store_end`` stores the stop, so that no worker executes the run again.
+   ``RunEnds.stop`` also stores the stop, so that no worker executes the run again.
 2. ``ActiveRuns.stop`` stops a run of this worker, or asks the run log.
 3. ``SharedRunLog.stop`` stores the stop in one step: for the run, and for requests that wait for the chat. It sends the
    stop again and again until one lease time has passed.
 4. When the run's worker renews its lease, ``SharedLease`` receives the stop.
-5. ``Run.stop`` ends the response and cancels the agent. If the run has not begun, ``Job`` prevents its start.
+5. ``Run.stop`` ends the response and the agent. If the run has not begun, ``Job`` asks the run what may still be
+   stored.
 
-A request may arrive before the stop, and start its run after it. So it looks for stops since its arrival:
-``requests/_lifecycle``. ``_local_runs`` and ``_recovery`` of the engine keep a stopped run from being executed again.
+A request may arrive before the stop, and claim its chat after it. So each claim calls ``Run.heed_stops``, which looks
+for stops since the request arrived. A worker that recovers a run asks ``RunEnds`` first.
 """
 
 from stream_protocol.serving.base import warn_of_other_workers
@@ -36,12 +38,11 @@ from stream_protocol.serving.runs._active_runs import DELETION, ActiveRuns
 from stream_protocol.serving.runs._auto_resend import ending_in_error, prevent_auto_resend
 from stream_protocol.serving.runs._claim import Claim, NotRecordedError
 from stream_protocol.serving.runs._deferred_response import deferred_response, refusal_as_events
-from stream_protocol.serving.runs._executor import Executor, FoundOrphans
+from stream_protocol.serving.runs._executor import Executor, FoundOrphans, RunWork
 from stream_protocol.serving.runs._history_policy import ClientHistory, HistoryPolicy, Planned, ServerHistory
 from stream_protocol.serving.runs._job import Job
 from stream_protocol.serving.runs._on_finish import OnFinish, Outcome
 from stream_protocol.serving.runs._planner import Incoming, Planner
 from stream_protocol.serving.runs._run import TEXTS_OF_TIMEOUTS, Run
 from stream_protocol.serving.runs._run_events import run_events
-from stream_protocol.serving.runs._run_work import RunWork
-from stream_protocol.serving.runs._steering_posts import NextTurn, Reply
+from stream_protocol.serving.runs._steering_posts import NextTurn, Reply, delivery, question

@@ -1,4 +1,5 @@
-"""``ActiveRuns``: claims, resumes and stops runs on all workers. Each chat has at most one run at a time."""
+"""Provides ``ActiveRuns``, which claims, resumes and stops runs on all workers. Each chat has at most one active
+run."""
 
 from __future__ import annotations
 
@@ -9,13 +10,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Container, Seque
 from contextlib import asynccontextmanager
 from functools import partial
 from math import inf
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from stream_protocol.serving.base import RUN_LOG, closing_refusal, not_ended_refusal, unreachable_refusal
 from stream_protocol.serving.run_logs import ChatTakenError, RunLogError
 from stream_protocol.serving.runs._claim import Claim, Taken
 from stream_protocol.serving.runs._run import Run
-from stream_protocol.serving.runs._steering_posts import STOPPED, delivery, post, question
+from stream_protocol.serving.runs._steering_posts import post
 from stream_protocol.serving.telemetry import observed_resume
 
 if TYPE_CHECKING:
@@ -23,22 +24,22 @@ if TYPE_CHECKING:
     from stream_protocol.serving.chats import ChatKey
     from stream_protocol.serving.run_logs import RunInfo, RunLog, RunReader
     from stream_protocol.serving.runs._steering_posts import NextTurn, Reply
-    from stream_protocol.wire import UIMessage
+    from stream_protocol.wire import ChatRequest
 
 logger = logging.getLogger(__name__)
 
 DELETION: Final = ""
-"""The idempotency key with which a deletion claims a chat. A deletion has no response that a request could read."""
+"""The idempotency key with which a deletion claims a chat. A deletion has no response to read."""
 
 MIN_PAUSE, MAX_PAUSE = 0.001, 0.1
-"""The minimum and the maximum number of seconds between two polls of the run log for a run. Between these bounds, the
-pause is a tenth of the time for which a request has already waited.
-"""
+"""The minimum and the maximum number of seconds between two polls of the run log. Between these bounds, the pause is a
+tenth of the time that the request has already waited."""
 
 
 @asynccontextmanager
 async def _refuse_if_unreachable() -> AsyncIterator[None]:
-    """Refuse a request (503) if the run log is unreachable, because the active run of its chat is unknown then."""
+    """Context manager: refuse a request (503) if the run log is unreachable. The active run of the chat is unknown
+    then."""
     try:
         yield
     except RunLogError as error:
@@ -49,8 +50,8 @@ async def _refuse_if_unreachable() -> AsyncIterator[None]:
 class ActiveRuns:
     """The active runs of this worker, and access to the runs of other workers through the run log.
 
-    ``limits``: the limits of each run. ``chat_exists``: a function that returns True if this deployment's session store
-    has a chat. ``runs_are_recovered``: True if orphaned runs are recovered, so that readers reconnect. Methods raise
+    ``limits``: the limits of each run. ``chat_exists``: returns True if this deployment's session store has the chat.
+    ``runs_are_recovered``: True if an engine recovers orphaned runs; their readers then reconnect. Methods raise
     ``ChatRequestError`` (503) if the run log is unreachable.
     """
 
@@ -73,15 +74,17 @@ class ActiveRuns:
         self._chat_exists = chat_exists
         self._runs_are_recovered = runs_are_recovered
         self._runs: dict[Run, ChatKey] = {}
-        """A chat can have two runs for a moment: a run that has lost its lease and is ending, and the next run."""
+        """The runs of this worker, each with its chat. A chat can have two runs for a moment: a run that has lost its
+        lease and is ending, and the next run."""
         self._closing = asyncio.Event()
         self._waits_until = inf
-        """The time from which requests do not wait for runs of other workers, because this worker ends."""
+        """The time from which requests no longer wait for runs of other workers, because this worker shuts down."""
         self._patience_after_close = times.answering / 3
         self._begin_turn: Callable[[ChatKey, NextTurn], None] | None = None
 
     def begin_turns_with(self, begin_turn: Callable[[ChatKey, NextTurn], None]) -> None:
-        """Sets the function that begins a turn after a run, for a steering message that came too late for the run."""
+        """Sets the function that begins the next turn after a run, with a steering message that came too late for the
+        run."""
         self._begin_turn = begin_turn
 
     @_refuse_if_unreachable()
@@ -91,24 +94,28 @@ class ActiveRuns:
         idempotency_key: str,
         waiting: RunSlot,
         *,
-        since_stop: str = "",
+        request: ChatRequest | None = None,
+        since_stop: str | None = None,
         begins_run: bool = True,
         requested_at: float | None = None,
     ) -> Claim | Taken:
         """Claims the chat for a new run, or returns the active run of the chat.
 
-        Waits for an active run that is stopping, whose worker may be dead, or whose chat is not in the session store
-        (yet). Before the wait, takes the slot ``waiting``. If no slot is free, the request is refused.
-        ``since_stop``: see ``Run``. ``begins_run=False``: only finds the active run of an equal request. Raises
-        ``ChatRequestError`` (503) after ``close``, if the other run does not end in time, or if ``begins_run=False``
+        In three cases, waits until the active run has ended: the run is stopping, its worker may be dead, or the
+        session store lacks the chat. Before the wait, takes the slot ``waiting``, or refuses the request if no slot is
+        free. ``request``: the request that the run answers; ``None`` for a change without a run. ``since_stop``: see
+        ``Run``. With ``begins_run=False``, only looks for the active run of an equal request. Raises
+        ``ChatRequestError`` (503) after ``close``, if the active run does not end in time, or if ``begins_run=False``
         finds no run.
         """
         deadline = _now() + self._limits.stop_timeout
-        # Before the claim, because some run logs wait in `claim` for a run that is about to end.
+        # Read before the claim, because some run logs wait in `claim` for a run that is about to end.
         was_busy = await self._run_log.current(self._name(key)) is not None
         while True:
             if begins_run:
                 run = self._new_run(since_stop=since_stop, chat_was_busy=was_busy, requested_at=requested_at)
+                if request is not None:
+                    run.continue_message(request)
                 found = await self._claim(key, idempotency_key, run)
                 if isinstance(found, Claim):
                     return found
@@ -129,21 +136,20 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def claim_free(self, key: ChatKey, idempotency_key: str) -> Claim | None:
-        """Claims the chat for a new run; ``None`` if another run holds the chat.
-
-        Raises ``ChatRequestError`` (503) after ``close``.
-        """
-        found = await self._claim(key, idempotency_key, self._new_run(since_stop=await self.newest_stop(key)))
+        """Claims the chat for a new run. Returns ``None`` if the chat has an active run. Raises ``ChatRequestError``
+        (503) after ``close``."""
+        found = await self._claim(key, idempotency_key, self._new_run())
         return found if isinstance(found, Claim) else None
 
     @_refuse_if_unreachable()
     async def without_run(self, keys: Sequence[ChatKey]) -> set[ChatKey]:
-        """Returns those of the given chats that have no active run. Needs one round trip to the run log."""
+        """Returns the given chats without those that have an active run. Needs one round trip to the run log."""
         runs = await self._run_log.current_many([self._name(key) for key in keys])
         return {key for key, run in zip(keys, runs, strict=True) if run is None}
 
     async def written(self, key: ChatKey, run_id: str) -> list[bytes]:
-        """Returns the SSE events of an orphaned run; empty if its log was deleted, or the run log is unreachable."""
+        """Returns the SSE events of an orphaned run. Returns an empty list if they were deleted, or if the run log is
+        unreachable."""
         try:
             return await self._run_log.written(self._name(key), run_id)
         except RunLogError as error:
@@ -152,10 +158,8 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def interrupt(self, key: ChatKey, run: RunInfo) -> None:
-        """Stops this run on any worker, and waits until the run has ended and is stored.
-
-        Raises ``ChatRequestError`` (503) if the run does not end within ``stop_timeout``, and after ``close``.
-        """
+        """Stops this run, whichever worker executes it. Waits until the run has ended and is stored. Raises
+        ``ChatRequestError`` (503) if the run does not end within ``stop_timeout``, and after ``close``."""
         self._refuse_if_closed()
         await self._run_log.stop(self._name(key), run.run_id)
         if not await self.wait_for_end(key, run, self._limits.stop_timeout):
@@ -163,17 +167,17 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def wait_for_end(self, key: ChatKey, run: RunInfo, patience: float | None) -> bool:
-        """Waits up to ``patience`` seconds until this run has ended and is stored. Returns False if it has not.
-
-        ``patience``: ``None`` waits without a limit. Raises ``ChatRequestError`` (503) when this worker is closed.
-        """
+        """Waits up to ``patience`` seconds until this run has ended and is stored. Returns False if the run has not
+        ended by then. ``patience``: ``None`` for no limit. Raises ``ChatRequestError`` (503) when this worker is
+        closed."""
         deadline = inf if patience is None else _now() + patience
         left = await self._wait_while(key, lambda now: now.run_id == run.run_id, deadline, until_close=True)
         return left is None or left.run_id != run.run_id
 
     @_refuse_if_unreachable()
     async def resume(self, key: ChatKey) -> RunReader | None:
-        """Returns a reader of the whole running response, for a reloaded page; ``None`` without a running response."""
+        """Returns a reader of the chat's whole running response, for a reloaded page; ``None`` if no response is
+        running."""
         with observed_resume(*key) as found:
             info = await self._accepted(key)
             if info is None or info.phase == "claimed" or not await self._is_ours(key):
@@ -188,11 +192,11 @@ class ActiveRuns:
     async def wait_until_settled(self, key: ChatKey) -> str | None:
         """Waits up to ``stop_timeout`` until no run of the chat is beginning or ending.
 
-        If a run is stopping, waits until it is stored. If a request waits for that, also waits until the request's run
-        has begun.
+        If a run is stopping, waits until its end is stored. If a request waits for this end, also waits until the
+        request's run has begun.
 
-        Returns the idempotency key of the active run. Returns ``None`` without an active run, and before the run's
-        request is accepted.
+        Returns the idempotency key of the active run. Returns ``None`` without an active run, or if the run's request
+        is not yet accepted.
         """
         deadline = _now() + self._limits.stop_timeout
         info = await self._run_log.current(self._name(key))
@@ -205,15 +209,13 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def is_open(self, key: ChatKey) -> bool:
-        """Return True if a living worker writes a response in the chat."""
+        """Return True if the chat has a running response whose worker is alive."""
         run = await self._run_log.current(self._name(key))
         return run is not None and run.phase == "open" and run.healthy
 
     async def running(self, keys: Sequence[ChatKey]) -> set[ChatKey]:
-        """Returns the chats with a running response, on any worker.
-
-        Returns an empty set if the run log is unreachable, because the list of chats works without it.
-        """
+        """Returns the chats with a running response, on any worker. If the run log is unreachable, returns an empty
+        set, because the list of chats works without a run log."""
         try:
             runs = await self._run_log.current_many([self._name(key) for key in keys])
         except RunLogError as error:
@@ -223,10 +225,10 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def stop(self, key: ChatKey) -> bool:
-        """Stops the run of this chat on any worker. Returns False if there was no run.
+        """Stops the run of this chat, whichever worker executes it. Returns False if the chat had no run.
 
-        Requests that wait for the chat are stopped, too: see ``stop_if_asked``. If the chat is new and not stored yet,
-        waits up to ``stop_timeout`` until it is stored.
+        Also stops requests that wait for the chat: see ``Run.heed_stops``. If the chat is new and not yet stored, first
+        waits up to ``stop_timeout`` until the chat is stored.
         """
         ours = await self._is_ours(key)
         if not ours:
@@ -236,63 +238,48 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def newest_stop(self, key: ChatKey) -> str:
-        """Returns the id of the newest stop of the chat, on any worker; empty without a recent stop."""
+        """Returns the id of the chat's newest stop, from any worker; an empty text without a recent stop."""
         return await self._run_log.newest_stop(self._name(key))
-
-    async def stop_if_asked(self, key: ChatKey, run: Run) -> None:
-        """Stops a new run if the user stopped the chat after the request had arrived: see ``Run``."""
-        if run.since_stop == STOPPED or await self.newest_stop(key) not in ("", run.since_stop):
-            run.stop()
 
     @_refuse_if_unreachable()
     async def stop_if_answering(self, key: ChatKey, idempotency_keys: Container[str]) -> None:
-        """Stops the run of this chat on any worker, if the run has one of these idempotency keys."""
+        """Stops the run of this chat if the run has one of these idempotency keys, whichever worker executes the
+        run."""
         info = await self._run_log.current(self._name(key))
         if info is not None and info.idempotency_key in idempotency_keys:
             await self._run_log.stop(self._name(key), info.run_id)
 
     @_refuse_if_unreachable()
     async def not_accepted_yet(self, key: ChatKey) -> str | None:
-        """Returns the id of the chat's run if the request of the run is not accepted yet; else ``None``."""
+        """Returns the id of the chat's run if the run's request is not yet accepted; otherwise ``None``."""
         info = await self._run_log.current(self._name(key))
         return info.run_id if info is not None and info.phase == "claimed" else None
 
     @_refuse_if_unreachable()
     async def wait_until_accepted(self, key: ChatKey, run_id: str) -> None:
-        """Waits up to ``stop_timeout`` until the request of this run is accepted, or the run is over."""
+        """Waits up to ``stop_timeout`` until the request of this run is accepted, or the run has ended."""
         deadline = _now() + self._limits.stop_timeout
         await self._wait_while(key, lambda run: run.run_id == run_id and run.phase != "open", deadline)
 
     @_refuse_if_unreachable()
     async def open_run(self, key: ChatKey) -> RunInfo | None:
-        """Returns the run with a running response in the chat; ``None`` without one.
-
-        Waits up to ``stop_timeout`` if the request of the run is not accepted yet.
-        """
+        """Returns the chat's run with a running response; ``None`` if no response is running. If the run's request is
+        not yet accepted, waits up to ``stop_timeout``."""
         info = await self._accepted(key)
         return info if info is not None and info.phase == "open" else None
 
     @_refuse_if_unreachable()
-    async def steer(self, key: ChatKey, run: RunInfo, message: UIMessage, context: Any) -> Reply:
-        """Sends a steering message and the client's context to this run on any worker.
-
-        ``context``: ``None`` without context. Raises ``ChatRequestError`` (503) if the run does not reply.
-        """
-        reply = await self._post(key, run, delivery(message, context), self._limits.stop_timeout)
-        if reply is None or reply == "left":
-            raise unreachable_refusal(RUN_LOG)
-        return reply
-
-    @_refuse_if_unreachable()
-    async def wait_until_taken_in(
-        self, key: ChatKey, run: RunInfo, message_id: str, patience: float | None
-    ) -> Reply | None:
-        """Waits until the agent reads the steering message, or the run ends; ``None`` after ``patience`` seconds."""
-        return await self._post(key, run, question(message_id), patience)
+    async def ask(self, key: ChatKey, run: RunInfo, content: bytes, patience: float | None) -> Reply | None:
+        """Sends bytes from ``delivery`` or ``question`` to this run, whichever worker executes it. Returns the run's
+        reply, or ``None`` after ``patience`` seconds."""
+        # `close` ends the runs of this worker. So a request waits for their replies even after `close`.
+        closing = None if key in self._runs.values() else self._closing
+        return await post(self._run_log, self._name(key), run, content, patience, closing)
 
     @_refuse_if_unreachable()
     async def read(self, key: ChatKey, run_id: str, *, rebuild: bool = True) -> RunReader | None:
-        """Returns a reader of this run's whole response. ``rebuild``: True for a client without the earlier chunks."""
+        """Returns a reader of this run's whole response. ``rebuild``: True for a client that has no earlier chunks of
+        the response."""
         return await self._run_log.read(
             self._name(key), run_id, rebuild=rebuild, runs_are_recovered=self._runs_are_recovered
         )
@@ -304,11 +291,12 @@ class ActiveRuns:
 
     @property
     def any_here(self) -> bool:
-        """True if this worker has a run, or one of its requests holds a chat."""
+        """True if this worker has an active run, or a request that has claimed a chat."""
         return bool(self._runs)
 
     def close(self) -> None:
-        """Refuses later claims. Leaves recoverable runs to other workers, and stops all other runs of this worker."""
+        """Shuts down: refuses later claims, leaves recoverable runs to other workers, and stops all other runs of this
+        worker."""
         self._closing.set()
         self._waits_until = _now() + self._patience_after_close
         for run in self._runs:
@@ -318,16 +306,19 @@ class ActiveRuns:
                 run.stop()
 
     async def _claim(self, key: ChatKey, idempotency_key: str, run: Run) -> Claim | RunInfo:
-        """Claim the chat for a new run, or return the run that holds the chat."""
+        """Claim the chat for a new run, or return the chat's active run."""
         self._refuse_if_closed()
         try:
             await run.claim(self._run_log, self._name(key), idempotency_key)
         except ChatTakenError as taken:
             return taken.run
         self._runs[run] = key
-        if self.is_closed:  # while the chat was being claimed
+        try:
+            self._refuse_if_closed()  # the worker may have been closed meanwhile
+            await run.heed_stops(self._run_log, self._name(key))
+        except BaseException:
             self._release(run)
-            raise closing_refusal()
+            raise
         return Claim(run, self._release, self._tasks)
 
     def _refuse_if_closed(self) -> None:
@@ -335,17 +326,15 @@ class ActiveRuns:
             raise closing_refusal()
 
     def _release(self, run: Run) -> None:
-        """End the claim of this run and free its chat. Then begin the next turn, if there is one."""
+        """End the claim of this run and free the chat. Then begin the chat's next turn, if the run has left one."""
         key = self._runs.pop(run)
         run.release()
         if run.next_turn is not None and self._begin_turn is not None:
             self._begin_turn(key, run.next_turn)
 
     async def _taken(self, key: ChatKey, other: RunInfo, idempotency_key: str) -> Taken | None:
-        """Return the run that holds the chat; ``None`` if the request has to wait for its end.
-
-        The request waits if the run is ending, if its worker may be dead, or if the run has no readable response yet.
-        """
+        """Return the chat's active run; ``None`` if the request has to wait until this run ends. The request waits if
+        the run is ending, if the run's worker may be dead, or if the run has no readable response yet."""
         if other.idempotency_key != idempotency_key:
             return Taken(other) if other.healthy and other.phase != "closed" else None
         if idempotency_key == DELETION or other.phase == "claimed":
@@ -353,16 +342,11 @@ class ActiveRuns:
         reader = await self.read(key, other.run_id, rebuild=False)
         return None if reader is None else Taken(other, reader)
 
-    async def _post(self, key: ChatKey, run: RunInfo, content: bytes, patience: float | None) -> Reply | None:
-        # This worker ends its own runs, so it waits for their replies also after `close`.
-        closing = None if key in self._runs.values() else self._closing
-        return await post(self._run_log, self._name(key), run, content, patience, closing)
-
     async def _is_ours(self, key: ChatKey) -> bool:
         """Return True if the run of this chat belongs to this deployment.
 
-        Deployments with separate session stores may share a run log. So the chat must be in the session store, or the
-        run must be on this worker. The second case is needed because a new run begins before its session is stored.
+        Deployments with separate session stores may share a run log. So the chat must be in our session store, or this
+        worker must execute the run. A new run begins before its session is stored.
         """
         for run in [run for run, chat in self._runs.items() if chat == key]:
             if await run.holds_lease():
@@ -370,17 +354,17 @@ class ActiveRuns:
         return await self._chat_exists(key)
 
     async def _accepted(self, key: ChatKey) -> RunInfo | None:
-        """Return the run of the chat. Waits up to ``stop_timeout`` while its request is not accepted yet."""
+        """Return the run of the chat. If the run's request is not yet accepted, first wait up to ``stop_timeout``."""
         return await self._wait_while(key, lambda run: run.phase == "claimed", _now() + self._limits.stop_timeout)
 
     async def _wait_while(
         self, key: ChatKey, goes_on: Callable[[RunInfo], bool], deadline: float, *, until_close: bool = False
     ) -> RunInfo | None:
-        """Wait until the chat has no run, ``goes_on`` returns False for its run, or the deadline has passed.
+        """Wait until the chat has no run, ``goes_on`` returns False for the run, or the deadline has passed.
 
-        Return the run that the chat has then. After ``close``, raises ``ChatRequestError`` (503) after a short time,
-        because this worker can no longer wait for runs of other workers. Until then, the store frees the chats of this
-        worker's runs. With ``until_close``, raises at once.
+        Return the chat's run at that time. After ``close``, runs of other workers are awaited only for a short time. In
+        this time, the chats of this worker's own runs become free. Then raises ``ChatRequestError`` (503). With
+        ``until_close``, raises as soon as ``close`` is called.
         """
         begun = _now()
         while True:

@@ -1,9 +1,9 @@
-"""``prevent_auto_resend``: prevents endless requests of clients that send automatically.
+"""Provides ``prevent_auto_resend``, which prevents endless requests of clients that send automatically.
 
 A client with ``sendAutomaticallyWhen`` sends again if all calls of the last message have outputs. Usually the end of a
-response prevents this. But a client may have answers that the server cannot use. Examples are an answer to an unknown
-call, a repeated answer, and one of two approvals that the agent needs together. The response to such an answer ends
-with an error. After an error, no client sends automatically. The user's next answer is sent as usual.
+response prevents this. But a client may send answers that the server cannot use: to an unknown call, twice, or for one
+of two approvals that the agent needs together. The response to such answers ends with an error, after which no client
+sends automatically. The user's next answer is sent as usual.
 """
 
 import logging
@@ -17,7 +17,7 @@ from stream_protocol.wire.client import is_sent_again
 logger = logging.getLogger(__name__)
 
 NOTHING_NEW_TEXT: Final = "There is nothing new to go on with: answer what is still open, or send a message."
-"""Error text of a response that would make the client send again."""
+"""Error text of a response after which the client would otherwise send again."""
 
 _ENDS: Final = (b'data: {"type":"finish"', b'data: {"type":"abort"')
 
@@ -25,7 +25,7 @@ _ENDS: Final = (b'data: {"type":"finish"', b'data: {"type":"abort"')
 def prevent_auto_resend(
     ending: list[bytes], *, before: Iterable[bytes] = (), continued: UIMessage | None = None
 ) -> list[bytes]:
-    """Returns ``ending``. If a client would send again after this ending, an ``error`` replaces its last chunk.
+    """Returns ``ending``. If a client would send again after this ending, an ``error`` chunk replaces its last chunk.
 
     ``ending``: the last SSE events of a response, without ``[DONE]``. ``before``: the earlier SSE events.
     ``continued``: the message that the response continues, as the client sent it.
@@ -37,6 +37,6 @@ def prevent_auto_resend(
 
 
 def ending_in_error(ending: list[bytes], text: str) -> list[bytes]:
-    """Returns ``ending`` with an ``error`` in place of its last chunk."""
+    """Returns ``ending`` with an ``error`` chunk instead of its ``finish`` or ``abort`` chunk."""
     kept = [event for event in ending if not event.startswith(_ENDS)]
     return [*kept, encode_sse({"type": "error", "errorText": text})]

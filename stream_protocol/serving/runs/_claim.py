@@ -1,7 +1,5 @@
-"""``Claim``: the right of a request or recovery to a chat, until its run has ended and is stored.
-
-``Taken`` is the other result of an attempt to claim a chat.
-"""
+"""Provides ``Claim``: the right to a chat, which a request or a recovery has until its run has ended and is stored.
+``Taken`` is the other result of an attempt to claim a chat."""
 
 from __future__ import annotations
 
@@ -23,22 +21,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Taken:
-    """The result of a claim if another run of the chat is active."""
+    """The result of an attempt to claim a chat that already has an active run."""
 
     run: RunInfo
     reader: RunReader | None = None
-    """A reader of the run's response, if the run belongs to an equal request."""
+    """A reader of the active run's response. ``None`` unless the run belongs to an equal request."""
 
 
 class NotRecordedError(Exception):
-    """Raised if the engine could not record a run. The run has not begun."""
+    """Raised if the engine could not store a new run. The run has not begun."""
 
 
 class Claim:
     """The right of a run to its chat. The end of a ``with`` block releases the claim, unless ``start`` was called.
-
-    ``release``: function that frees the chat. ``tasks``: set that keeps the task of the run.
-    """
+    ``release``: function that frees the chat. ``tasks``: the set in which ``start`` keeps the task of the run."""
 
     def __init__(self, run: Run, release: Callable[[Run], None], tasks: Tasks) -> None:
         self.run = run
@@ -59,15 +55,13 @@ class Claim:
             self.release()
 
     async def check_lease(self) -> None:
-        """Raises ``ChatRequestError`` (503) if the lease is lost. Call it before a change of the stored chat.
-
-        The worker may have been paused. Then another worker may have accepted a message meanwhile.
-        """
+        """Raises ``ChatRequestError`` (503) if the lease of the chat is lost. Call this before a change of the stored
+        chat. While this worker was paused, another worker may have accepted a message of the chat."""
         if not await self.run.holds_lease():
             raise unreachable_refusal(RUN_LOG)
 
     def hold(self, slot: RunSlot) -> None:
-        """Frees this slot when the claim is released."""
+        """Keeps this slot until the claim is released."""
         log = self.run.log
         slot.used_until(lambda: log.closed)
         self._slots.append(slot)
@@ -77,16 +71,16 @@ class Claim:
         self._execution = self._tasks.start(self._work(work))
 
     def release(self) -> None:
-        """Frees the chat and the slots. Called once; after ``start``, the task calls it."""
+        """Frees the chat and the slots. Called once. After ``start``, the task calls this method at its end."""
         self._free_chat(self.run)
-        while self._slots:  # removes the references, so that the memory of a response is freed with its run
+        while self._slots:  # without these references, the memory of a response is freed with its run
             self._slots.pop().free()
 
     async def wait_until_accepted(self) -> None:
-        """Waits until the user's message is stored and the engine, if any, has recorded the run.
+        """Waits until the user's message is stored. With an engine, also waits until the engine has stored the run.
 
-        If the run ends before that, raises an error: ``ChatRequestError`` (409) after a stop, ``ChatRequestError``
-        (503) for an unreachable store, else the agent's exception.
+        If the run ends earlier, raises the reason: ``ChatRequestError`` with 409 after a stop, with 503 for an
+        unreachable store, or the agent's exception.
         """
         assert self._execution is not None
         opened = asyncio.create_task(self.run.opened.wait())
@@ -102,15 +96,15 @@ class Claim:
             await work
         finally:
             try:
-                await self.run.steering.close()  # a run that is left before it begins may have got messages
+                await self.run.steering.close()  # even a run that has not begun may have steering messages
             finally:
                 self.release()
 
     def _failure(self, execution: asyncio.Task[None]) -> BaseException:
         """Return the error for a request whose run has ended before the user's message was stored.
 
-        If the run was cancelled, it was waiting for the session store. It is unknown if the store has stored the
-        message. The client can safely retry.
+        A cancelled run was waiting for the session store. So it is unknown if the message is stored. A retry of the
+        client is safe in both cases.
         """
         failure = None if execution.cancelled() else execution.exception()
         match failure or self.run.observer.error:

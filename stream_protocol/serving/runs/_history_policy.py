@@ -1,7 +1,5 @@
-"""The history that the model reads. ``ServerHistory``: the stored chat. ``ClientHistory``: the messages of the request.
-
-A service has one of the two: see ``ChatService(history=…)``.
-"""
+"""The source of the history that the model reads: the stored chat (``ServerHistory``), or the request
+(``ClientHistory``). ``ChatService(history=…)`` selects the source."""
 
 from __future__ import annotations
 
@@ -27,11 +25,11 @@ if TYPE_CHECKING:
 
 
 class Planned(NamedTuple):
-    """A request that has been examined: what its run must do, and the runner and the session of this run."""
+    """The plan of a request: what its run must do, and the runner and the session of this run."""
 
     runner: Runner
     session: Session | None
-    """``None`` for a new chat."""
+    """The stored session; ``None`` for a new chat."""
     request_plan: RequestPlan
     """The run's input: a user message, answers to calls, or nothing to run."""
     transcript: Transcript | None = None
@@ -39,12 +37,12 @@ class Planned(NamedTuple):
 
     @property
     def answers(self) -> tuple[CallAnswer, ...]:
-        """The answers in the request. Each is the user's answer to a call."""
+        """The answers to tool calls that the user has sent in the request."""
         return () if isinstance(self.request_plan, NothingToRun) else self.request_plan.answers
 
 
 class ServerHistory:
-    """History policy for stored chats. Only the last message of a request is used."""
+    """Takes the history from the stored chat. Of a request, only the last message is used."""
 
     def __init__(
         self, runner: Runner, store: ChatStore, files: FilePolicy, truncated_history: TruncatedHistory
@@ -55,7 +53,8 @@ class ServerHistory:
         self._truncated_history: TruncatedHistory = truncated_history
 
     async def has_chat(self, key: ChatKey) -> bool:
-        """Returns True if this user has the chat. Raises ``ChatRequestError`` (503) as ``ChatStore`` does."""
+        """Returns True if this user has the chat. Raises ``ChatRequestError`` (503) if the session store is
+        unreachable."""
         return await self._store.session_without_events(key) is not None
 
     async def plan(self, incoming: Incoming, runner: Runner, *, chat_was_busy: bool) -> Planned:
@@ -77,10 +76,8 @@ class ServerHistory:
         return Planned(runner, session, request_plan, transcript)
 
     async def with_files(self, planned: Planned) -> Planned:
-        """Returns ``planned`` with the bytes of all files of the user message.
-
-        Saved files are loaded before a rewind removes their artifacts. Raises ``ChatRequestError`` for refused files.
-        """
+        """Returns ``planned`` with the bytes of all files of the user message. Must be called before a rewind removes
+        the artifacts of saved files. Raises ``ChatRequestError`` for refused files."""
         request_plan = planned.request_plan
         if not isinstance(request_plan, NewUserTurn):
             return planned
@@ -91,27 +88,24 @@ class ServerHistory:
         return planned._replace(request_plan=request_plan)
 
     def request_to_keep(self, request: ChatRequest) -> ChatRequest:
-        """Returns the request with only its last message, so that a long run does not keep the other messages in
-        memory.
-        """
+        """Returns the request with only its last message. So a long run does not keep the other messages in memory."""
         return replace(request, messages=(request.target,))
 
     def artifact_url(self, chat_id: str, base: str | None) -> ArtifactUrl | None:
-        """Returns the function for links to the agent's files; ``None`` if the app has no artifact service."""
+        """Returns a function that builds links to the agent's files; ``None`` if the app has no artifact service."""
         if self._runner.artifact_service is None:
             return None
         return artifact_urls((self._files.artifact_base or base) if self._files.artifact_links else None, chat_id)
 
     def messages_before(self, job: Job) -> list[UIMessage]:
-        """Returns the messages before the response of this job. The response may continue the last message."""
+        """Returns the messages of the chat before the response of this job. The response may continue the last of
+        them."""
         return job.messages_before_response()
 
 
 class ClientHistory:
-    """History policy for chats that the client keeps. Nothing is stored.
-
-    ``mode``: ``"client"`` for the whole messages of the request, ``"text"`` for only their texts.
-    """
+    """Takes the history from the request, for chats that the client keeps. Stores nothing. ``mode``: ``"client"`` for
+    the whole messages of the request, ``"text"`` for only their texts."""
 
     def __init__(self, files: FilePolicy, mode: Literal["client", "text"]) -> None:
         self._files = files
@@ -122,7 +116,7 @@ class ClientHistory:
         return True
 
     async def plan(self, incoming: Incoming, runner: Runner, *, chat_was_busy: bool) -> Planned:
-        """Plans the request in a new session in memory."""
+        """Plans the request, in a new session in memory."""
         return Planned(*await restore_session(runner, incoming.request, user_id=incoming.user_id, mode=self._mode))
 
     async def with_files(self, planned: Planned) -> Planned:
@@ -147,4 +141,4 @@ class ClientHistory:
 
 
 HistoryPolicy: TypeAlias = ServerHistory | ClientHistory
-"""Policy for the history that the model reads."""
+"""The source of the history that the model reads."""

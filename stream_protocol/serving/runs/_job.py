@@ -1,7 +1,5 @@
-"""``Job``: the work of one run, created from the ``RequestPlan``. ``_run`` has the life of the run.
-
-A job provides the ADK events, the beginning of the response, and the messages before the response.
-"""
+"""Provides ``Job``: the work of one run, created from the ``RequestPlan``. ``_run`` executes the job. A job provides
+the ADK events of the run, the beginning of its response, and the messages before the response."""
 
 from __future__ import annotations
 
@@ -64,10 +62,10 @@ logger = logging.getLogger(__name__)
 MESSAGE_OF_OTHER_RUN: Final = (
     "another run has stored a message in this chat, because the run log had forgotten the lease of this run"
 )
-"""The reason in the log if a run stores no message."""
+"""The reason that is logged if a run does not store its user message."""
 
 _COMPUTED: Final = ("transcript", "_continuation")
-"""Properties of a job that ``read_session`` computes."""
+"""The cached properties of a job that ``read_session`` computes."""
 
 
 class StoppedBeforeStoredError(Exception):
@@ -76,7 +74,7 @@ class StoppedBeforeStoredError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """All data that the run of a request needs, with the ``RequestPlan``."""
+    """All data that the run of a request needs, including the ``RequestPlan``."""
 
     request: ChatRequest
     request_plan: NewUserTurn | AnsweredCalls
@@ -88,17 +86,17 @@ class Job:
     options: ConverterOptions
     recorder: TurnRecorders
     on_stored: Callable[[Sequence[CallAnswer]], None]
-    """Called with the accepted answers when the user's message or the first answers are stored. The accepted answers
-    are all answers of the request, or only the denials if the run was stopped before.
-    """
+    """Called when the user's message or the first answers are stored, with the accepted answers. These are all answers
+    of the request. If the run was stopped earlier, they are only the denials."""
     invocation_id: str | None = None
     """The invocation id of a new message; ``None`` if ADK generates the id."""
     context: Any = None
     """The client's context for this request, as JSON; ``None`` without context."""
     page_state: Mapping[str, Any] = field(default_factory=dict)
-    """State that the client wrote before the run, or sent with the request. Only this run applies this state."""
+    """Session state that the client wrote before the run, or sent with the request. Only this run applies this
+    state."""
     page_writes: PageWrites | None = None
-    """State that the client writes during the run; ``None`` if the client must not write state."""
+    """Session state that the client writes during the run; ``None`` if the client must not write state."""
     known_transcript: Transcript | None = None
     """The conversation before the run, if the request has loaded it."""
 
@@ -109,29 +107,32 @@ class Job:
 
     @property
     def answers(self) -> tuple[CallAnswer, ...]:
-        """The user's answers to calls that the run gives to ADK."""
+        """The user's answers to tool calls, which the run gives to ADK."""
         return self.request_plan.answers if isinstance(self.request_plan, AnsweredCalls) else ()
 
     def with_runner(self, runner: Runner) -> Job:
-        """Return a copy of the job with another runner, which uses the same session service."""
+        """Return a copy of the job with this runner. The runner gets the session service of the job's present
+        runner."""
         return self.changed(runner=with_sessions(runner, self.runner.session_service))
 
     def changed(self, **values: Any) -> Job:
-        """Return a copy of the job with other values. It keeps the values that ``read_session`` has computed."""
+        """Return a copy of the job with other values. The copy keeps the values that ``read_session`` has computed."""
         other = replace(self, **values)
         vars(other).update({name: vars(self)[name] for name in _COMPUTED if name in vars(self)})
         return other
 
     def read_session(self) -> None:
-        """Compute the cached values from the session. This can take long: see ``run_off_loop``."""
+        """Compute the transcript and the continued response from the session, and cache them. This can take long: see
+        ``run_off_loop``."""
         _ = self.transcript
         if isinstance(self.request_plan, AnsweredCalls):
-            with suppress(Exception):  # an app's hook raises again when the response starts
+            with suppress(Exception):  # an app's hook may raise; it raises again when the response starts
                 _ = self._continuation
 
     @cached_property
     def _continuation(self) -> StartedResponse:
-        """The beginning of a response that continues a message. Cached, because a run has only one response."""
+        """The beginning of a response that continues a message. The property is cached, because a run has only one
+        response."""
         assert isinstance(self.request_plan, AnsweredCalls)
         settings = Settings(**self.options)
         conversion = sse_conversion(
@@ -140,7 +141,8 @@ class Job:
         return StartedResponse(conversion, self._past_sse())
 
     def start_response(self, invocation_id: str | None) -> StartedResponse:
-        """Starts the response. ``invocation_id``: that of the run's first event; ``None`` if the run had no event."""
+        """Starts the response. ``invocation_id``: the invocation id of the run's first event; ``None`` if the run had
+        no event."""
         settings = Settings(**self.options)
         match self.request_plan:
             case AnsweredCalls():
@@ -154,10 +156,10 @@ class Job:
     async def events(self, run: Run) -> AsyncGenerator[Event]:
         """Runs the agent and yields ADK's events.
 
-        The first event is the user's event. Its invocation id determines the id of the assistant message. If the run
-        was stopped before its start, a user message is still stored. If the user has answered calls, only the denials
-        are stored. The calls that were not denied stay open. ``run``: the run that executes this job. Its idempotency
-        key is stored in the user's events.
+        The first event is the user's event, whose invocation id determines the id of the assistant message. A run that
+        was stopped before its start still stores a user message. Of the user's answers to calls, such a run stores only
+        the denials; the other calls stay open. ``run``: the run that executes this job. Its idempotency key is stored
+        in the user's events.
         """
         beginning = self.request_plan.client_message_id if isinstance(self.request_plan, NewUserTurn) else None
         run.steering.begin(
@@ -165,13 +167,13 @@ class Job:
             context=self.context,
             delivered=(taken_in for turn in self.transcript.turns for taken_in in turn.steering_ids),
         )
-        # A copy: `messages_before_response` and `Completion` need the session as it was before the run.
+        # This is a copy: `messages_before_response` and `Completion` need the session as it was before the run.
         session = self.session.model_copy(update={"events": list(self.session.events)})
         for event in responses_missing_for_model(self.transcript) if isinstance(self.request_plan, NewUserTurn) else ():
             await append_in_order(self.runner.session_service, session, event)
         inputs = run_inputs(self.request_plan, run.mark)
         for number, run_input in enumerate(inputs):
-            if number:  # ADK has appended events to the session
+            if number:  # the run of the previous input has appended events
                 session = await find_session(self.runner, session.user_id, session.id) or session
             with suppress(StoppedBeforeStoredError):
                 if run.may_store_input(self.request_plan):
@@ -190,8 +192,9 @@ class Job:
     def _earlier_messages(self, beginning: str | None) -> Iterator[AcceptedMessage]:
         """Yield the steering messages that earlier runs have left waiting, except the message that begins this run.
 
-        Only messages after the one that begins this run keep their contexts. All other contexts are older than the
-        context of this run. ``beginning``: the client's id of the message that begins this run.
+        Messages after the beginning message keep their context. Messages before the beginning message lose their
+        context, because this context is older than that of the run. ``beginning``: the client's id of the message that
+        begins this run.
         """
         is_newer = False
         for message in self.transcript.waiting:
@@ -223,7 +226,7 @@ class Job:
             state_delta=self._state_delta() or None,
             run_config=run_config_for_turn(self.request_plan, self._config_with_context(run.steering), run.mark),
             yield_user_message=True,
-            abort_signal=run.abort_signal,
+            abort_signal=run.agent_task.abort_signal,
         )
         failure: BaseException | None = None
         try:
@@ -244,7 +247,7 @@ class Job:
             failure = error
         finally:
             await run.steering.leave()
-        if complete and not run.abort_signal.is_set():  # a stop can make tools fail
+        if complete and not run.agent_task.abort_signal.is_set():  # a stop can make tools fail
             for event in await self._store_tool_failures(run, plugin, [*session.events, *complete], failure):
                 yield event
         if failure is not None:
@@ -255,7 +258,7 @@ class Job:
         return {**title, **self.page_state, **self.overrides.state()}
 
     def _config_with_context(self, inbox: SteeringInbox) -> RunConfig:
-        """Return ADK's run config, extended so that every model call gets the client's context."""
+        """Return ADK's run config with the client's context, which every model call gets."""
         run_config = with_cheap_telemetry(self.overrides.run_config or self.run_config)
         if inbox.context is None:
             return run_config
@@ -267,8 +270,8 @@ class Job:
     ) -> list[Event]:
         """Append an error response for each unanswered call whose tool raised an exception. Return the appended events.
 
-        ``events``: the session's events, then the run's. ``failure``: the exception of the run. If the store fails, the
-        events are not stored, but returned, so that the client gets them.
+        ``events``: the events of the session and of the run. ``failure``: the exception of the run. If the store fails,
+        the new events are only returned, so that the client gets them.
         """
         raised = [*plugin.raised_in(events[-1].invocation_id), *(raising_calls(failure) if failure else ())]
         if not raised:
@@ -295,16 +298,16 @@ class Job:
     ) -> ObservedSessions:
         """Return a session service that calls ``on_stored`` after it has stored the user's message or answers.
 
-        It appends each stored compaction to ``compactions``. If the run is stopped before the answers are stored, the
-        service raises ``StoppedBeforeStoredError``. If the answers in ``run_input.before`` are stored, the other
-        answers must be stored, too.
+        The service also appends each stored compaction to ``compactions``. If the run is stopped before the answers are
+        stored, the service raises ``StoppedBeforeStoredError``. As soon as the answers in ``run_input.before`` are
+        stored, the other answers must be stored, too.
 
-        A fail-over of the run log can give the chat to two runs. If another run has stored a message after the first
-        ``known`` events, the input of this run is outdated, and the service raises ``LeaseLostError``.
+        A fail-over of the run log can give the chat to two runs. Another run may then store a message after the first
+        ``known`` events. In this case, the input of this run is outdated, and the service raises ``LeaseLostError``.
         """
         refusing = False
         has_begun = bool(run_input.before)
-        """True after the run has stored an input. Agents inside the run can store more user events."""
+        """True after the run has stored its input. Agents inside the run can store more user events later."""
 
         def is_input(event: Event) -> bool:
             return event.author == USER and EventMetadata.of(event).idempotency_key == run.idempotency_key
@@ -314,7 +317,7 @@ class Job:
             refusing = refusing or not (
                 run_input.before or not is_input(event) or run.may_store_input(self.request_plan)
             )
-            if refusing:  # ADK would also store events that close the pending calls
+            if refusing:  # ADK would otherwise also store events that close the pending calls
                 raise StoppedBeforeStoredError
             if is_input(event) and not has_begun and any(map(_is_of_run, session.events[known:])):
                 raise LeaseLostError(MESSAGE_OF_OTHER_RUN)
@@ -330,7 +333,8 @@ class Job:
         return ObservedSessions(self.runner.session_service, before_storing, stored)
 
     def _announced_invocation(self) -> str | None:
-        """Return a new invocation id if ADK does not yield the user's event first; else ``None``."""
+        """Return the invocation id of a user event that the job must yield itself; ``None`` if ADK yields the user's
+        event."""
         if announces_user_message(self.runner.agent):
             return None
         if isinstance(self.request_plan, AnsweredCalls):
@@ -340,21 +344,22 @@ class Job:
     def _needs_event(self) -> bool:
         """Return True if the session needs an empty event before ADK accepts an invocation id.
 
-        In a resumable app, ADK takes an invocation id as the id of a run to resume. It refuses the id if the session
+        In a resumable app, ADK takes an invocation id as the id of a run to resume. ADK refuses the id if the session
         has no events. An empty user event changes neither the prompt nor the chat.
         """
         resumable = self.runner.resumability_config
         return resumable is not None and resumable.is_resumable and not self.session.events
 
     def messages_before_response(self) -> list[UIMessage]:
-        """Return the stored messages, with the user's new message or answers. A continued message comes last."""
+        """Return the stored messages, together with the user's new message or answers. A message that the response
+        continues comes last."""
         return self._messages_after(self.session.events)
 
     def continued_message(self) -> UIMessage:
-        """Return the assistant message that the response continues. It has the user's new answers to approvals and
-        questions."""
+        """Return the assistant message that the response continues. The message has the user's new answers to approvals
+        and questions."""
         assert isinstance(self.request_plan, AnsweredCalls)
-        if not self.request_plan.past:  # nothing is stored, so only the client has the message
+        if not self.request_plan.past:  # only the client has the message
             return self.request.target
         return {
             **self._messages_after(self.request_plan.past, self.request_plan.call_ids)[-1],
@@ -362,7 +367,8 @@ class Job:
         }
 
     def _messages_after(self, stored: Sequence[Event], call_ids: CallIds = NO_IDS) -> list[UIMessage]:
-        """Return the messages of these stored events and of the request. ``call_ids``: the ids of earlier messages."""
+        """Return the messages of these stored events and of the request. ``call_ids``: the call ids that earlier
+        messages use."""
         metadata = run_config_for_turn(self.request_plan, self.run_config).custom_metadata
         own: list[Event] = []
         for run_input in run_inputs(self.request_plan):
@@ -371,7 +377,8 @@ class Job:
         return transcript_to_messages(transcript, running=True, **self.options)
 
     def _past_sse(self) -> bytes:
-        """Return SSE events for the content of the continued message, without ``start``, which the response sends."""
+        """Return SSE events with the content of the continued message. The ``start`` chunk is left out, because the
+        response sends it."""
         _start, *parts = message_to_chunks(
             self.continued_message(), ai_sdk=client_version(self.options.get("ai_sdk", 6)).major
         )
@@ -379,6 +386,7 @@ class Job:
 
 
 def _is_of_run(event: Event) -> bool:
-    """Return True for the message or the answers of a run, and for the event with which another execution begins."""
+    """Return True for a user event with the message or the answers of a run, and for the first event of a repeated
+    execution."""
     metadata = EventMetadata.of(event)
     return is_user_event(event) and (metadata.idempotency_key is not None or metadata.execution is not None)

@@ -1,4 +1,4 @@
-"""The app's hook ``on_finish``: called with the messages of the chat when a response has ended."""
+"""Calls the app's hook ``on_finish`` with the messages of the chat when a response has ended."""
 
 from __future__ import annotations
 
@@ -28,20 +28,21 @@ class Outcome:
     """The end of a response."""
 
     kind: Ending
-    """``finish``, ``error``, ``timeout`` or ``abort``. A ``timeout`` is an error because of a limit of the server."""
+    """``finish``, ``error``, ``timeout`` or ``abort``. ``timeout``: the run has exceeded a limit of the server."""
     finish_reason: str | None = None
-    """The ``finishReason`` of the ``finish`` chunk; ``None`` for the other kinds."""
+    """The ``finishReason`` of the ``finish`` chunk; ``None`` if the response ended in another way."""
 
 
 OnFinish: TypeAlias = Callable[[Sequence[UIMessage], UIMessage, Outcome], Awaitable[None] | None]
-"""Hook at the end of a response. Its arguments: all messages, the assistant message, and the outcome.
+"""Hook at the end of a response. Its arguments are all messages of the chat, the assistant message, and the outcome.
 
 An ``async def`` runs on the event loop. A plain ``def`` runs in a thread, so that it blocks no other chat. The chat
 stays busy until the hook returns, or until ``ServiceLimits.hook_timeout`` is over. Start a task for longer work.
 
 The assistant message is built from the stream by the client's rules, so it equals the client's message. If the response
-showed nothing, the message has no parts and is not in the list of all messages, because clients cannot load it. The
-other messages come from the stored session; with a client's history (``ChatService(history=…)``), from the request.
+showed nothing, the message has no parts. The list of all messages then lacks this message, because clients cannot load
+it. The other messages come from the stored session. If the client sends the history (``ChatService(history=…)``), they
+come from the request.
 """
 
 
@@ -56,11 +57,11 @@ async def notify(
     ai_sdk: AiSdkVersion,
     timeout: float | None,  # noqa: ASYNC109 - the hook may swallow the cancellation that `asyncio.timeout` waits for
 ) -> None:
-    """Calls the hook. Logs an error of the hook, and a call that takes longer than ``timeout`` seconds.
+    """Calls the ``on_finish`` hook. Logs an error of the hook. After ``timeout`` seconds, cancels and logs the call.
 
     ``sent``: the SSE events of the response. ``stored``: the events of the chat's session. ``before``: a function that
-    builds the messages before the response from these events. ``continues``: True if the response continued the last of
-    these messages. ``ending``: the way in which the run ended.
+    builds the messages before the response. ``continues``: True if the response continued the last of these messages.
+    ``ending``: the kind of the run's end.
     """
 
     def folded() -> tuple[list[UIMessage], UIMessage, Outcome]:
@@ -92,7 +93,7 @@ async def _call(hook: OnFinish, *what: *tuple[Sequence[UIMessage], UIMessage, Ou
 
 
 def _fold(sent: Iterable[bytes], continued: UIMessage | None, ai_sdk: AiSdkVersion) -> tuple[UIMessage, Outcome]:
-    """Return the assistant message as the client has it, and the end of the response."""
+    """Return the assistant message as the client has it, and the outcome of the response."""
     reducer = MessageReducer(ai_sdk=ai_sdk, message=continued)
     kind: Ending = "finish"
     try:

@@ -1,4 +1,4 @@
-"""``Planner``: decides what to run for a request (the ``RequestPlan``), and creates the job of the run."""
+"""Provides ``Planner``. It decides what to run for a request (the ``RequestPlan``), and creates the job of the run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Incoming:
-    """A chat request with its user, overrides, audit scope, idempotency key and time."""
+    """A chat request, with the data that the service has added: user, overrides, audit scope, idempotency key and
+    time."""
 
     request: ChatRequest
     user_id: str
@@ -49,10 +50,8 @@ class Incoming:
 
 
 class Planner:
-    """Planner of requests. ``runner``, ``run_config`` and ``options``: the defaults for requests without overrides.
-
-    ``context`` and ``shared_state``: see ``ServiceOptions``.
-    """
+    """Decides what to run for requests, and creates jobs. ``runner``, ``run_config`` and ``options``: the defaults for
+    requests without overrides. ``context`` and ``shared_state``: see ``ServiceOptions``."""
 
     def __init__(
         self,
@@ -82,8 +81,7 @@ class Planner:
 
     async def plan(self, incoming: Incoming, *, chat_was_busy: bool) -> Planned:
         """Decides what the run of the request must do: see ``RequestPlan``. Stores nothing. ``chat_was_busy``: see
-        ``stream_protocol.session.plan``.
-        """
+        ``stream_protocol.session.plan``."""
         runner = runner_for(incoming.overrides.agent, self._runner)
         planned = await self._history.plan(incoming, runner, chat_was_busy=chat_was_busy)
         incoming.scope.plan(planned.answers)
@@ -96,10 +94,8 @@ class Planner:
         request_plan: NewUserTurn | AnsweredCalls,
         accept: Callable[[Sequence[CallAnswer]], None],
     ) -> Job:
-        """Creates or rewinds the session, stores answers that came with a message, and returns the job of the run.
-
-        ``accept``: see ``Job.on_stored``.
-        """
+        """Prepares the session, and returns the job of the run. Creates or rewinds the session, and stores answers that
+        came with a new message. ``accept``: see ``Job.on_stored``."""
         session = planned.session
         if session is not None and isinstance(request_plan, NewUserTurn) and request_plan.rewind_before is not None:
             session = await rewind_session(
@@ -110,7 +106,7 @@ class Planner:
         for event in events_before_message(request_plan) if isinstance(request_plan, NewUserTurn) else ():
             await append_in_order(planned.runner.session_service, session, event)
         known = planned.transcript
-        if known is not None and len(known.stored) != len(session.events):  # events were appended meanwhile
+        if known is not None and len(known.stored) != len(session.events):  # events were appended since `plan`
             known = None
         writes = self._page_writes(session)
         written: dict[str, Any] = {} if writes is None else await writes.take()
@@ -134,9 +130,8 @@ class Planner:
         runner: Runner,
         accept: Callable[[Sequence[CallAnswer]], None],
     ) -> Job:
-        """Creates the job of a run, which ``runner`` executes in ``session``. ``request_plan``: the input of the run,
-        from ``plan``. ``accept``: see ``Job.on_stored``.
-        """
+        """Creates the job of a run. ``runner`` executes the run in ``session``. ``request_plan``: the input of the run.
+        ``accept``: see ``Job.on_stored``."""
         options = self.options_for(request.id, overrides.artifact_base)
         if overrides.names_missing_key:
             options.setdefault("on_error", _name_missing_key)

@@ -1,8 +1,8 @@
-"""``Run``: the life of one run of an agent. A run writes its response to an ``EventBuffer``, which HTTP responses read.
+"""Provides ``Run``: one run of an agent. It writes its response to an ``EventBuffer``, which HTTP responses read.
 
 One task reads all events of the run, even after the readers have disconnected or the response has ended. So ADK can
 store all events, and a started tool runs to its end. A stop ends the *response* at once (with ``abort``) and asks ADK
-to end the run. A run that does not end by itself is cancelled some seconds later.
+to end the run. If the run does not end by itself, it is cancelled some seconds later.
 
 The run's events and the beginning of its response come from ``_job``.
 """
@@ -23,6 +23,7 @@ from stream_protocol.agents import open_channel
 from stream_protocol.serving.adk_runner import SteeringInbox
 from stream_protocol.serving.base import DEFAULT_TIMES, ServiceTimes, Timers, TurnRecorders
 from stream_protocol.serving.run_logs import EventBuffer
+from stream_protocol.serving.runs._agent_task import AgentTask
 from stream_protocol.serving.runs._run_posts import RunPosts
 from stream_protocol.serving.runs._run_response import ResponseFactory, RunResponse
 from stream_protocol.serving.runs._steering_posts import STOPPED, NextTurn, reply_to
@@ -43,33 +44,34 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__package__)
 
 NOT_FAILURES: Final = (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt, SystemExit)
-"""Exceptions that end a task or the process. All other exceptions are failures of the agent. Some of these failures are
-not an ``Exception``, such as the panic of a library in Rust.
-"""
+"""Exceptions that end a task or the process. All other exceptions are failures of the agent. A failure may be a
+``BaseException`` that is not an ``Exception``, such as the panic of a library in Rust."""
 
 TOO_LONG_TEXT: Final = "The answer became too long and was ended. Ask for less at once."
 TOO_SLOW_TEXT: Final = "The answer took too long and was ended. Ask for less at once."
 TOO_MANY_CALLS_TEXT: Final = "The answer needed too many steps and was ended. Ask for less at once."
-"""Error texts for the client if a run has exceeded a limit."""
+"""The error text for the client if a run has made too many model calls. ``TOO_LONG_TEXT`` and ``TOO_SLOW_TEXT`` are for
+other limits."""
 
 TEXTS_OF_TIMEOUTS: Final = frozenset({TOO_LONG_TEXT, TOO_SLOW_TEXT})
-"""Error texts of runs with the outcome ``timeout``."""
+"""The error texts of runs whose outcome is ``timeout``."""
 
 
 class LeaseLostError(Exception):
-    """Raised if the lease was not renewed in time, so that another run may hold it."""
+    """Raised if the lease of a chat was not renewed in time. Another run may hold the lease then."""
 
 
 class Run:
     """One run, from the claim of the chat to the last event of ADK.
 
-    The order of calls: ``claim``; ``run_agent``; ``open`` as soon as the user's message is stored; ``release``. A run
-    whose request is refused skips ``run_agent`` and ``open``.
+    Call the methods in this order: ``claim``; ``run_agent``; ``open`` as soon as the user's message is stored;
+    ``release``. If the request is refused, skip ``run_agent`` and ``open``.
 
-    ``log``: the SSE events of the response. A ``RunLog`` gives them to other requests. ``since_stop``: the id of the
-    chat's newest stop when the request arrived, or ``STOPPED``. Later stops also stop this run. ``chat_was_busy``: True
-    if another run held the lease of the chat when the request arrived. ``requested_at``: the time of the request, by
-    ``time.perf_counter``; now by default.
+    ``log``: the buffer with the SSE events of the response, which a ``RunLog`` gives to other requests. ``since_stop``:
+    the id of the chat's newest stop when the request arrived; later stops also stop this run. With ``None``, only stops
+    after the claim matter. ``STOPPED`` stops the run in any case. ``chat_was_busy``: True if another run held the lease
+    of the chat when the request arrived. ``requested_at``: the time of the request, by ``time.perf_counter``; by
+    default now.
     """
 
     _lease: Lease
@@ -85,61 +87,64 @@ class Run:
         bounds: LogBounds,
         times: ServiceTimes = DEFAULT_TIMES,
         *,
-        since_stop: str = "",
+        since_stop: str | None = None,
         chat_was_busy: bool = False,
         requested_at: float | None = None,
     ) -> None:
-        self.since_stop = since_stop
+        self._since_stop = since_stop
         self.chat_was_busy = chat_was_busy
         self.log = EventBuffer(bounds, on_readers=self._count_readers)
-        self.abort_signal = asyncio.Event()
-        self.is_ending = asyncio.Event()
-        """Set when the run is stopped, or left to another worker. The run waits for nothing after that."""
+        self.agent_task = AgentTask(times.stop)
         self.output = RunOutput()
         self.steering = SteeringInbox()
         """The steering messages for the run."""
         self.next_turn: NextTurn | None = None
-        """The request that begins when the run has released its chat."""
+        """The turn that begins when the run has released its chat; ``None`` if no steering message came too late."""
         self._limits = limits
         self._times = times
         self.observer = RunObserver(requested_at)
         self._response = RunResponse(self.log, self.output, self.observer)
         self.can_be_recovered = False
         """True if another worker can recover the run."""
-        self.is_recovered = False
-        """True for the recovery of an orphaned run."""
         self._record_id: str | None = None
         self.opened = asyncio.Event()
-        """Set when the request is accepted: the user's message is stored."""
+        """Set when the request is accepted, which means that the user's message is stored."""
         self._earlier_is_shown = False
         self._given_up = False
         self.was_left = False
         """True if the run was left to another worker."""
-        self._task: asyncio.Task[object] | None = None
         self._timers = Timers()
 
     @property
     def outcome(self) -> Ending | None:
-        """The kind of the response's end; ``None`` while the response is running, and without a response."""
+        """The kind of the response's end; ``None`` while the response is running, or if the run has no response."""
         return self._response.outcome
 
     async def holds_lease(self) -> bool:
-        """Return True if the run holds the chat's lease. If the lease was not renewed in time, asks the run log."""
+        """Return True if the run holds the chat's lease. If the lease was not renewed in time, asks the run log which
+        run holds it."""
         return self._lease.held or await self._lease.confirm()
 
     async def claim(self, run_log: RunLog, chat: str, idempotency_key: str) -> None:
-        """Claims the chat for this run. Raises ``ChatTakenError``, and ``RunLogError``."""
+        """Claims the chat for this run. Raises ``ChatTakenError`` if the chat has an active run, and
+        ``RunLogError``."""
         self.idempotency_key = idempotency_key
         self._lease = await run_log.claim(chat, idempotency_key, self)
         self.id = self._lease.run_id
 
-    def continue_message(self, request: ChatRequest) -> None:
-        """Sets the assistant message that the response continues, if the request answers calls of this message.
+    async def heed_stops(self, run_log: RunLog, chat: str) -> None:
+        """Stops the run if the chat was stopped between the arrival of the request and the claim. The run log reports
+        later stops to the run. Raises ``RunLogError``."""
+        newest = await run_log.newest_stop(chat)
+        if self._since_stop is None:
+            self._since_stop = newest
+        elif self._since_stop == STOPPED or newest not in ("", self._since_stop):
+            self.stop()
 
-        Called before the run can be stopped.
-        """
-        if request.target["role"] == "assistant":
-            self._response.continue_message(request.target)
+    def continue_message(self, request: ChatRequest) -> None:
+        """If the request answers calls of an assistant message, sets this message as the one that the response
+        continues. Must be called before the run can be stopped."""
+        self._response.continue_message(request.continued_message)
 
     @property
     def mark(self) -> RunMark:
@@ -147,15 +152,16 @@ class Run:
         return {"idempotency_key": self.idempotency_key, "record": self._record_id}
 
     def belong_to(self, record_id: str) -> None:
-        """Notes the id of the run's record in the engine. Called before the run begins."""
+        """Stores the id under which the engine has stored the run. Called before the run begins."""
         self._record_id = record_id
 
-    def recover(self) -> None:
-        """Marks the run as the recovery of an orphaned run. Its request is not refused if a store is unreachable."""
-        self.is_recovered = True
+    @property
+    def is_recovered(self) -> bool:
+        """True if this run is the recovery of an orphaned run. If a store is unreachable, such a run is not refused."""
+        return self._record_id not in (None, self.id)
 
     def allow_recovery(self, *, allowed: bool = True) -> None:
-        """Sets whether another worker can recover the run from now on."""
+        """Sets ``can_be_recovered``: True if another worker can recover the run from now on."""
         self.can_be_recovered = allowed
 
     def open(self) -> None:
@@ -167,25 +173,23 @@ class Run:
                 self._wait_for_reader()
 
     def begin_after(self, late: AcceptedMessage, overrides: RunOverrides) -> None:
-        """Begins a turn with a late steering message when the run has released its chat.
-
-        A stop of this run also stops that turn.
-        """
-        since_stop = STOPPED if self.outcome == "abort" else self.since_stop
+        """Sets the turn that begins when the run has released its chat. Its message is the late steering message. A
+        stop of this run also stops the new turn."""
+        since_stop = STOPPED if self.outcome == "abort" else self._since_stop
         self.next_turn = NextTurn(
             message=late.message, context=late.context, overrides=overrides, since_stop=since_stop
         )
 
     def give_up(self) -> None:
-        """Stops the run of a refused request. If the run has not begun, it stores nothing."""
+        """Stops the run, because its request is refused. A run that has not yet begun stores nothing."""
         self._given_up = True
         self.stop()
 
     def release(self) -> None:
         """Frees the chat. Called once.
 
-        It also removes the reference cycles between run, lease, log and job, so that the memory of a response is freed
-        at once. The garbage collector would free it late: it counts objects, and a large response has few objects.
+        Also removes the reference cycles between run, lease, log and job. So the memory of the response is freed at
+        once. The garbage collector would free it late, because it counts objects, and a large response has few objects.
         """
         self._timers.close()
         self._lease.release()
@@ -200,20 +204,18 @@ class Run:
         recorder: TurnRecorders,
         is_recovered_after: Callable[[BaseException], Awaitable[bool]],
     ) -> None:
-        """Reads the agent's events to the end and writes the response. Called in the run's own task.
+        """Reads the agent's events to the end, and writes the response. Must be called in a separate task for the run.
 
-        If the run was stopped before this call, its response has already ended. The run still reads the events, so that
-        ADK stores the user's message.
+        The response of a run that was stopped before this call has already ended. Such a run still reads the events, so
+        that ADK stores the user's message.
 
-        ``is_recovered_after``: called with the exception of a run that can be recovered. Returns True if another worker
-        recovers it.
+        ``is_recovered_after``: called with the exception if the run can be recovered. Returns True if another worker
+        recovers the run.
         """
         if self._given_up or not await self.holds_lease():
             return
         self._response.prepare(response_factory, recorder)
-        self._task = asyncio.current_task()
-        if self.log.closed:
-            self._stop_agent()
+        self.agent_task.begin()
         self._timers.start("time", self._limits.run_timeout, self._expire)
         posts = RunPosts(self._add_posted, pause=self._times.progress, has_ended=lambda: self.log.closed)
         try:
@@ -224,7 +226,7 @@ class Run:
             raise
         except BaseException as error:  # noqa: BLE001 - any error of the agent
             if not await self.holds_lease():
-                pass  # `lease_lost` has ended or left the run; a store may refuse the events of a paused worker
+                pass  # `lease_lost` has already ended or left the run; a store may refuse the events of a paused worker
             elif self.can_be_recovered and not self.log.closed and await is_recovered_after(error):
                 self.leave()
             else:
@@ -234,7 +236,7 @@ class Run:
             if not self.was_left:
                 self.stop()  # if this task was cancelled, the response is still open
             self._timers.cancel_all()
-            self._task = None  # a later stop must not cancel the task while it stores the end
+            self.agent_task.end()
 
     @property
     def is_open(self) -> bool:
@@ -242,11 +244,9 @@ class Run:
         return self.opened.is_set()
 
     def may_store_input(self, request_plan: NewUserTurn | AnsweredCalls) -> bool:
-        """Return True if the run may still store the user's message, or the user's answers to calls.
-
-        A stopped run stores a message without a reply. Of the answers, it stores only the denials.
-        """
-        return isinstance(request_plan, NewUserTurn) or not self.abort_signal.is_set()
+        """Return True if the run may still store the user's message, or the user's answers to calls. A stopped run
+        stores a user message, but no reply. Of the user's answers, a stopped run stores only the denials."""
+        return isinstance(request_plan, NewUserTurn) or not self.agent_task.abort_signal.is_set()
 
     async def _read(self, events: AsyncGenerator[Event], posts: RunPosts) -> None:
         async with aclosing(events):
@@ -255,46 +255,44 @@ class Run:
                     posts.write_waiting()
                 self._feed(event)
                 if not self._lease.held and not await self._lease.confirm():
-                    raise LeaseLostError  # before the tool of a complete call starts
+                    raise LeaseLostError  # before the tool of this event's call starts
 
     def stop(self) -> None:
-        """Ends the response with ``abort``, if it is still running, and asks ADK to end the run."""
+        """Ends a running response with ``abort``, and asks ADK to end the run."""
         self.steering.refuse("aborted")
         self._show_earlier()
         self._end(lambda response: response.abort())
-        self._stop_agent()
+        self.agent_task.ask_to_end()
 
     def leave(self) -> None:
-        """Leaves the run to another worker. The response does not end; its readers reconnect."""
+        """Leaves the run to another worker. The response does not end: its readers are disconnected, and reconnect."""
         if not self.log.closed:
             self.was_left = True
             self.steering.refuse("left")
-            self.is_ending.set()
             self.log.cut_off_readers()
-            self._cancel()
+            self.agent_task.cancel()
 
     async def receive(self, post: bytes) -> bytes:
-        """Handles a message from a request about a steering message. Returns the encoded ``Reply``."""
+        """Handles bytes that a request has sent about a steering message: see ``delivery`` and ``question``. Returns
+        the encoded ``Reply``."""
         return (await reply_to(self.steering, post, lambda: self._lease.held)).encode()
 
     def lease_lost(self) -> None:
-        """Ends the response and the run at once, because another run may hold the lost lease.
-
-        If another worker can recover the run, the run gets no abort signal. With the signal, ADK would store its calls
-        as stopped.
-        """
+        """Ends the response and the run at once, because another run may now hold the lease. If another worker can
+        recover the run, the run gets no abort signal. With this signal, ADK would store the run's calls as stopped."""
         lease_losses.add(1)
         lost = LeaseLostError()
         self.observer.failed(lost)
         if self.can_be_recovered and not self.log.closed:
             self.leave()
             return
-        self._end(partial(_fail, lost))
-        self._signal_end()
-        self._cancel()
+        self._end(partial(fail_response, error=lost))
+        self.agent_task.ask_to_end()
+        self.agent_task.cancel()
 
     def _wait_for_reader(self) -> None:
-        """Start the timer that stops a run without a reader. The first reader is the HTTP response of its request."""
+        """Start the timer that stops a run without a reader. The first reader is the HTTP response to the run's
+        request."""
         if self._limits.disconnect_grace is not None and not self.log.readers:
             self._timers.start(
                 "reader", max(self._limits.disconnect_grace, self._times.first_reader), self._stop_unread
@@ -308,10 +306,8 @@ class Run:
             self._timers.start("reader", self._limits.disconnect_grace, self._stop_unread)
 
     def _stop_unread(self) -> None:
-        """Stop the run if it has no readers on other workers. If it has readers there, check again later.
-
-        Called when the run had no reader on this worker for ``disconnect_grace`` seconds.
-        """
+        """Stop the run if it has no readers on other workers. Otherwise check again later. Called when the run had no
+        reader on this worker for ``disconnect_grace`` seconds."""
         if self._lease.read_elsewhere:
             seconds = max(self._limits.disconnect_grace or 0, self._times.reader_check)
             self._timers.start("reader", seconds, self._stop_unread)
@@ -340,10 +336,8 @@ class Run:
             self._feed(event)
 
     def _show_earlier(self) -> None:
-        """Send the stored events of earlier executions that this execution has not repeated.
-
-        The response then shows them, as the history does. Does nothing if the run has not begun.
-        """
+        """Send the stored events of earlier executions that this execution has not repeated. Without these events, the
+        response would show less than the history. Does nothing if the run has not begun."""
         if self._earlier_is_shown or self.was_left or not self._response.is_prepared:
             return
         self._earlier_is_shown = True
@@ -354,37 +348,22 @@ class Run:
         self.stop_at_limit(TOO_SLOW_TEXT, f"It took longer than {self._limits.run_timeout} seconds.")
 
     def stop_at_limit(self, text: str, reason: str) -> None:
-        """Ends the run because it exceeded a limit. ``text``: for the client. ``reason``: for the log."""
+        """Ends the run because it exceeds a limit. ``text``: the error text for the client. ``reason``: the reason for
+        the log."""
         logger.warning("A run was stopped. %s", reason)
         error = RunLimitError(text)
         self.observer.failed(error)
         self._show_earlier()
-        self._end(lambda response: fail_response(response, error, stopped=True))
-        self._stop_agent()
-
-    def _signal_end(self) -> None:
-        self.is_ending.set()
-        self.abort_signal.set()
-
-    def _stop_agent(self) -> None:
-        self._signal_end()
-        # An earlier stop keeps its timer.
-        if self._task is not None and not self._task.done() and "stop" not in self._timers:
-            self._timers.start("stop", self._times.stop, self._cancel)
-
-    def _cancel(self) -> None:
-        """Cancel the run repeatedly until it ends, because some tools swallow a cancellation."""
-        if self._task is not None and not self._task.done():
-            self._task.cancel()
-            self._timers.start("stop", self._times.stop, self._cancel)
+        self._end(partial(fail_response, error=error, stopped=True))
+        self.agent_task.ask_to_end()
 
     def _end_failed(self, error: BaseException) -> None:
-        """End the response with the error of the agent, or of an app's hook."""
+        """End the response with an error of the agent or of an app's hook."""
         self._response.note_failure(error)
         self._show_earlier()
         if isinstance(error, LlmCallsLimitExceededError):  # the limit of model calls in ADK's ``RunConfig``
             error = RunLimitError(TOO_MANY_CALLS_TEXT)
-        self._end(partial(_fail, error))
+        self._end(partial(fail_response, error=error))
 
     def _end(self, write_end: Callable[[Conversion[bytes]], None]) -> None:
         """Write the last chunk of the response and close the log. Does nothing if the response has ended."""
@@ -404,7 +383,3 @@ class Run:
         if response.failure is not None:
             self._response.note_failure(response.failure)
         response.finish()
-
-
-def _fail(error: BaseException, response: Conversion[bytes]) -> None:
-    fail_response(response, error)

@@ -1,4 +1,4 @@
-"""``run_events``: a run of an agent without a ``ChatService``, with the work of its sub-agents."""
+"""Provides ``run_events``, which runs an agent without a ``ChatService``, and shows the work of its sub-agents."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 PAUSE: Final = 0.1
-"""The minimum number of seconds between two progress reports of one call."""
+"""The minimum number of seconds between two progress reports of one tool call."""
 
 MAX_WAITING: Final = 256
-"""The maximum number of events that wait for the caller. At this number, agents in an ``AgentTool`` also wait."""
+"""The maximum number of events that wait for the caller of ``run_events``. Above this number, agents in an
+``AgentTool`` also wait."""
 
 
 def run_events(runner: Runner, *, session_id: str, **arguments: Any) -> AsyncGenerator[Event]:
-    """Run an agent like ``runner.run_async``, and yield its events. Pass them to ``stream_sse``.
+    """Run an agent like ``runner.run_async``, and yield its events, for ``stream_sse``.
 
-    The events also contain what happens inside the run: the work of agents in an ``AgentTool``, and the data and the
-    progress that tools send with ``emit_data``, ``report_progress`` and ``mcp_progress``. ADK stores the work of these
-    agents in the session, for ``session_to_messages``. The compaction events of ADK, which a runner stores but does not
-    yield, are also yielded.
+    In contrast to the runner, this function also yields the events of agents in an ``AgentTool``. It yields the data
+    and the progress that tools send with ``emit_data``, ``report_progress`` and ``mcp_progress``, and ADK's compaction
+    events. ADK stores the work of the nested agents in the session, for ``session_to_messages``.
 
     The agents wait for a slow caller. At most 256 events wait, plus one event for each running ``AgentTool``.
-    ``emit_data`` and ``report_progress`` never wait. Data that a tool sends while 256 events wait comes later, with the
-    tool's result. Transient data is dropped in this case.
+    ``emit_data`` and ``report_progress`` never wait. While 256 events wait, a tool's data is sent later, with the
+    tool's result. Transient data is dropped then.
 
-    The runner is not changed. ``session_id`` and ``arguments`` are those of ``runner.run_async``. The run ends if the
-    generator is closed.
+    The runner is not changed. ``session_id`` and ``arguments`` are passed to ``runner.run_async``. If the generator is
+    closed, the run ends.
     """
     check_instance("runner", runner, Runner, "a Runner of ADK")
     check_text("session_id", session_id, empty=False)
@@ -49,7 +49,7 @@ def run_events(runner: Runner, *, session_id: str, **arguments: Any) -> AsyncGen
 
 
 class _WaitingEvents:
-    """The events that the caller has not taken yet. ``None`` stands for the end."""
+    """Queue of events that the caller of ``run_events`` has not yet taken. ``None`` marks the end."""
 
     def __init__(self) -> None:
         self._queue: asyncio.Queue[Event | None] = asyncio.Queue()
@@ -63,16 +63,16 @@ class _WaitingEvents:
         return event
 
     def note_done(self) -> None:
-        """Note that the caller has asked for the next event."""
+        """Must be called when the caller has asked for the next event."""
         self._queue.task_done()
 
     async def add(self, event: Event) -> None:
-        """Add an event of ADK. Wait until the caller has asked for the next event, as ADK does."""
+        """Add an event of ADK. Wait until the caller has asked for the next event, because ADK's runner waits, too."""
         self._queue.put_nowait(event)
         await self._queue.join()
 
     def post(self, event: Event) -> None:
-        """Add a posted event, or drop data of a tool if the caller is behind."""
+        """Add an event that a tool or a nested agent has posted. If the queue is full, drop the data of tools."""
         if self._is_full and is_posted_data(event):
             if not self._has_dropped:
                 logger.warning("Data of a tool is not sent at once: the caller of `run_events` is too slow.")
@@ -86,7 +86,7 @@ class _WaitingEvents:
             self._queue.put_nowait(event)
 
     async def room(self) -> None:
-        """Wait until fewer than ``MAX_WAITING`` events wait."""
+        """Wait until fewer than ``MAX_WAITING`` events are in the queue."""
         while self._is_full and not self._is_closed:
             self._has_room.clear()
             await self._has_room.wait()

@@ -1,5 +1,4 @@
-"""``RunPosts``: the channel through which the tools of one run post events, with the functions of
-``stream_protocol.agents``."""
+"""Provides ``RunPosts``. The functions of ``stream_protocol.agents`` use it to add events to the response of a run."""
 
 from __future__ import annotations
 
@@ -15,14 +14,15 @@ if TYPE_CHECKING:
 
 
 class RunPosts:
-    """Channel for the events that tools post. It passes them to the run on the event loop. Create it on the event loop.
+    """Channel with which tools add events to the response of a run. It passes each event to the run on the event loop.
+    Must be created on the event loop.
 
-    The events of each thread keep their order. The events of a tool come before its result. After ``close``, events are
-    dropped, so that a task or thread that outlives the run does not keep it in memory.
+    The events of each thread keep their order. The events of a tool come before its result. Events after ``close`` are
+    dropped. So a task or thread that outlives the run does not keep the run in memory.
 
-    ``pause``: the minimum number of seconds between two events that ``post_newest`` writes for one key. ``room``: a
-    function that waits on the event loop until ``write`` can take another event; ``None`` if it always can.
-    ``has_ended``: a function that returns True once the response has ended, even before ``close``.
+    ``pause``: the minimum number of seconds between two events that ``post_newest`` writes for one key. ``room``: waits
+    on the event loop until ``write`` can take the next event; ``None`` if no wait is needed. ``has_ended``: returns
+    True once the response has ended, even before ``close``.
     """
 
     def __init__(
@@ -41,25 +41,20 @@ class RunPosts:
         self._thread = threading.get_ident()
         self._lock = threading.Lock()
         self._newest: dict[str, Callable[[], Event] | None] = {}
-        """Recently written key -> function that returns the next event; ``None`` without a next event."""
+        """For each recently written key, a function that returns the next event; ``None`` without a next event."""
 
     @property
     def is_open(self) -> bool:
-        """False once the response has ended. Later events are dropped."""
+        """False once the response has ended or the channel is closed."""
         return self._write is not None and not self._has_ended()
 
     def post(self, event: Event) -> None:
-        """Writes the event.
-
-        In the event loop's thread, it is written at once, in other threads as soon as the loop is free.
-        """
+        """Writes the event. A call from another thread writes the event as soon as the event loop is free."""
         self._call(lambda: self._take(event))
 
     def post_newest(self, key: str, make: Callable[[], Event]) -> None:
-        """Writes the event that ``make`` returns.
-
-        If several events with one key come within ``pause``, only the newest is written.
-        """
+        """Writes the event that ``make`` returns. If several events of one key come within ``pause``, only the newest
+        is written."""
         with self._lock:
             is_first = key not in self._newest
             self._newest[key] = make
@@ -67,10 +62,8 @@ class RunPosts:
             self._call(lambda: self._write_newest(key))
 
     async def ready(self) -> None:
-        """Waits until another event can be written.
-
-        ADK may run a tool in a thread with an event loop of its own.
-        """
+        """Waits until the next event can be written. Works in any thread, because ADK may run a tool in a thread with a
+        separate event loop."""
         if self._room is None or self._write is None:
             return
         if threading.get_ident() == self._thread:
@@ -79,7 +72,7 @@ class RunPosts:
             await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._room(), self._loop))
 
     def write_waiting(self) -> None:
-        """Writes the waiting events at once. Called on the event loop."""
+        """Writes the events of ``post_newest`` that still wait. Called on the event loop."""
         if self._newest:
             with self._lock:
                 waiting = [make for make in self._newest.values() if make is not None]

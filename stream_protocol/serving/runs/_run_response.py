@@ -1,4 +1,4 @@
-"""``RunResponse``: writes the response of one run to its log, to the recorders, and to the metrics."""
+"""Provides ``RunResponse``, which writes the response of one run to the run's log, the recorders and the metrics."""
 
 from __future__ import annotations
 
@@ -30,18 +30,20 @@ class StartedResponse:
 
     conversion: Conversion[bytes]
     past_sse: bytes = b""
-    """SSE events for the content of the message before this response: see ``EventBuffer.set_past``."""
+    """SSE events with the earlier content of the message that the response continues: see ``EventBuffer.set_past``."""
 
 
 ResponseFactory: TypeAlias = Callable[[str | None], StartedResponse]
-"""Function that starts the response. Its argument is the invocation id of the run's first event; ``None`` without
-events."""
+"""Function that starts the response. Its argument is the invocation id of the run's first event; ``None`` if the run
+has no events."""
 
 
 class RunResponse:
-    """The response of one run. The response begins when the run has its first event, or when the run ends without one.
+    """The response of one run. The response begins with the run's first event. If the run has no events, the response
+    begins when the run ends.
 
-    ``log``: gets the SSE events. ``output``: compares the response with the events that ADK has stored for the run.
+    ``log``: the buffer for the SSE events. ``output``: compares the response with the events that ADK has stored for
+    the run.
     """
 
     def __init__(self, log: EventBuffer, output: RunOutput, observer: RunObserver) -> None:
@@ -54,18 +56,18 @@ class RunResponse:
         self._recorder = TurnRecorders()
         self._conversion: Conversion[bytes] | None = None
 
-    def continue_message(self, message: UIMessage) -> None:
+    def continue_message(self, message: UIMessage | None) -> None:
         """Sets the assistant message that the response continues, as the client sent it."""
         self._continued = message
 
     @property
     def outcome(self) -> Ending | None:
-        """The kind of the response's end; ``None`` while the response is running, and without a response."""
+        """The kind of the response's end; ``None`` before the response begins, and while it is running."""
         return None if self._conversion is None else self._conversion.outcome
 
     @property
     def is_prepared(self) -> bool:
-        """True after ``prepare``: the response can show events."""
+        """True after ``prepare``. Only then can the response show events."""
         return self._factory is not _empty_response
 
     def prepare(self, factory: ResponseFactory, recorder: TurnRecorders) -> None:
@@ -74,7 +76,7 @@ class RunResponse:
         self._recorder = recorder
 
     def forget_factory(self) -> None:
-        """Removes the reference to the factory, and so to the job of the run."""
+        """Removes the reference to the function that starts the response, and so to the job of the run."""
         self._factory = _empty_response
 
     def add(self, event: Event) -> None:
@@ -84,21 +86,19 @@ class RunResponse:
         self._write(conversion.items(event))
 
     def show_nested(self, *, shows: bool) -> None:
-        """Sets whether the messages of agents inside tool calls are sent while they grow.
-
-        Without a reader, they are not sent.
-        """
+        """Switches the sending of growing messages of agents inside tool calls on or off. Without a reader, they are
+        not sent."""
         if self._conversion is not None:
             self._conversion.show_nested(shows=shows)
 
     def send_nested(self) -> None:
-        """Sends the nested messages that arrived while the response had no reader."""
+        """Sends the messages of nested agents that arrived while the response had no reader."""
         if self._conversion is not None and not self._log.closed:
             self._conversion.show_nested()
             self._write(self._conversion.take())
 
     def end(self, write_end: Callable[[Conversion[bytes]], None]) -> bool:
-        """Writes the last chunk. Returns True if the response ended with ``finish``."""
+        """Writes the last chunks of the response. Returns True if the response ended with ``finish``."""
         conversion = self._ended(write_end)
         written = conversion.take()
         ending = prevent_auto_resend(written, before=self._log.events(), continued=self._continued)
@@ -107,7 +107,7 @@ class RunResponse:
         return conversion.outcome == "finish" and ending is written
 
     def note_failure(self, error: BaseException) -> None:
-        """Logs the error and adds it to the run's span."""
+        """Logs the error, and adds the error to the run's OpenTelemetry span."""
         self._observer.failed(error)
         log_error(logger, error)
 
@@ -126,14 +126,15 @@ class RunResponse:
         return conversion
 
     def _started(self, event: Event | None) -> Conversion[bytes]:
-        """Return the conversion. The first call starts it, with the invocation id of ``event``."""
+        """Return the conversion of events to chunks. The first call starts the conversion, with the invocation id of
+        ``event``."""
         if self._conversion is None:
             try:
                 started = self._factory(None if event is None else read(event).invocation_id)
                 self._conversion = started.conversion
                 self._log.set_past(started.past_sse)
                 self._recorder.begin(started.conversion.message_id)
-            except Exception:  # an app's hook raised for the earlier content: an empty response sends the error
+            except Exception:  # an app's hook raised an error; an empty response sends the error
                 self._conversion = _empty_response(None).conversion
                 self._recorder.begin(None)
                 raise
@@ -149,5 +150,6 @@ class RunResponse:
 
 
 def _empty_response(_invocation_id: str | None) -> StartedResponse:
-    """Return an empty response, for a run that was stopped before its start, or whose response failed to start."""
+    """Return an empty response. It is used if a run was stopped before its start, or if its response failed to
+    start."""
     return StartedResponse(sse_conversion((), None, Settings()))

@@ -1,4 +1,5 @@
-"""Encodes what requests tell or ask a run about steering messages, as bytes for the store of a run log."""
+"""Encodes the messages that requests send to a run about steering messages. The store of the run log transports the
+bytes."""
 
 from __future__ import annotations
 
@@ -21,11 +22,12 @@ if TYPE_CHECKING:
     from stream_protocol.wire import UIMessage
 
 Reply: TypeAlias = Receipt | Literal["taken-in"]
-"""Reply of a run to a message from a request. ``taken-in``: a model call has read the message."""
+"""The reply of a run to a request about a steering message. ``taken-in``: a model call has read the steering
+message."""
 
 
 STOPPED: Final = "stopped"
-"""The ``since_stop`` of a turn that begins after a stopped run: this turn is also stopped."""
+"""The ``since_stop`` of a turn that begins after a stopped run. Such a turn is also stopped."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,15 +39,15 @@ class NextTurn:
     """The client's context that came with the message; ``None`` without context."""
     overrides: RunOverrides
     """The overrides of the previous run."""
-    since_stop: str
-    """See ``Run``. If the chat was stopped after that, the message is stored without a reply."""
+    since_stop: str | None
+    """See ``Run``. If the chat was stopped later than this stop, the message is stored without a reply."""
 
 
 def delivery(message: UIMessage, context: Any) -> bytes:
-    """Return the bytes that bring a steering message to a run. They are unique, because the run may accept a steering
-    message that it has refused before.
+    """Return the bytes that bring a steering message to a run. ``context``: the client's context that came with the
+    message; ``None`` without context.
 
-    ``context``: the client's context that came with the message; ``None`` without context.
+    The bytes are unique, because a run may accept a steering message that it has refused before.
     """
     return orjson.dumps({"message": message, "context": context, "attempt": uuid4().hex})
 
@@ -61,9 +63,10 @@ def question(message_id: str) -> bytes:
 async def post(
     run_log: RunLog, chat: str, run: RunInfo, content: bytes, patience: float | None, closing: asyncio.Event | None
 ) -> Reply | None:
-    """Send these bytes to the run, at any worker, and return the run's reply: ``finished`` if the run has ended.
+    """Send these bytes to the run, whichever worker executes it, and return the run's reply.
 
-    Return ``None`` after ``patience`` seconds. Raises ``ChatRequestError`` (503) when ``closing`` is set.
+    Returns ``finished`` if the run has ended, and ``None`` after ``patience`` seconds. Raises ``ChatRequestError``
+    (503) when ``closing`` is set.
     """
     reply = asyncio.create_task(_post(run_log, chat, run, content, patience))
     waiting = asyncio.create_task(closing.wait()) if closing is not None else None
@@ -89,9 +92,8 @@ async def _post(run_log: RunLog, chat: str, run: RunInfo, content: bytes, patien
 
 
 async def reply_to(inbox: SteeringInbox, post: bytes, holds_lease: Callable[[], bool]) -> Reply:
-    """Handle bytes that a request has sent to the run of this inbox, and return the reply. ``holds_lease``: see
-    ``SteeringInbox.receive``.
-    """
+    """Handle bytes that a request has sent to the run of this inbox. Return the run's reply. ``holds_lease``: see
+    ``SteeringInbox.receive``."""
     fields: dict[str, Any] = orjson.loads(post)
     if (message_id := fields.get("await")) is not None:
         return "taken-in" if await inbox.wait_until_taken_in(message_id) else "finished"

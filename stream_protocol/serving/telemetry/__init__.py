@@ -2,7 +2,7 @@
 
 Where to change what:
 
-- ``_instruments``: metrics: names, units, counters.
+- ``_instruments``: names and units of metrics, and their counters.
 - ``_requests``: spans of requests.
 - ``_runs``: spans and log lines of runs, delays of the event loop.
 - ``_log_ids``: ids of chats on log lines.

@@ -1,4 +1,4 @@
-"""Sets up the OpenTelemetry exporters of a server process. Apps set up their providers themselves."""
+"""Sets up the OpenTelemetry exporters of ``adk-ui-stream serve``. Apps set up their own OpenTelemetry providers."""
 
 from __future__ import annotations
 
@@ -15,25 +15,23 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.resources import Resource
 
 FLUSH_MILLISECONDS: Final = 2000
-"""The maximum number of milliseconds for sending the rest of the data at the end of the process."""
+"""The maximum number of milliseconds for sending the remaining data at the end of the process."""
 
 
 def export_to_otlp() -> None:
-    """Send spans, metrics and logs to ``OTEL_EXPORTER_OTLP_ENDPOINT``, as ``adk api_server`` does.
-
-    Without that environment variable nothing is sent. Call this once in a process.
-    """
+    """Send spans, metrics and logs to ``OTEL_EXPORTER_OTLP_ENDPOINT``, as ``adk api_server`` does. Without this
+    environment variable, nothing is sent. Call this function once in a process."""
     from google.adk.telemetry.setup import maybe_set_otel_providers
 
     maybe_set_otel_providers(otel_resource=_resource())
 
 
 def export_for_prometheus() -> Callable[[], bytes]:
-    """Set up the exporters of ``export_to_otlp``. Return a function that returns the metrics in Prometheus's text
-    format.
+    """Set up the exporters of ``export_to_otlp``, and one for Prometheus. Return a function that returns the metrics as
+    Prometheus reads them.
 
-    The metrics are ours, ADK's and those of the process. Raises ``ImportError`` if the extra ``prometheus`` is not
-    installed, and ``StreamProtocolError`` if a meter provider is set already.
+    The metrics are those of this library, of ADK and of the process. Raises ``ImportError`` if the extra ``prometheus``
+    is not installed, and ``StreamProtocolError`` if a meter provider is set already.
     """
     try:
         from opentelemetry.exporter.prometheus import PrometheusMetricReader
@@ -49,10 +47,8 @@ def export_for_prometheus() -> Callable[[], bytes]:
 
 
 def flush_exports() -> None:
-    """Send the data that is not sent yet. Call this before the process ends.
-
-    A signal may end the process without running exit handlers.
-    """
+    """Send the telemetry that is not sent yet. Call this before the process ends, because exit handlers do not run
+    after every signal."""
     for provider in (trace.get_tracer_provider(), metrics.get_meter_provider()):
         flush: Any = getattr(provider, "force_flush", None)  # the placeholders of the API have no such method
         if flush is not None:
@@ -60,10 +56,8 @@ def flush_exports() -> None:
 
 
 def _resource() -> Resource:
-    """Return the OpenTelemetry resource of this process, with a random id unless the environment sets one.
-
-    Several processes at one address must have different resources.
-    """
+    """Return the OpenTelemetry resource of this process. A random id tells processes at one address apart. The
+    environment may set another id."""
     from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 
     own = Resource({"service.name": LIBRARY, "service.instance.id": uuid4().hex})

@@ -1,7 +1,5 @@
-"""The OpenTelemetry metrics. For their meanings and their names in Prometheus, see docs/monitoring.md.
-
-The instruments do nothing while no meter provider is set.
-"""
+"""The OpenTelemetry metrics. docs/monitoring.md has their meanings and their names in Prometheus. Without a meter
+provider, nothing is recorded."""
 
 import os
 from collections.abc import Iterable
@@ -10,24 +8,22 @@ from typing import Final
 from opentelemetry import _logs, metrics, trace
 
 LIBRARY: Final = "adk-ui-stream"
-"""The instrumentation scope of all spans and metrics."""
+"""The OpenTelemetry instrumentation scope of all spans and metrics of this library."""
 
 CHAT_ID: Final = "gen_ai.conversation.id"
-"""The attribute of a chat's id, as in ADK's spans. Metrics do not have this attribute, because each value would create
-a time series.
-"""
+"""The span attribute with a chat's id, named as in ADK's spans. Metrics lack this attribute, because each value would
+create a time series."""
 
 OUTCOME: Final = "adk_ui_stream.outcome"
 REASON: Final = "adk_ui_stream.reason"
 ERROR_TYPE: Final = "error.type"
-"""OpenTelemetry's attribute for the class of an exception, or the status of a response."""
+"""OpenTelemetry's attribute for the class of an exception, or for the status of a failed response."""
 
 PLACEHOLDERS: Final = ("opentelemetry.trace", "opentelemetry.metrics", "opentelemetry._logs")
-"""Packages of OpenTelemetry's own providers, which record nothing. Any other provider was set by an app or a
-library."""
+"""Packages of OpenTelemetry's own providers, which record nothing. An app or a library sets any other provider."""
 
 VARIABLES: Final = ("OTEL_", "ADK_TELEMETRY_", "ADK_EXPERIMENTAL_TELEMETRY", "ADK_CAPTURE_")
-"""Prefixes of the environment variables that select the data to record."""
+"""Prefixes of the environment variables that select the telemetry to record."""
 
 
 def is_recorded() -> bool:
@@ -47,7 +43,7 @@ def _was_set(provider: object) -> bool:
 
 
 _SHORT_TIMES: Final = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)
-"""Bucket boundaries in seconds: those that OpenTelemetry defines for HTTP."""
+"""Bucket boundaries in seconds, as OpenTelemetry defines them for HTTP requests."""
 
 _RUN_TIMES: Final = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 60, 120, 300, 600, 1800, 3600)
 
@@ -55,7 +51,7 @@ _LAGS: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2)
 
 
 class Total:
-    """A number that only grows, for an observable counter."""
+    """A number that only grows: the value of an observable counter."""
 
     def __init__(self) -> None:
         self._number = 0
@@ -64,7 +60,7 @@ class Total:
         self._number += number
 
     def observe(self, _options: metrics.CallbackOptions) -> Iterable[metrics.Observation]:
-        """Returns the current number. OpenTelemetry calls the function when it collects metrics."""
+        """Returns the current number. OpenTelemetry calls this method when it collects metrics."""
         return [metrics.Observation(self._number)]
 
 
@@ -95,7 +91,8 @@ run_duration: Final = _meter.create_histogram(
     explicit_bucket_boundaries_advisory=_RUN_TIMES,
 )
 chunks: Final = Total()
-"""An observable counter: adding is cheaper than a call of an instrument for each chunk."""
+"""The number of written chunks, as an observable counter. Adding to a ``Total`` is cheaper than a call of an
+instrument."""
 
 _meter.create_observable_counter(
     "adk_ui_stream.chunks", [chunks.observe], unit="{chunk}", description="Chunks that runs have written."
@@ -147,10 +144,11 @@ def count_refusal(reason: str) -> None:
 
 
 def count_failed_recovery(reason: str) -> None:
-    """Count a run that was ended with an error instead of being recovered. ``reason``: as for ``count_refusal``."""
+    """Count a run of another worker that ended with an error because it could not be recovered. ``reason``: see
+    ``count_refusal``."""
     failed_recoveries.add(1, {REASON: reason})
 
 
 def count_cut_reader(reason: str) -> None:
-    """Count a reader that was cut off. ``reason``: as for ``count_refusal``."""
+    """Count a client that was disconnected in the middle of a response. ``reason``: see ``count_refusal``."""
     cut_readers.add(1, {REASON: reason})

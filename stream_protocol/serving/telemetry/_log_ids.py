@@ -10,10 +10,7 @@ from typing import Final
 from opentelemetry import trace
 
 MAX_ID_LENGTH: Final = 256
-"""The maximum number of characters of an id in a log record.
-
-The ids of a refused request come unchecked from the client.
-"""
+"""The maximum number of characters of an id in a log record. The ids in a refused request are not checked."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,31 +29,30 @@ ID_NAMES: Final = ("chat_id", "run_id", "user_id", "trace_id", "span_id")
 
 
 def note_chat(user_id: str, chat_id: str = "") -> None:
-    """Put these ids on the log records of this task and of the tasks that it starts. A later call replaces them."""
+    """Put these ids on the log records of this task, and of the tasks that this task starts. A later call replaces the
+    ids."""
     _ids.set(_Ids(user_id=user_id[:MAX_ID_LENGTH], chat_id=chat_id[:MAX_ID_LENGTH]))
 
 
 def note_run(user_id: str, chat_id: str, run_id: str) -> None:
-    """Put the ids of a run on the log records, as ``note_chat`` does."""
+    """Put these ids on the log records of this task, and of the tasks that this task starts. See ``note_chat``."""
     _ids.set(_Ids(user_id=user_id, chat_id=chat_id, run_id=run_id))
 
 
 def add_run(run_id: str) -> None:
-    """Put this run's id on the log records of this task. The records keep their other ids."""
+    """Put this run id on the log records of this task. Other ids stay."""
     _ids.set(replace(_ids.get(), run_id=run_id))
 
 
 def current_chat() -> str:
-    """Return the chat id that was set for this task; an empty text if no id was set."""
+    """Return the chat id that ``note_chat`` or ``note_run`` has set for this task; an empty text if none was set."""
     return _ids.get().chat_id
 
 
 @contextmanager
 def ids_of_request() -> Iterator[None]:
-    """Remove all ids from the log records in this block, until ``note_chat`` sets the ids of the request.
-
-    Restores the earlier ids at the end of the block.
-    """
+    """Context manager: remove all ids from log records, until ``note_chat`` sets the ids of the request. Restores the
+    earlier ids at the end."""
     token = _ids.set(NONE)
     try:
         yield
@@ -65,15 +61,16 @@ def ids_of_request() -> Iterator[None]:
 
 
 class ChatIdFilter(logging.Filter):
-    """Gives each record ``chat_id``, ``run_id``, ``user_id``, and OpenTelemetry's ``trace_id`` and ``span_id``.
+    """Logging filter that sets ``chat_id``, ``run_id``, ``user_id``, and OpenTelemetry's ``trace_id`` and ``span_id``
+    on each record.
 
-    Add it to a handler of your app: ``handler.addFilter(ChatIdFilter())``. Then the handler's format can contain
-    ``%(chat_id)s``, even for records of ADK and other libraries. An unknown id is an empty text. The filter drops no
-    record.
+    Add the filter to a handler of your app: ``handler.addFilter(ChatIdFilter())``. Then the handler's format can
+    contain ``%(chat_id)s``, even for records of ADK and other libraries. An unknown id is an empty text. The filter
+    drops no record.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Sets the attributes of the record."""
+        """Sets the ids as attributes of the record."""
         ids = _ids.get()
         record.chat_id, record.run_id, record.user_id = ids.chat_id, ids.run_id, ids.user_id
         span = trace.get_current_span().get_span_context()

@@ -1,6 +1,5 @@
-"""Records telemetry of runs and of resumed responses: spans, metrics, a log line for each run, delays of the event
-loop.
-"""
+"""Records telemetry of runs and of resumed responses: spans, metrics, and a log line per run. Also measures the delay
+of the event loop."""
 
 import asyncio
 import logging
@@ -39,7 +38,7 @@ USER_ID: Final = "user.id"
 RUN_ID: Final = "adk_ui_stream.run.id"
 
 FIRST_RUN_ID: Final = "adk_ui_stream.run.first_id"
-"""The attribute of a recovered run with the run id of its first execution."""
+"""The span attribute of a recovered run with the run id of its first execution."""
 
 _TRACEPARENT: Final = "traceparent"
 
@@ -54,7 +53,7 @@ def traceparent(span: SpanContext) -> str | None:
 
 
 def _link(span: str | None) -> list[Link]:
-    """Return a link to the span of a ``traceparent`` header, in a list; an empty list without such a span."""
+    """Return a list with a link to the span of a ``traceparent`` header. The list is empty without a valid span."""
     if span is None:
         return []
     context = trace.get_current_span(_traces.extract({_TRACEPARENT: span})).get_span_context()
@@ -64,17 +63,15 @@ def _link(span: str | None) -> list[Link]:
 _SHOWN: Final = tuple(
     f'data: {{"type":"{kind}'.encode() for kind in ("text-", "reasoning-", "tool-", "file", "source-", "data-")
 )
-"""The first bytes of SSE events that the client shows."""
+"""The first bytes of SSE events with content that the client shows."""
 
 _TOOL_CALLS: Final = tuple(f'data: {{"type":"{kind}"'.encode() for kind in ("tool-input-available", "tool-input-error"))
-"""The first bytes of the SSE event that completes a tool call. Each call has one such event."""
+"""The first bytes of the SSE event that completes a tool call's input. Each call has one such event."""
 
 
 class RunObserver:
-    """Records telemetry of one run.
-
-    ``requested_at``: the time of its request, by ``time.perf_counter``; by default now.
-    """
+    """Records telemetry of one run. ``requested_at``: the time of the run's request, by ``time.perf_counter``; by
+    default now."""
 
     def __init__(self, requested_at: float | None = None) -> None:
         self._requested_at = time.perf_counter() if requested_at is None else requested_at
@@ -83,7 +80,7 @@ class RunObserver:
         self.span_context: SpanContext = trace.INVALID_SPAN_CONTEXT
         self._chunks = 0
         self._first_chunk: float | None = None
-        """Seconds from the request to the first shown chunk."""
+        """Seconds from the request to the first chunk that the client shows."""
 
     @property
     def has_shown(self) -> bool:
@@ -91,7 +88,7 @@ class RunObserver:
         return self._first_chunk is not None
 
     def failed(self, error: BaseException) -> None:
-        """Notes the exception with which the run failed."""
+        """Stores the exception with which the run failed."""
         self.error = error
 
     def written(self, events: Sequence[bytes]) -> None:
@@ -116,11 +113,11 @@ class RunObserver:
         outcome: Callable[[], str | None],
         first_run: tuple[str, str | None] | None = None,
     ) -> Iterator[None]:
-        """Records the run for the duration of this block, which must be in a task of its own.
+        """Context manager: records the run, which must have a separate task.
 
-        ADK's spans become children of the run's span.
-        ``outcome``: a function that returns the outcome at the end of the run. ``None`` counts as an error.
-        ``first_run``: for a recovered run, the run id and the ``traceparent`` of its first execution.
+        ADK's spans become children of the run's span. ``outcome``: a function that returns the outcome at the end of
+        the run. ``None`` counts as an error. ``first_run``: for a recovered run, the run id and the ``traceparent`` of
+        its first execution.
         """
         note_run(user_id, chat_id, run_id)
         ids = {CHAT_ID: chat_id, USER_ID: user_id, RUN_ID: run_id, "gen_ai.agent.name": agent}
@@ -166,10 +163,10 @@ class RunObserver:
 
 @contextmanager
 def observed_resume(user_id: str, chat_id: str) -> Iterator[Callable[[str, SpanContext | None], None]]:
-    """Records a span while the server looks for the running response of a chat that a client resumes.
+    """Context manager: records a span while the server looks for the running response that a client resumes.
 
-    If a response was found, call the yielded function with the run's id and span. The span is ``None`` if another
-    worker executes the run.
+    If a response is found, call the yielded function with the run's id and span. If another worker executes the run,
+    the span is ``None``.
     """
     with _tracer.start_as_current_span(
         "chat resume",
@@ -192,7 +189,7 @@ LAG_INTERVAL: Final = 0.1
 
 
 class LoopLag:
-    """Measures the delay of the event loop while at least one run goes on and metrics are recorded."""
+    """Measures the delay of the event loop, while at least one run is active and metrics are recorded."""
 
     def __init__(self) -> None:
         self._runs = 0
@@ -200,7 +197,7 @@ class LoopLag:
 
     @contextmanager
     def measured(self) -> Iterator[None]:
-        """Measures during this block, in which a run goes on."""
+        """Context manager for an active run: measures the delay until no more runs are active."""
         self._runs += 1
         if self._timer is None and metrics_are_recorded():
             self._wait(asyncio.get_running_loop())
@@ -214,7 +211,8 @@ class LoopLag:
 
     def _wait(self, loop: asyncio.AbstractEventLoop) -> None:
         due = loop.time() + LAG_INTERVAL
-        # An empty context: the timer outlives the run that starts it, so its log records must not name that chat.
+        # The context is empty because the timer outlives the run that starts it. The timer's log records must not name
+        # that run's chat.
         self._timer = loop.call_at(due, self._measure, loop, due, context=Context())
 
     def _measure(self, loop: asyncio.AbstractEventLoop, due: float) -> None:

@@ -1,13 +1,12 @@
-"""Reads the past of a session from its stored events: turns, calls, hidden events, and our metadata.
+"""Reads a session from its stored events: turns, calls, hidden events, and this library's metadata.
 
 Where to change what:
 
-- ``_transcript``: turns and responses of a chat; rewound turns.
-- ``_transcript_reader``: decides where messages and responses begin; message ids.
+- ``_transcript``: the turns, responses and steering messages of a chat.
+- ``_transcript_reader``: finds the beginnings of messages and responses, and the ids of messages.
 - ``_turn_calls``: calls of a session with their ids and answers.
-- ``_first_reading``: finds events that are hidden, shown before they were stored, or outside the conversation.
-- ``_version_tree``: versions of user messages that rewinds removed.
-- ``_steering_messages``: steering messages, and those that wait for a model call.
+- ``_first_reading``: finds events that are hidden, rewound, or shown in a different order.
+- ``_version_tree``: versions of messages that rewinds removed; the rewind that restores one.
 - ``_metadata``: this library's metadata on stored events.
 """
 
@@ -35,4 +34,9 @@ from stream_protocol.session.transcript._turn_calls import (
     external_calls,
     shown_facts,
 )
-from stream_protocol.session.transcript._version_tree import VersionTree
+from stream_protocol.session.transcript._version_tree import (
+    MessageVersions,
+    VersionTree,
+    message_versions,
+    rewind_to_choose,
+)

@@ -1,10 +1,10 @@
-"""Reads a conversation once, and notes effects of later events on earlier events: rewinds, hiding and moving.
+"""Reads a conversation once, to find the effects of later events on earlier events: rewinds, hidden and moved events.
 
-A later event can rewind an earlier event or hide it from the client. Streamed text that ADK did not store is appended
-after its run. An event can also be outside the conversation, such as a monitor's state update between a call and its
-result. That event has a separate invocation id or none, and only the surrounding events show its place. A second
-reading then takes the events in the order in which the client was shown them. ``Transcript`` reads events in memory
-twice, and a replay reads a file twice.
+A later event can rewind an earlier event, or hide it from the client. Streamed text that ADK did not store is appended
+after its run, and must move to its place. Some events belong to no run, such as a state update by a monitor. Only the
+surrounding events show their place.
+
+In a second reading, the events are processed in the order in which the client was shown them.
 """
 
 from __future__ import annotations
@@ -27,21 +27,20 @@ _Speaker: TypeAlias = "tuple[str, str, str | None]"
 
 
 class AppliedRewind(NamedTuple):
-    """A rewind that removes events."""
+    """A rewind that has removed events."""
 
     removed: range
-    """The numbers of the removed events. The event of the rewind itself comes next."""
+    """The numbers of the removed events. The rewind's own event follows directly after them."""
     invocation_id: str | None
-    """The invocation of the rewind. A later rewind that names this invocation undoes the rewind. ``None`` if other
-    events have the same invocation.
-    """
+    """The invocation of the rewind's own event. To undo this rewind, a later rewind names this invocation. ``None`` if
+    other events have the same invocation."""
 
 
 class Rewinds:
     """The rewinds of a conversation, and the events that they remove. Event numbers start at 0.
 
-    A rewind names an invocation. It removes the first event of this invocation, and all events between that event and
-    the rewind. Other rewinds among these events are also removed. ADK does the same for the model's prompt.
+    A rewind names an invocation. It removes all events from the first event of this invocation up to the rewind,
+    including other rewinds. ADK removes the same events from the model's prompt.
     """
 
     def __init__(self) -> None:
@@ -51,7 +50,7 @@ class Rewinds:
         self._applied: list[AppliedRewind] = []
 
     def add(self, facts: EventFacts) -> AppliedRewind | None:
-        """Read the next event. Return the rewind if the event is a rewind and removes events."""
+        """Read the next event. If the event is a rewind that removes events, return the rewind; otherwise ``None``."""
         number, self._count = self._count, self._count + 1
         first_of_own = self._first_numbers.setdefault(facts.invocation_id, number)
         if (rewind := facts.report(Rewind)) is None:
@@ -68,7 +67,8 @@ class Rewinds:
         return tuple(reversed([*self._removed()]))
 
     def _removed(self) -> Iterator[range]:
-        """Yield the ranges, the last range first. A removed rewind no longer counts."""
+        """Yield the ranges of removed events, the last range first. Rewinds that were removed themselves have no
+        effect."""
         end = self._count
         for removed, _ in reversed(self._applied):
             if removed.stop < end:
@@ -78,14 +78,14 @@ class Rewinds:
 
 @dataclass(frozen=True)
 class HiddenEvents:
-    """The events of a conversation that are hidden, rewound or moved. Event numbers start at 0."""
+    """The hidden, rewound and moved events of a conversation. Event numbers start at 0."""
 
     hidden_events: frozenset[str] = frozenset()
     """The ids of events that are hidden from the client."""
     rewound: tuple[range, ...] = ()
-    """The numbers of rewound events, in order and without overlap."""
+    """The numbers of rewound events as ranges, in order and without overlap."""
     moved: Mapping[str, Sequence[EventFacts]] = field(default_factory=dict)
-    """Event id -> the events that were stored later but shown before this event."""
+    """Event id -> events that the client was shown before this event, but that were stored later."""
 
     def is_rewound(self, number: int) -> bool:
         """Return True if a rewind removed the event with this number."""
@@ -94,19 +94,21 @@ class HiddenEvents:
 
 
 class DisplayOrder:
-    """Sorts the events of a conversation into the order in which the client was shown them."""
+    """Yields the events of a conversation in the order in which the client was shown them."""
 
     def __init__(self, hidden: HiddenEvents) -> None:
         self._hidden = hidden
         self._numbers = count()
         self._moved = dict(hidden.moved)
-        """The moved events that are not yielded yet."""
+        """The moved events that were not yielded yet."""
         self._placed: set[str] = set()
-        """The ids of moved events that are already yielded, and whose stored place is not reached yet."""
+        """The ids of moved events that were yielded before their stored position was reached."""
 
     def place(self, facts: EventFacts) -> Iterator[EventFacts]:
-        """Yield the events that the client was shown in place of the next stored event: usually only the stored event
-        itself."""
+        """Yield the events to process for the next stored event: usually only this event.
+
+        Rewound events are left out. A moved event comes directly before the event that the client was shown next.
+        """
         if self._hidden.is_rewound(next(self._numbers)):
             return
         for earlier in self._moved.pop(facts.id, ()):
@@ -123,16 +125,15 @@ class _Invocation:
     last: int
     """The number of the newest event."""
     by_agent: bool | None = None
-    """True if an agent showed something before the user did; ``None`` while nothing is shown."""
+    """True if an agent showed something before the user did, False if the user came first; ``None`` if nothing was
+    shown."""
 
 
 class FirstReading:
     """Finds hidden, rewound and moved events, and invocations that begin a message without a user event.
 
-    ADK first creates the event with tool responses, and then its questions for approvals and credentials. But ADK
-    usually yields a question before the responses. Only if some of the calls need no approval, ADK yields their results
-    before the question. A store that sorts by time has each question after the responses, so questions may have to
-    move.
+    Requests for approvals and credentials may have to move. Usually ADK yields such a request before the tool responses
+    of the same step, but creates it after them. So a store that sorts by time has the request too late.
     """
 
     def __init__(self) -> None:
@@ -140,8 +141,10 @@ class FirstReading:
         self._hidden: set[str] = set()
         self._moved: dict[str, list[EventFacts]] = {}
         self._waiting: dict[_Speaker, EventFacts] = {}
-        """Agent and branch -> the newest event, if it has placeholder responses. Questions do not count as the newest
-        event."""
+        """Invocation, agent and branch -> the newest event, if it has placeholder responses.
+
+        Requests for approvals and credentials do not count as the newest event.
+        """
         self._invocations: dict[str, _Invocation] = {}
         """The invocations in the order in which they began."""
         self._rewinds = Rewinds()
@@ -161,8 +164,7 @@ class FirstReading:
         self._rewinds.add(facts)
 
     def _note_question(self, facts: EventFacts) -> None:
-        """Note placeholder responses. Move a question (a call for an approval or a credential) before earlier
-        placeholders."""
+        """Store events with placeholder responses. Move a later request for an approval or a credential before them."""
         if not self._waiting and not facts.reports:
             return
         author, branch, _ = facts.speaker
@@ -179,15 +181,13 @@ class FirstReading:
 
     @property
     def hidden(self) -> HiddenEvents:
-        """The hidden, rewound and moved events; complete after all events have been read."""
+        """The hidden, rewound and moved events. Read this property after all events have been added."""
         return HiddenEvents(frozenset(self._hidden), self._rewinds.removed, self._moved)
 
     @property
     def beginnings(self) -> frozenset[str]:
-        """The ids of invocations in which an agent showed something before the user did.
-
-        Invocations that are nested in another invocation are left out.
-        """
+        """The ids of invocations that an agent began, and not the user. Invocations inside another invocation are left
+        out."""
         return frozenset(self._beginnings())
 
     def _beginnings(self) -> Iterator[str]:
@@ -201,7 +201,6 @@ class FirstReading:
 
 
 def _has_settled_results(facts: EventFacts) -> bool:
-    """Return True if some results in the event belong to calls that need no approval. As in ADK, a credential
-    placeholder also counts.
-    """
+    """Return True if the event has a response to a call that needs no approval. A placeholder for a credential also
+    counts."""
     return any(result.waits_for is not CallKind.APPROVAL for result in facts.results)

@@ -1,8 +1,8 @@
-"""Data of this library on stored events, in their ``custom_metadata``. Only this module reads and writes this data.
+"""Data of this library in the ``custom_metadata`` of stored events. Only this module reads and writes this data.
 
-The run config carries facts about a turn that only the client has. ADK copies these facts to every event of the run.
-This module reads them only from the user's event. Events that we append can replace the content shown to the client,
-and list the events that are hidden from it.
+Data about a request, such as the message id, is passed to ADK in the run config. ADK copies it to every event of the
+run, but this module reads it only from the user's event. Events that this library appends can replace the content that
+the client is shown, and hide other events from the client.
 """
 
 from __future__ import annotations
@@ -23,29 +23,25 @@ if TYPE_CHECKING:
     from stream_protocol.adk import EventFacts
 
 STATE_PREFIX: Final = "_adk_ui_stream:"
-"""Prefix of this library's keys in a session's state. An instruction cannot reference such a key (``{key}``),
-``adk-state`` parts leave it out, and ADK does not pass it to the agents of an ``AgentTool``.
-"""
+"""The prefix of this library's keys in a session's state. Agent instructions cannot reference these keys. They are not
+sent to the client, and ADK does not pass them to the agent of an ``AgentTool``."""
 
 DETAILS_PREFIX: Final = "adk-ui-stream-details-"
-"""Prefix of the id of a session that is not a conversation. It stores the user's title and other details of a chat for
-the list of chats."""
+"""The prefix of the ids of sessions that store details of a chat, such as its title. The list of chats shows these
+details."""
 
 EVENT_INTERVAL: Final = 0.001
-"""Seconds between two events that this library appends.
-
-ADK orders events by time, and SQL stores round times to microseconds.
-"""
+"""Seconds between two events that this library appends. ADK orders events by time."""
 
 
 _ON_EVENTS_OF_ADK: Final = frozenset({"message_id", "files", "request", "record", "reasons"})
-"""The stored keys that can be on events from ADK."""
+"""The stored keys that events from ADK can have. All other keys show that this library has appended the event."""
 
 _NOTHING: Final[dict[str, Any]] = {}
 
 
 class RunMark(TypedDict):
-    """The fields of ``EventMetadata`` that tell which run has stored a user event."""
+    """The fields of ``EventMetadata`` that identify the run that has stored a user event."""
 
     idempotency_key: str | None
     record: str | None
@@ -61,105 +57,113 @@ class SentFile:
 
 @dataclass(frozen=True, kw_only=True)
 class AcceptedMessage:
-    """A steering message, sent while the agent works. The run has accepted it, and no model call has read it yet."""
+    """A message that the user sent while the agent works. The run has accepted it, but no model call has read it
+    yet."""
 
     message: Mapping[str, Any]
     model_calls: int
-    """The number of the run's model calls that began before the message came."""
+    """The number of model calls of the run that began before the message came."""
     context: Any = None
-    """The client's context that came with the message, as JSON; ``None`` without context."""
+    """The context that the client sent with the message, as JSON; ``None`` without context."""
 
     @property
     def id(self) -> str:
-        """The client's id of the message."""
+        """The id of the message in the client."""
         return str(self.message["id"])
 
 
 @dataclass(frozen=True, kw_only=True)
 class TakenInMessage:
-    """A steering message that a model call has read."""
+    """A message that the user sent while the agent works, and that a model call has read."""
 
     id: str
-    """The client's id of the message."""
+    """The id of the message in the client."""
     model_call: str = ""
-    """The model call: agent, branch, and number."""
+    """The model call that has read the message: agent, branch and number."""
     context: Any = None
-    """The client's context that came with the message, as JSON; ``None`` without context."""
+    """The context that the client sent with the message, as JSON; ``None`` without context."""
 
     @classmethod
     def of(cls, event: Event) -> TakenInMessage | None:
-        """Return the steering message in the event, or ``None``."""
+        """Return the steering message in the event; ``None`` if there is none."""
         return EventMetadata.of(event).steering
 
 
 @dataclass(frozen=True, kw_only=True)
 class EventMetadata:
-    """Data of this library on one event."""
+    """Data of this library on one event. Each field names the kind of event that has it."""
 
     message_id: str | None = None
-    """On a user event: the client's id of the message; ``None`` if no chat client sent it."""
+    """On a user event: the id of the message in the client; ``None`` if no chat client sent the message."""
     files: tuple[SentFile | None, ...] = ()
-    """On a user event: the file that came with each part, or ``None`` for a part without a file. Empty if there are no
+    """On a user event: the file for each part of the message, ``None`` for a part without a file. Empty without
     files."""
     idempotency_key: str | None = None
-    """On the events of a run: the key of the request that started the run."""
+    """On the events of a run: the idempotency key of the request that started the run."""
     record: str | None = None
-    """On the events of a run with an engine: the id of the run's record. Each execution of the run has the same id."""
+    """On the events of a run with an engine: the id of the run's record. It is the same in each execution of the
+    run."""
     reasons: Mapping[str, str] = field(default_factory=dict)
     """On a user event with answers: approval id -> the user's reason for the decision."""
     outcome: str | None = None
-    """On an appended event: the way the run ended. A run with an outcome is not recovered."""
+    """On an appended event: how the run ended. A run with an outcome is not recovered."""
     hidden_events: tuple[str, ...] = ()
-    """On an appended event: the ids of stored events that are hidden from the client."""
+    """On an appended event: the ids of stored events that the client is not shown."""
     shown_content: Mapping[str, Any] | None = None
-    """On an appended event: the content for the client, as JSON. The event's own content is for the model."""
+    """On an appended event: the content that the client is shown, as JSON. The model reads the event's own content."""
     streamed: bool = False
-    """On an appended event: True if the client received the content in fragments that no complete event repeats."""
+    """On an appended event: True if the client received the content in fragments, and no complete event repeats it."""
     before: str | None = None
-    """On an appended event: the id of the stored event that was shown after this event."""
+    """On an appended event: the id of the stored event that the client was shown next."""
     unfinished: bool = False
-    """On an appended event: True if it has the partial text of a model whose worker died. No later event repeats this
-    text."""
+    """On an appended event: True if the event has the partial text of a model response whose worker died."""
     execution: str | None = None
-    """On an appended user event without content: the id of the execution that recovers the run. Earlier executions of
-    the run store nothing after this event."""
+    """On an appended user event without content: the id of the execution that recovers the run.
+
+    Earlier executions of the run store nothing after this event.
+    """
     accepted: AcceptedMessage | None = None
     """On an appended user event without content: a steering message that waits for a model call."""
     steering: TakenInMessage | None = None
-    """On an appended user event: the steering message in it."""
+    """On an appended user event: the steering message in the event."""
     kept_steering: tuple[str, ...] = ()
-    """On an appended user event without content, directly before a rewind: the ids of the steering messages that the
-    rewind does not remove."""
+    """On an appended user event directly before a rewind: the ids of steering messages that the rewind does not
+    remove."""
 
     @classmethod
     def of(cls, event: Event) -> Self:
-        """Read our data from the event. Unknown keys and invalid values are ignored."""
+        """Read this library's data from the event. Unknown keys and invalid values are ignored."""
         return cls(**_parsed(_stored_on(event)))
 
     def is_of_another_run(self, mark: RunMark) -> bool:
-        """Return True if another run has stored the user event with this data. A client can send one request twice."""
+        """Return True if the user event with this data was stored by a different run than ``mark`` identifies.
+
+        A client can send the same request twice.
+        """
         is_equal_request = self.idempotency_key in (None, mark["idempotency_key"])
         return not is_equal_request or (bool(self.record and mark["record"]) and self.record != mark["record"])
 
     def to_custom(self, others: Mapping[str, Any] | None = None) -> dict[str, Any] | None:
-        """Return ``others``, the metadata of other programs, together with this data. ``None`` if both are empty."""
+        """Return ``custom_metadata`` with this data and ``others``; ``None`` if both are empty.
+
+        ``others``: the metadata of other programs.
+        """
         stored = _to_stored(self)
         return {**(others or {}), METADATA_KEY: stored} if stored else dict(others) if others else None
 
 
 def update_metadata(event: Event, **changes: Any) -> None:
-    """Change our data on an event that is not stored yet. ``changes``: fields of ``EventMetadata``."""
+    """Change this library's data on an event that is not stored yet. ``changes``: fields of ``EventMetadata``."""
     event.custom_metadata = replace(EventMetadata.of(event), **changes).to_custom(event.custom_metadata)
 
 
 def hidden_events(event: Event) -> tuple[str, ...]:
-    """Return ``EventMetadata.of(event).hidden_events``, but faster, because it is called for each event of a
-    session."""
+    """Return ``EventMetadata.of(event).hidden_events``. Fast, because it is called for each event of a session."""
     return EventMetadata.of(event).hidden_events if "untold" in _stored_on(event) else ()
 
 
 def moved_before(event: Event) -> str | None:
-    """Return ``EventMetadata.of(event).before``, but faster, because it is called for each event of a session."""
+    """Return ``EventMetadata.of(event).before``. Fast, because it is called for each event of a session."""
     return EventMetadata.of(event).before if "before" in _stored_on(event) else None
 
 
@@ -175,9 +179,10 @@ def shown_event(event: Event) -> Event:
 
 
 def steering_state(event: Event) -> tuple[AcceptedMessage | None, str | None]:
-    """Return the steering message that the event accepts, and the id of the steering message that no longer waits.
+    """Return two values for steering messages: the message that the event accepts, and the id of a message that stops
+    waiting.
 
-    A message stops waiting when a model call reads it, or when it begins a turn.
+    A steering message stops waiting when a model call reads it, or when it begins a turn.
     """
     stored = _stored_on(event)
     if stored.keys().isdisjoint(("accepted", "steering", "message_id")):
@@ -188,21 +193,20 @@ def steering_state(event: Event) -> tuple[AcceptedMessage | None, str | None]:
 
 
 def kept_steering(event: Event) -> tuple[str, ...]:
-    """Return ``EventMetadata.of(event).kept_steering``, but faster, because it is called for each event of a
-    session."""
+    """Return ``EventMetadata.of(event).kept_steering``. Fast, because it is called for each event of a session."""
     return EventMetadata.of(event).kept_steering if "kept" in _stored_on(event) else ()
 
 
 def is_appended(event: Event) -> bool:
-    """Return True for an event that we appended. ADK's own events have only the keys that the run config carries."""
+    """Return True for an event that this library has appended. Return False for events from ADK."""
     return not _ON_EVENTS_OF_ADK.issuperset(_stored_on(event))
 
 
 def is_repeated_fragment(facts: EventFacts) -> bool:
     """Return True for a streamed fragment that a complete event repeats.
 
-    These are fragments from ADK that have only texts or no parts. Fragments of the user's speech in a live run are not
-    repeated.
+    A complete event repeats each fragment from ADK that has only texts, or no parts. Fragments of the user's speech are
+    not repeated.
     """
     if not facts.is_fragment or facts.by_user or "streamed" in _stored_on(facts.event):
         return False
@@ -252,8 +256,8 @@ def _stored_file(file: SentFile) -> dict[str, str]:
 
 
 def _parsed(stored: dict[str, Any]) -> dict[str, Any]:
-    """Return fields of ``EventMetadata``. Invalid values are skipped, because apps and other versions may write
-    anything."""
+    """Return the valid fields of ``EventMetadata``. Apps and other versions of this library may have written invalid
+    values."""
     fields: dict[str, Any] = {}
     for key, value in stored.items():
         match key, value:

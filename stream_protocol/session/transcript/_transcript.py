@@ -1,11 +1,11 @@
-"""Converts a stored session to turns, as the client was shown them.
+"""Converts a stored session to turns. A turn has the events in the form in which the client was shown them.
 
-A *turn* is a user message and all of the agent's replies to it, which form one assistant message. Answers to the
-agent's calls (approvals, client tools, input) do not begin a new turn. A *response* is smaller: the events for one
-request. A turn has a response to the user's message, and a response to each request with answers.
+A *turn* is a user message and all of the agent's replies to it. The replies form one assistant message. Answers to the
+agent's calls do not begin a new turn. A *response* has the events for one request. A turn has a response to the user's
+message, and a response to each request with answers to calls.
 
-The assistant message has the id of its invocation. If the agent replies to a later user message in an old invocation
-(task mode), the id ends in ``.2``, ``.3``…
+The id of the assistant message is the id of its invocation. In task mode, an agent may reply to a later user message in
+the same invocation. In this case, the id ends in ``.2``, ``.3``…
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 from stream_protocol.adk import (
     NO_IDS,
     CallIds,
+    Rewind,
     is_aborted,
     is_compaction,
     is_user_event,
@@ -28,8 +29,7 @@ from stream_protocol.adk import (
     steering_id,
 )
 from stream_protocol.session.transcript._first_reading import DisplayOrder, FirstReading
-from stream_protocol.session.transcript._metadata import EventMetadata, shown_event
-from stream_protocol.session.transcript._steering_messages import SteeringMessages
+from stream_protocol.session.transcript._metadata import EventMetadata, kept_steering, shown_event, steering_state
 from stream_protocol.session.transcript._transcript_reader import EventRole, TranscriptReader
 from stream_protocol.session.transcript._turn_calls import external_calls
 from stream_protocol.session.transcript._version_tree import VersionTree
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from google.adk.events import Event
 
     from stream_protocol.adk import CallReference, EventFacts
+    from stream_protocol.session.transcript._metadata import AcceptedMessage
     from stream_protocol.session.transcript._turn_calls import StoredCall
 
 
@@ -50,65 +51,66 @@ class Turn:
     message_id: str
     """The id of the assistant message."""
     stored: tuple[Event, ...]
-    """The events in order, never empty, including hidden events. The user's message comes first, unless the agent
+    """The events of the turn in order, including hidden events. The user's message comes first, unless the agent
     began."""
     response_starts: tuple[int, ...]
-    """The indices of the first events of the responses."""
+    """The index of the first event of each response."""
     hidden_events: frozenset[str]
-    """The ids of events that are hidden from the client."""
+    """The ids of events that the client is not shown."""
     calls: tuple[StoredCall, ...]
-    """The turn's function calls with their answers."""
+    """The function calls of the turn, with their answers."""
     call_ids: CallIds
-    """The client's ids of calls in earlier turns."""
+    """The client ids of calls in earlier turns."""
     compactions: Mapping[int, Sequence[Event]]
-    """Compaction events of the turn. The key is the number of the turn's stored events before the compaction."""
+    """The turn's summaries of earlier events (compactions): number of stored events before a compaction -> its
+    events."""
 
     @property
     def invocation_id(self) -> str:
-        """The id of the turn's first invocation. A rewind to it removes this turn and all later turns."""
+        """The id of the turn's first invocation. A rewind that names it removes this turn and all later turns."""
         return self.stored[0].invocation_id
 
     @property
     def was_stopped(self) -> bool:
-        """True if the newest run of the turn was stopped before its end."""
+        """True if the newest run of the turn was stopped early."""
         return is_aborted(self.stored[-1])
 
     @cached_property
     def user_event(self) -> Event | None:
-        """The event with the user's message, or ``None``."""
+        """The event with the user's message; ``None`` if the agent began the turn."""
         return self.stored[0] if is_user_message(self.stored[0]) else None
 
     @cached_property
     def user_message_ids(self) -> frozenset[str]:
-        """The ids of the user's message: the client's id, and the event's id."""
+        """The ids of the user's message: the client's id and the event's id."""
         event = self.user_event
         return frozenset(filter(None, (event.id, EventMetadata.of(event).message_id) if event is not None else ()))
 
     @cached_property
     def message_ids(self) -> frozenset[str]:
-        """The ids of the user message and of the assistant message."""
+        """The ids of the user message and the assistant message."""
         return self.user_message_ids | {self.message_id}
 
     @cached_property
     def steering_ids(self) -> frozenset[str]:
-        """The ids of steering messages that the turn's runs have read."""
+        """The ids of steering messages that runs of the turn have read."""
         return frozenset(filter(None, map(steering_id, self.stored)))
 
     @cached_property
     def user_events(self) -> tuple[Event, ...]:
-        """The events with the user's message and the user's answers to calls."""
+        """The events with the user's message and with the user's answers to calls."""
         return tuple(event for event in self.events if is_user_event(event) and not is_compaction(event))
 
     @cached_property
     def events(self) -> tuple[Event, ...]:
-        """The events as the client was shown them: without hidden events, and with the shown content."""
+        """The events as the client was shown them. Hidden events are left out."""
         return self.shown(0, len(self.stored))
 
     @cached_property
     def responses(self) -> tuple[tuple[Event, ...], ...]:
-        """The events of each run as the client was shown them, after the user's events that started the run.
+        """The responses of the turn, as the client was shown them.
 
-        The client received one response for each run.
+        A response has the user's events that started a run, and then the events of the run.
         """
         cuts = (0, *self.response_starts[1:], len(self.stored))
         return tuple(shown for begin, end in pairwise(cuts) if (shown := self.shown(begin, end)))
@@ -119,8 +121,8 @@ class Turn:
         return self.shown(0, self.response_starts[1] if len(self.response_starts) > 1 else len(self.stored))
 
     def shown(self, begin: int, end: int) -> tuple[Event, ...]:
-        """Return the stored events between two indices as the client was shown them, and the compaction events among
-        them."""
+        """Return the stored events between two indexes, as the client was shown them. Compaction events are
+        included."""
         if self.compactions and begin < end:
             return tuple(self._with_compactions(begin, end))
         return tuple(shown_event(event) for event in self.stored[begin:end] if event.id not in self.hidden_events)
@@ -141,12 +143,12 @@ class Transcript:
     """The conversation of a session, read from its stored events. It never changes."""
 
     def __init__(self, events: Iterable[Event] = (), *, call_ids: CallIds = NO_IDS) -> None:
-        """Read the events.
+        """Read the events of a session.
 
-        ``call_ids``: the ids of earlier calls, if ``events`` does not begin at the first event of the session.
+        ``call_ids``: the ids of earlier calls, if ``events`` does not begin with the session's first event.
         """
         self.stored: Final = tuple(map(readable_event, events))
-        """All events of the session. In a live run, the content of user events is the transcription of the user's
+        """All events of the session. In a live run, the content of a user event is the transcription of the user's
         speech."""
         self._facts = tuple(map(read, self.stored))
         first = FirstReading()
@@ -155,36 +157,38 @@ class Transcript:
         hidden, self._beginnings = first.hidden, first.beginnings
         order = DisplayOrder(hidden)
         current_events = [placed for facts in self._facts for placed in order.place(facts)]
-        steering = SteeringMessages(self._facts, current_events)
+        steering = _SteeringMessages(self._facts, current_events)
         self.accepted: Final = steering.accepted
-        """The steering messages, in order: id -> message."""
+        """The steering messages in order: id -> message."""
         self.waiting: Final = steering.waiting
-        """The steering messages, in order, that no model call has read and that begin no turn."""
+        """The steering messages that no model call has read and that begin no turn, in order."""
         self._hidden = hidden.hidden_events
         self.call_ids: Final = call_ids.copy()
-        """The client's ids of the calls in all turns."""
+        """The client ids of the calls in all turns."""
         self._reader = TranscriptReader(self._beginnings, hidden_events=self._hidden, call_ids=self.call_ids)
         self.turns: Final = tuple(_read(current_events, self._reader, self._hidden))
-        """The current turns, without rewound turns."""
+        """The turns of the chat. Rewound turns are left out."""
 
     @property
     def current(self) -> Turn | None:
-        """The newest turn, whose calls can be answered; ``None`` if it has no user message."""
+        """The newest turn, whose calls can be answered. ``None`` if the turn has no user message."""
         return self.current_before(None)
 
     def current_before(self, turn: Turn | None) -> Turn | None:
-        """Return the turn before ``turn``, or the newest turn if ``turn`` is ``None``. Returns ``None`` if the found
-        turn has no user message."""
+        """Return the turn before ``turn``, or the newest turn if ``turn`` is ``None``.
+
+        Returns ``None`` if there is no such turn, or if it has no user message.
+        """
         remaining = self.turns if turn is None else self.turns[: self.turns.index(turn)]
         newest = remaining[-1] if remaining else None
         return newest if newest is not None and newest.user_event is not None else None
 
     def find_call(self, reference: CallReference) -> StoredCall | None:
-        """Return the call of the current turn to which ``reference`` refers: the call whose tool runs or has run."""
+        """Return the call of the current turn to which ``reference`` refers; ``None`` if there is none."""
         return self._reader.calls.find(reference) if self.current is not None else None
 
     def next_message_id(self, invocation_id: str) -> str:
-        """Return the id that the next assistant message gets if it begins in this invocation."""
+        """Return the id of the next assistant message, if it begins in this invocation."""
         return self._reader.next_message_id(invocation_id)
 
     def is_answering(self, idempotency_key: str) -> bool:
@@ -195,7 +199,7 @@ class Transcript:
         )
 
     def find_user_message(self, client_id: str) -> Turn | None:
-        """Return the newest turn whose user message has this id: the client's id, or else the event's id."""
+        """Return the newest turn whose user message has this id (the client's id or the event's id)."""
         return next((turn for turn in reversed(self.turns) if client_id in turn.user_message_ids), None)
 
     def find_steering(self, client_id: str) -> Turn | None:
@@ -203,7 +207,7 @@ class Transcript:
         return next((turn for turn in reversed(self.turns) if client_id in turn.steering_ids), None)
 
     def versions(self, client_id: str) -> list[Turn]:
-        """Return all turns with this user message, including rewound turns with earlier texts of the message."""
+        """Return all turns with this user message. Rewound turns with earlier versions of the message are included."""
         return [turn for turn in self._as_if_not_rewound if client_id in turn.user_message_ids]
 
     @cached_property
@@ -212,9 +216,7 @@ class Transcript:
         return VersionTree(self._facts)
 
     def has_taken_back(self, ids: frozenset[str]) -> bool:
-        """Return True if one of these message ids belongs to a rewound message, and to no message of the current
-        chat.
-        """
+        """Return True if one of these message ids belongs to a rewound message that is not in the current chat."""
         unknown = ids.difference(*(turn.message_ids for turn in self.turns))
         return bool(unknown) and any(unknown & turn.message_ids for turn in self._as_if_not_rewound)
 
@@ -222,15 +224,46 @@ class Transcript:
     def _as_if_not_rewound(self) -> tuple[Turn, ...]:
         return tuple(_read(self._facts, TranscriptReader(self._beginnings, hidden_events=self._hidden), self._hidden))
 
-    def begins_invocation(self, turn: Turn) -> bool:
-        """Return True if no earlier turn has events of this turn's invocation. Only such a turn can be rewound."""
-        own = turn.invocation_id
-        return turn is next(each for each in self.turns if any(event.invocation_id == own for event in each.stored))
+
+class _SteeringMessages:
+    """The steering messages of a session: user messages that a run has accepted while it worked.
+
+    ``stored``: all events of the session. ``current``: the events that no rewind has removed. A rewind keeps the
+    steering messages that the event directly before it lists. These messages wait for a model call again.
+    """
+
+    def __init__(self, stored: Sequence[EventFacts], current: Iterable[EventFacts]) -> None:
+        self.accepted: dict[str, AcceptedMessage] = {}
+        """Id -> steering message, in the order of the session."""
+        settled: set[str] = set()
+        kept = _kept_by_rewinds(stored)
+        for facts in current:
+            message, settled_id = steering_state(facts.event)
+            for each in (*kept.get(facts.event.id, ()), *([message] if message is not None else ())):
+                self.accepted[each.id] = each
+                settled.discard(each.id)
+            if settled_id is not None:
+                settled.add(settled_id)
+        self.waiting = tuple(each for each in self.accepted.values() if each.id not in settled)
+        """The steering messages that no model call has read and that begin no turn, in the order of the session."""
+
+
+def _kept_by_rewinds(stored: Sequence[EventFacts]) -> dict[str, list[AcceptedMessage]]:
+    """Return the steering messages that rewinds do not remove: event id of a rewind -> messages."""
+    ids = {
+        facts.event.id: names
+        for before, facts in pairwise(stored)
+        if facts.reports_a(Rewind) and (names := kept_steering(before.event))
+    }
+    if not ids:
+        return {}
+    known = {message.id: message for facts in stored if (message := steering_state(facts.event)[0]) is not None}
+    return {rewind: [known[name] for name in names if name in known] for rewind, names in ids.items()}
 
 
 @dataclass
 class _Draft:
-    """A turn that is not completely read."""
+    """A turn of which not all events have been read."""
 
     message_id: str
     facts: list[EventFacts]

@@ -1,8 +1,7 @@
 """Finds the message and the response to which each event belongs.
 
-``Transcript`` uses it for stored sessions. ``TranscriptReader`` also reads recordings, including those of old ADK
-versions and those that are larger than memory. In recordings, a continuation can have a new invocation id, and user
-events can be missing.
+``Transcript`` uses ``TranscriptReader`` for stored sessions. ``TranscriptReader`` also reads recordings. In a
+recording, a continued response can have a new invocation id, and user events can be missing.
 """
 
 from __future__ import annotations
@@ -29,27 +28,24 @@ class EventRole(Enum):
     NEW_MESSAGE = auto()
     """The first event of a turn: the user's message, or the agent's first event if the agent began."""
     NEW_RESPONSE = auto()
-    """The first event of another response in the newest message, after the user answered a call."""
+    """The first event of a further response in the newest message, after the user has answered a call."""
     SAME_RESPONSE = auto()
     HIDDEN = auto()
     """An event of the newest turn that only the model reads."""
     BESIDE = auto()
-    """A compaction event in the newest turn, which only the client is shown."""
+    """A summary of earlier events (compaction) in the newest turn. Only the client is shown this event."""
     OUTSIDE = auto()
-    """An event outside the conversation: a rewind, a user event without content, or an unrelated event before the first
-    message."""
+    """An event that is not part of the conversation, such as a rewind or a user event without content."""
 
 
 class TranscriptReader:
-    """Finds the role of each event. Rewound events must be left out: ``HiddenEvents`` lists them.
+    """Finds the role of each event in the conversation. Do not pass rewound events (``HiddenEvents`` lists them).
 
-    A turn begins with a user message. If user events are missing, a turn begins with each new invocation, unless a call
-    of the newest message waits for an answer.
-
-    A new response begins with any other user event. If the user's answer to an approval is missing, a new response
-    begins with the result of the approved call.
-
-    All other events belong to the newest response, including events that are unrelated or have no invocation.
+    - A user message begins a turn. If user events are missing, a new invocation begins a turn, but not while a call of
+      the newest message waits for an answer.
+    - Any other user event begins a new response. If the answer to an approval is missing, the result of the approved
+      call begins a new response.
+    - All other events belong to the newest response, even if they are unrelated.
     """
 
     def __init__(
@@ -59,53 +55,62 @@ class TranscriptReader:
         hidden_events: frozenset[str] = frozenset(),
         call_ids: CallIds | None = None,
     ) -> None:
-        """Prepare for the first event. ``beginnings``: the invocations that begin a message, as ``FirstReading`` finds
-        them; ``None`` if each invocation can begin a message. ``hidden_events``: the ids of hidden events.
-        ``call_ids``: creates the client's ids."""
+        """``beginnings``: the invocations that begin a message, from ``FirstReading``. ``None`` if each invocation can
+        begin a message. ``hidden_events``: the ids of hidden events. ``call_ids``: creates the client ids of calls."""
         self._beginnings = beginnings
         self._hidden_events = hidden_events
         self._call_ids = call_ids if call_ids is not None else CallIds()
         self.earlier_ids = NO_IDS
-        """The client's ids of calls in messages before the newest message."""
+        """The client ids of calls before the newest message."""
         self.calls = CallReader(self._call_ids)
-        """Reader for the calls of the newest message."""
+        """Reads the calls of the newest message."""
         self.message_id = ""
         """The id of the newest message; empty before the first message."""
         self._counts: Counter[str] = Counter()
-        """Invocation id -> the number of messages that began in it."""
+        """Invocation id -> number of messages that began in this invocation."""
         self._invocation: str | None = None
         """The invocation of the newest response."""
         self._begun = False
-        """True after a message or a recorded turn has begun."""
+        """True after a message has begun."""
+        self._has_turns = False
+        """True after a recording has marked a turn. Then no event begins a message or a response."""
         self._has_user_events = False
         self._after_user_event = False
         self._user_is_speaking = False
-        """True from the first fragment of the user's speech in a live run until the speech is complete."""
+        """True between the first fragment of the user's speech in a live run and the end of the speech."""
         self._ended = False
-        """True if the newest response has certainly ended."""
+        """True if the newest response is known to have ended."""
 
     def next_message_id(self, invocation_id: str) -> str:
-        """Return the id of the next message that begins in this invocation."""
+        """Return the id of the next message, if it begins in this invocation."""
         return message_id(invocation_id, self._counts[invocation_id] + 1)
 
-    def begin_turn(self) -> None:
-        """Note that the recording marks the beginning of a turn.
+    def begin_turn(self, *, continues: bool, earlier_ids: CallIds | None = None) -> None:
+        """Note that the recording marks the beginning of a turn. From now on, the recording marks all turns.
 
-        After this call, no event counts as an event before the first message.
+        ``continues``: True if the turn continues the newest message. ``earlier_ids``: the ids of calls before the
+        turn, if the turn removes earlier turns.
         """
-        self._begun = True
+        self._has_turns = True
+        if earlier_ids is not None:
+            self._call_ids = earlier_ids.copy()
+        if not continues:
+            self._begin_calls()
 
     def begin_message(self, invocation_id: str) -> None:
-        """Begin an assistant message in this invocation. The message may be empty: it needs no event."""
+        """Begin an assistant message in this invocation. No event is needed, because the message may be empty."""
         self.message_id = self.next_message_id(invocation_id)
         self._counts[invocation_id] += 1
         self._begun = True
+        self._begin_calls()
+
+    def _begin_calls(self) -> None:
         self.earlier_ids = self._call_ids.copy()
         self.calls = CallReader(self._call_ids)
 
     def end_response(self) -> None:
-        """Note that the newest response has ended. The agent's next event begins a message, unless it shows an
-        approval."""
+        """Record that the newest response has ended. The agent's next event begins a message, unless it shows that a
+        call was approved."""
         self._ended = True
 
     def read(self, facts: EventFacts) -> EventRole:
@@ -119,7 +124,7 @@ class TranscriptReader:
         if facts.id in hidden_events(facts.event):
             self._read_calls(facts)
             return EventRole.HIDDEN
-        place = self._find_place(facts)
+        place = EventRole.SAME_RESPONSE if self._has_turns else self._find_place(facts)
         if place is EventRole.NEW_MESSAGE:
             self.begin_message(facts.invocation_id)
         if place is EventRole.OUTSIDE:
@@ -134,7 +139,7 @@ class TranscriptReader:
         return place
 
     def _find_place(self, facts: EventFacts) -> EventRole:
-        shows_approval = self.calls.shows_approval(facts)
+        shows_approval = self.calls.known.shows_approval(facts)
         if facts.is_user_message:
             return EventRole.SAME_RESPONSE if self._user_is_speaking else EventRole.NEW_MESSAGE
         if not self._begun:
@@ -146,7 +151,7 @@ class TranscriptReader:
         return EventRole.NEW_MESSAGE if self._begins_run(facts) else EventRole.SAME_RESPONSE
 
     def _begins_run(self, facts: EventFacts) -> bool:
-        """Return True if the event is the first of a run without a user event."""
+        """Return True if the event is the first of a run that has no user event."""
         if self._ended:
             return facts.shows_something or self._is_turn(facts)
         if self._has_user_events or facts.results or not facts.invocation_id != self._invocation != "":
@@ -154,7 +159,7 @@ class TranscriptReader:
         return self._is_turn(facts) and not self.calls.any_awaited
 
     def _is_turn(self, facts: EventFacts) -> bool:
-        """Return True unless the event's invocation is unrelated to the conversation."""
+        """Return True if the event's invocation can begin a turn. Return False for an unrelated invocation."""
         return bool(facts.invocation_id) and (self._beginnings is None or facts.invocation_id in self._beginnings)
 
     def _read_calls(self, facts: EventFacts) -> None:
@@ -173,6 +178,6 @@ def _is_of_conversation(facts: EventFacts) -> bool:
 
 
 def message_id(invocation_id: str, number: int) -> str:
-    """Return the id of the assistant message with this number, from 1, in an invocation. The invocation id may be
-    empty."""
+    """Return the id of the assistant message with this number in an invocation. Numbers start at 1. The invocation id
+    may be empty."""
     return (invocation_id or UNNAMED) + (f".{number}" if number > 1 else "")

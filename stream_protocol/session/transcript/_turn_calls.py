@@ -1,11 +1,10 @@
-"""Reads the calls of a turn and their answers from stored events, and finds the calls that the client answers.
+"""Reads the calls of a turn and their answers from stored events, and finds the calls that the client must answer.
 
-This module and the converter both use ``KnownCalls`` to find the call of an event. So both give a call the same id, and
-this module can find the id without a conversion of the earlier events.
+The client answers two kinds of calls. An answer to a long-running call (client tool, ``adk_request_input``) has the id
+of this call. For a call that needs approval, ADK adds a call of ``adk_request_confirmation``. The user's approval has
+the id of the added call.
 
-The client answers two kinds of calls. Long-running calls (client tools, ``adk_request_input``) are answered by their
-own id. For a call that needs approval, ADK adds a call ``adk_request_confirmation``, and the answer has the id of the
-added call.
+This module and the converter both use ``KnownCalls``, so a call gets the same client id in both.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from stream_protocol.adk import (
-    ABORTED,
     REQUEST_CONFIRMATION,
     REQUEST_CREDENTIAL,
     Call,
@@ -37,12 +35,12 @@ if TYPE_CHECKING:
     from stream_protocol.adk import CallIds, EventFacts, KnownCall
 
 HIDDEN_FROM_MODEL: Final = frozenset({REQUEST_CONFIRMATION, REQUEST_CREDENTIAL})
-"""Names of ADK's functions. ADK hides an event from the model if it has a call or a response with one of these names,
-together with the other content of the event."""
+"""Names of ADK's functions for approvals and credentials. ADK hides an event from the model if the event has a call or
+a response with such a name."""
 
 
 class StoredResponse(NamedTuple):
-    """A response to a call, except for ADK's placeholder for a call that waits for an approval or a credential."""
+    """A response to a call. ADK's placeholders for calls that wait for an approval or a credential do not count."""
 
     facts: EventFacts
     """The event with the response."""
@@ -52,74 +50,73 @@ class StoredResponse(NamedTuple):
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class StoredCall:
-    """A function call in an event of the turn. A repeated call counts once."""
+    """A function call of the turn. A call that several events repeat is one ``StoredCall``."""
 
     event: Event
     index: int
     """The index of the event with the call."""
     call: Call
     known: KnownCall
-    """The call with its client id. If this is ADK's confirmation call, ``known`` is the confirmed call."""
+    """The call with its client id. For ADK's ``adk_request_confirmation``, this is the call that needs approval."""
     response_index: int
-    """The index of the event with the model response that made the call; equal for all calls of one model response."""
+    """The index of the event with the model response that made the call. Calls of one model response have equal
+    values."""
     responses: list[StoredResponse] = field(default_factory=list)
-    """The responses in order; empty while the call is pending."""
+    """The responses in order; empty if the call is pending."""
     has_placeholder: bool = False
     is_delegated: bool = False
-    """True if a task-mode agent works on the call. Its result may come in a later message."""
+    """True if a task-mode agent works on the call. The result may come in a later message."""
 
     @property
     def is_awaited(self) -> bool:
-        """True if the call still needs the client's answer: the answer is missing, and the call has not run without
-        it.
-        """
+        """True if the client's answer is missing, and the call has not run without it."""
         return self.kind is not None and self.is_pending and self.known.opened is not None
 
     @property
     def is_pending(self) -> bool:
-        """True while the call has no response. A newer request for the same approval replaces a pending request."""
+        """True if the call has no response. False for an approval request that a newer request has replaced."""
         return not self.responses and (self.kind is not CallKind.APPROVAL or self.known.approval_id == self.reply_id)
 
     @property
     def kind(self) -> CallKind | None:
-        """The kind of answer that the client gives; ``None`` if one of the agent's tools executes the call."""
+        """The kind of answer that the client must give; ``None`` if one of the agent's tools executes the call."""
         return self.call.kind
 
     @property
     def name(self) -> str:
-        """The function name, which ADK also needs in the response."""
+        """The function name of the call. ADK also needs it in the response."""
         return self.call.name
 
     @property
     def args(self) -> dict[str, Any]:
-        """The arguments of the call. For an approval, these are the arguments of ADK's confirmation call."""
+        """The arguments of the call. For an approval request, these are the arguments of
+        ``adk_request_confirmation``."""
         return self.call.args
 
     @property
     def reply_id(self) -> str:
-        """The id that ADK needs in the response. For an approval, this is the id of ADK's confirmation call. This id is
-        not always unique in the chat.
-        """
+        """The id that ADK needs in the response. For an approval request, this is the id of
+        ``adk_request_confirmation``. It may not be unique in the chat."""
         return self.call.id or ""
 
     @property
     def tool_call_id(self) -> str:
-        """The id that the client uses in its answer: the ``approvalId`` or ``toolCallId``."""
+        """The id that the client sends with its answer: the ``approvalId`` or ``toolCallId``."""
         return self.reply_id if self.kind is CallKind.APPROVAL else self.known.id
 
     @property
     def answered_index(self) -> int | None:
-        """The index of the event with the first response; ``None`` while the call is pending."""
+        """The index of the event with the first response; ``None`` if the call is pending."""
         return self.responses[0].event_index if self.responses else None
 
     @property
     def answer(self) -> dict[str, Any] | None:
-        """The user's answer; ``None`` while the call is pending, and if the agent closed the call."""
+        """The user's answer; ``None`` if the call is pending, or if the agent closed the call."""
         return self.responses[0].result.value if self.responses and self.responses[0].facts.by_user else None
 
 
 def external_calls(calls: Iterable[StoredCall]) -> list[StoredCall]:
-    """Return the calls of a turn that the client can answer or has answered, in order."""
+    """Return the calls that the client can answer or has answered, in order."""
     external = [call for call in calls if call.kind is not None]
     confirmed_calls = {call.known for call in external if call.kind is CallKind.APPROVAL and call.is_pending}
     return [call for call in external if call.kind is CallKind.APPROVAL or call.known not in confirmed_calls]
@@ -132,43 +129,29 @@ def shown_facts(facts: EventFacts) -> EventFacts:
 
 
 class CallReader:
-    """Reads the events of a turn in order, as ``Conversion.feed`` does with complete events.
+    """Reads the calls of a turn from its complete events, in order. Its results equal those of the converter.
 
-    Each call that the client is shown gets its id from ``ids``.
+    ``ids``: creates the client ids of calls.
     """
 
     def __init__(self, ids: CallIds) -> None:
         self.calls: list[StoredCall] = []
         self._index = -1
-        self._known = KnownCalls(ids)
+        self.known = KnownCalls(ids)
+        """Finds the call to which an event refers."""
         self._approvals: dict[str, StoredCall] = {}
-        """The approvals, by the id of ADK's confirmation call."""
+        """Id of ``adk_request_confirmation`` -> the approval request."""
 
     @property
     def any_awaited(self) -> bool:
-        """True while the client's answer to a call is missing."""
+        """True if the client's answer to a call is missing."""
         return any(call.is_awaited for call in self.calls)
 
-    def shows_approval(self, facts: EventFacts) -> bool:
-        """Return True if this event is the first that shows the approval of a call.
-
-        Call this before ``read`` for the same event.
-        """
-        is_abort = facts.failure is not None and facts.failure.code == ABORTED  # ADK closes the calls of a stopped run
-        if not self._approvals or facts.by_user or is_abort:
-            return False
-        return any(
-            self._known.find_undecided(facts, result) is not None
-            for result in facts.results
-            if result.id and result.waits_for is not CallKind.APPROVAL
-        )
-
     def read(self, facts: EventFacts, *, is_hidden: bool = False) -> None:
-        """Read the next event, with the content that the client was shown. ``is_hidden``: True if the client was not
-        shown the event.
-        """
+        """Read the next event in the form in which the client was shown it. ``is_hidden``: True if the client was not
+        shown it."""
         self._index += 1
-        self._known.read_event(facts)
+        self.known.read_event(facts)
         if facts.scope is not None and (worked_on := self.find(CallReference(facts.scope, facts.speaker[0]))):
             worked_on.is_delegated = worked_on.is_delegated or worked_on.name == facts.speaker[0]
         if facts.is_fragment:
@@ -181,12 +164,12 @@ class CallReader:
                 case Call() if speaker is not None:
                     self._add_call(facts, part, shown=not is_hidden)
                 case ProviderPart(value=ProviderCall() as run) if speaker is not None and not is_hidden:
-                    self._known.new(run.id, speaker, run.name)
+                    self.known.new(run.id, speaker, run.name)
                 case ProviderPart(value=ProviderResult() as run) if speaker is not None and not is_hidden:
-                    self._known.read_provider_result(facts.event, speaker, run)
+                    self.known.resolve_response(facts.event, speaker, CallReference(run.id, run.name))
 
     def _add_call(self, facts: EventFacts, call: Call, *, shown: bool) -> None:
-        known = self._known.read_call(facts, call, shown=shown)
+        known = self.known.read_call(facts, call, shown=shown)
         if known is None:
             return
         asked_about: StoredCall | None = known.entry
@@ -204,7 +187,7 @@ class CallReader:
             known.entry = made
 
     def _add_result(self, facts: EventFacts, result: Result) -> None:
-        known, waits, is_approval = self._known.read_result(facts, result)
+        known, waits, is_approval = self.known.read_result(facts, result)
         if is_approval:
             call: StoredCall | None = self._approvals[result.id or ""]
         else:
@@ -217,7 +200,7 @@ class CallReader:
             call.responses.append(StoredResponse(facts, self._index, result))
 
     def find(self, reference: CallReference) -> StoredCall | None:
-        """Return the call whose tool runs or has run: see ``KnownCalls.find``."""
-        known = self._known.find(reference)
+        """Return the call to which ``reference`` refers; ``None`` if there is none. See ``KnownCalls.find``."""
+        known = self.known.find(reference)
         call: StoredCall | None = None if known is None else known.entry
         return call

@@ -1,28 +1,34 @@
-"""Finds the versions of user messages among all stored events. A rewind removes events from the chat, but not from the
-store.
+"""Finds the versions of user messages among all stored events of a session, including rewound events.
 
-A rewind restores the chat to the point before the first event of the invocation that it names. The rewind event itself
-has a new invocation. A later rewind that names this invocation undoes the earlier rewind: the messages that the earlier
-rewind removed come back. The user's messages form a tree: the parent of a message is the message before it. Messages
-with the same parent are versions of one turn.
+User messages form a tree. The parent of a message is the message before it. Messages with the same parent are versions
+of one turn. A client can list the versions of a message, and restore one.
+
+A rewind names an invocation. The events of this invocation and all later events are removed from the chat, but stay in
+the store. A rewind has an invocation of its own. If a later rewind names this invocation, the removed messages come
+back.
 """
 
 from __future__ import annotations
 
 from functools import cached_property
 from math import inf
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypedDict
 
+from stream_protocol.adk import Text
 from stream_protocol.session.transcript._first_reading import AppliedRewind, Rewinds
-from stream_protocol.session.transcript._metadata import hidden_events
+from stream_protocol.session.transcript._metadata import EventMetadata, hidden_events
+from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
     from stream_protocol.adk import EventFacts
+    from stream_protocol.session.transcript._transcript import Transcript
+
+_Words: TypeAlias = "tuple[str | None, tuple[str, ...]]"
 
 ROOT: Final = -1
-"""The parent number of first messages."""
+"""The parent number of messages without a parent."""
 
 
 class _Removal(NamedTuple):
@@ -30,11 +36,11 @@ class _Removal(NamedTuple):
 
     rewind: AppliedRewind
     newest: int
-    """The number of the message."""
+    """The number of the newest user message before the rewind."""
 
 
 class VersionTree:
-    """Tree of the user messages in a session. A message's number is the index of its event."""
+    """Tree of the user messages in a session. The number of a message is the index of its event."""
 
     def __init__(self, events: Iterable[EventFacts]) -> None:
         self._facts: dict[int, EventFacts] = {}
@@ -42,9 +48,9 @@ class VersionTree:
         self._numbers: dict[str, int] = {}
         """Event id -> the number of the message."""
         self._before: dict[int, int] = {}
-        """Number of a message -> number of its parent."""
+        """Number of a message -> number of its parent message."""
         self._after: dict[int, list[int]] = {}
-        """Number of a message -> numbers of its children, in stored order."""
+        """Number of a message -> numbers of its child messages, in stored order."""
         self._removals: list[_Removal] = []
         self._newest = self._read(events)
 
@@ -61,25 +67,24 @@ class VersionTree:
         return self._after[self._before[number]]
 
     def last_shown(self, number: int) -> float:
-        """Return a number that is larger for messages that were rewound later; infinite for a message in the current
-        chat."""
+        """Return a sort key: the later a message was rewound, the larger its key. The key is infinite for messages in
+        the chat."""
         rewind = self._last_rewinds.get(number)
         return inf if rewind is None else rewind.removed.stop
 
     def stands(self, number: int) -> bool:
-        """Return True if the message is in the current chat: never rewound, or restored."""
+        """Return True if the message is in the chat: it was never rewound, or it was restored."""
         return number not in self._last_rewinds
 
     def rewind_to_restore(self, number: int) -> str | None:
-        """Return the invocation to rewind to, so that a rewound message is restored with the messages that last
-        followed it.
+        """Return the invocation to rewind to, so that a rewound message and its last followers are restored.
 
-        Returns ``None`` if no rewind can restore it.
+        Returns ``None`` if no rewind can restore the message.
         """
         return self._last_rewinds[number].invocation_id
 
     def _read(self, events: Iterable[EventFacts]) -> int:
-        """Read the events, and return the newest user message in the current chat."""
+        """Read all events. Return the number of the newest user message in the chat."""
         newest_before: list[int] = []
         rewinds = Rewinds()
         newest = ROOT
@@ -98,7 +103,7 @@ class VersionTree:
 
     @cached_property
     def _last_rewinds(self) -> dict[int, AppliedRewind]:
-        """The last rewind that removed each message: number of the message -> rewind. Each message is visited once."""
+        """Number of a rewound message -> the last rewind that removed it. Each message is visited once."""
         found: dict[int, AppliedRewind] = {}
         current_events: set[int] = set()
         number = self._newest
@@ -111,3 +116,65 @@ class VersionTree:
                 found[number] = rewind
                 number = self._before[number]
         return found
+
+
+class MessageVersions(TypedDict):
+    """All versions of one message that was edited or regenerated."""
+
+    messageId: str
+    """The id of the message in the chat: the user message if it was edited, the assistant message if it was
+    regenerated."""
+    current: int
+    """The index in ``ids`` of the version that is in the chat now."""
+    ids: list[str]
+    """The ids of the versions, oldest first. Pass such an id to ``ChatService.choose_version``."""
+
+
+def message_versions(transcript: Transcript) -> list[MessageVersions]:
+    """Return the versions of each message that has more than one version, in the order of the chat."""
+    return list(_message_versions(transcript))
+
+
+def rewind_to_choose(transcript: Transcript, version_id: str) -> str | None:
+    """Return the id of the invocation to rewind to, so that the chat has this version again.
+
+    Returns ``None`` if the version is already in the chat. The rewind also restores the messages that last followed the
+    version. Raises ``ChatRequestError``: 404 if the version does not exist, 409 if no rewind can restore it.
+    """
+    tree = transcript.version_tree
+    number = tree.find(version_id)
+    if number is None:
+        raise ChatRequestError("There is no such version.", status=404)
+    if tree.stands(number):
+        return None
+    invocation_id = tree.rewind_to_restore(number)
+    if invocation_id is None:
+        raise ChatRequestError("This version cannot be shown again.", status=409)
+    return invocation_id
+
+
+def _message_versions(transcript: Transcript) -> Iterator[MessageVersions]:
+    tree = transcript.version_tree
+    for turn in transcript.turns:
+        number = tree.find(turn.stored[0].id)
+        if number is None or len(versions := tree.versions(number)) == 1:
+            continue
+        by_words: dict[_Words, list[int]] = {}
+        for version in versions:
+            by_words.setdefault(_words(tree.message(version)), []).append(version)
+        facts = tree.message(number)
+        answers = by_words[_words(facts)]
+        edits = [number if number in same else max(same, key=tree.last_shown) for same in by_words.values()]
+        user_message_id = EventMetadata.of(facts.event).message_id or facts.id
+        for message_id, numbers in ((user_message_id, edits), (turn.message_id, answers)):
+            if len(numbers) > 1:
+                yield {"messageId": message_id, "current": numbers.index(number), "ids": _ids(tree, numbers)}
+
+
+def _words(facts: EventFacts) -> _Words:
+    """Return a key for a user message: the client's id and the texts. A regenerated reply does not change this key."""
+    return EventMetadata.of(facts.event).message_id, tuple(part.text for part in facts.parts if isinstance(part, Text))
+
+
+def _ids(tree: VersionTree, numbers: Sequence[int]) -> list[str]:
+    return [tree.message(number).id for number in numbers]

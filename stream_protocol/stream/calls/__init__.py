@@ -1,14 +1,14 @@
-"""Tool calls of a message: their registry, their states and their streamed arguments.
+"""Tool calls of a message.
 
 Where to change what:
 
 - ``_registry``: finds calls, including calls without ids.
-- ``_call_states``: the states of a call and their order, in one table.
-- ``_tool_call``: writes the chunks of a call.
-- ``_streamed_arguments``: converts arguments in pieces to JSON text.
-- ``_argument_paths``: finds the tool of a call without a name.
+- ``_call_states``: the states of a call, and a table of all transitions.
+- ``_tool_call``: writes the chunks of a call, and the provider metadata of parts.
+- ``_streamed_arguments``: converts streamed arguments to JSON text.
+- ``_argument_paths``: finds the tool of a streamed call that has no name yet.
 """
 
 from stream_protocol.stream.calls._call_states import CallState
 from stream_protocol.stream.calls._registry import CallRegistry
-from stream_protocol.stream.calls._tool_call import ToolCall
+from stream_protocol.stream.calls._tool_call import ToolCall, provider_metadata

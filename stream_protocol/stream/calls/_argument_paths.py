@@ -1,7 +1,7 @@
-"""Parse the JSON paths of streamed arguments, in ADK's dialect, and find the tool of a call without a name.
+"""Parse the JSON paths of streamed arguments, and find the tool of a streamed call that has no name yet.
 
-Only the second task uses ``tool_schemas``. Some models name a call in its last fragment, but a client needs the tool's
-name first. A call gets its name as soon as its paths fit the parameters of only one tool.
+Some models send the tool's name only in the last fragment of a call, but a client needs it first. The option
+``tool_schemas`` helps: if the paths fit the parameters of only one tool, the call belongs to this tool.
 """
 
 import re
@@ -11,7 +11,7 @@ from typing import Any
 
 Path = tuple[str | int, ...]
 
-# Patterns as text: `re` compiles them for the first streamed call, and caches them.
+# Patterns are texts, so that `re` compiles them only when the first call is streamed.
 _PATH_STEP = r"""(?xs)\[\s*(?P<index>[0-9]{1,9})\s*\]
       | \['(?P<single>(?:[^'\\]|\\.)*)'\]
       | \["(?P<double>(?:[^"\\]|\\.)*)"\]
@@ -22,7 +22,7 @@ _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 
 @lru_cache(maxsize=512)
 def parse_path(json_path: str) -> Path:
-    """Return the keys and indexes of a JSON path such as ``$.a.b[0]['odd key']``, in ADK's dialect."""
+    """Return the keys and indexes of a JSON path such as ``$.a.b[0]['odd key']``. ADK writes paths in this form."""
     text = json_path.removeprefix("$")
     return tuple(
         int(match["index"])
@@ -39,17 +39,17 @@ def _unescape(text: str) -> str:
 
 
 class ToolGuess:
-    """The possible tools of a call without a name, by the paths of its arguments so far."""
+    """The tools to which a call without a name can belong. The paths of its arguments exclude tools."""
 
     __slots__ = ("_candidates", "_paths")
 
     def __init__(self) -> None:
         self._paths: set[str] = set()
         self._candidates: Collection[str] | None = None
-        """The tools that have all these paths; ``None`` before the first path."""
+        """The tools that have all paths so far; ``None`` before the first path."""
 
     def add(self, paths: Iterable[str], schemas: Mapping[str, Any]) -> str | None:
-        """Add the paths of a fragment. Return the only tool that has all paths; ``None`` if there is none, or several.
+        """Add the paths of a fragment. Return the tool if only one tool has all paths so far; otherwise ``None``.
 
         ``schemas``: tool name -> JSON schema of its parameters.
         """

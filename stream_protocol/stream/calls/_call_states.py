@@ -1,6 +1,6 @@
 """The states of a tool call, and the events that change them.
 
-``TRANSITIONS`` has all of them: state -> event -> next state.
+``TRANSITIONS`` maps each state and event to the next state.
 """
 
 from collections.abc import Mapping
@@ -9,26 +9,26 @@ from typing import Literal
 
 
 class CallState(IntEnum):
-    """The state of a tool call. The numbers follow the order of a call's life."""
+    """The state of a tool call. The values are ordered by the progress of a call."""
 
     UNNAMED = 0
-    """No chunk was sent, because the tool's name is unknown."""
+    """The tool's name is unknown, so no chunk was sent."""
     INPUT_STREAMING = 1
-    """The client shows the call, and its input grows."""
+    """The client shows the call, and more input follows."""
     RUNNING = 2
     """The input is complete, and the tool runs."""
     APPROVAL_ANNOUNCED = 3
-    """The call needs approval, and the request is still to come."""
+    """The call needs approval, but the approval request has not come yet."""
     APPROVAL_REQUESTED = 4
-    """The client was asked for approval."""
+    """The user must approve or deny the call."""
     AWAITING_CREDENTIAL = 5
-    """The tool waits for a sign-in, or for an answer to a node inside the call."""
+    """The call waits for a sign-in, or for the user's answer to a workflow node inside the call."""
     AWAITING_CLIENT = 6
     """The client or another system must send the output."""
     INTERIM = 7
     """The call has a preliminary output. The final output comes in a later response."""
     ANSWERED = 8
-    """The call has its output, its error or its denial."""
+    """The call has an output, an error or a denial."""
 
 
 (
@@ -61,7 +61,7 @@ CallEvent = Literal[
 ]
 
 NOT_SHOWN: dict[CallEvent, CallState] = {"reveal": UNNAMED, "end silently": ANSWERED}
-"""Transitions for calls that were not shown: to show the call from its beginning, or to end it without a chunk."""
+"""Transitions of calls that the client does not show. ``reveal`` shows the call, and ``end silently`` ends it."""
 
 _OPEN: dict[CallEvent, CallState] = {
     "announce approval": APPROVAL_ANNOUNCED,
@@ -71,7 +71,7 @@ _OPEN: dict[CallEvent, CallState] = {
     "answer": ANSWERED,
     "fail": ANSWERED,
 }
-"""The transitions of every call with complete input and without a result."""
+"""The transitions of all calls that have a complete input and no result."""
 
 _SETTLED: dict[CallEvent, CallState] = {
     "request approval": APPROVAL_REQUESTED,  # the call had a response that looked like a result; its tool has not run

@@ -1,7 +1,6 @@
-"""The tool calls of a message, in the state that the client shows.
+"""The tool calls of a message, with the states that the client shows.
 
-``KnownCalls`` finds the call that an event means, and its id for the client. This module finds the state of the call
-with such an id.
+``KnownCalls`` finds the call to which an event refers. ``CallRegistry`` adds the state of this call in the client.
 """
 
 import logging
@@ -18,7 +17,7 @@ logger = logging.getLogger(__name__)
 
 
 class CallRegistry:
-    """All calls of a message, in their order. ``ids``: the ids of the calls in earlier messages."""
+    """All tool calls of a message, in order. ``ids``: the ids of calls in earlier messages."""
 
     __slots__ = ("_sink", "_unsettled", "_warn", "known")
 
@@ -26,35 +25,39 @@ class CallRegistry:
         self._sink = sink
         self._warn = warn
         self.known = KnownCalls(ids.copy())
-        """Finds the call that an event means. See ``of``."""
-        self._unsettled: list[ToolCall] = []
-        """The calls that are not settled, in their order, and some calls that have settled meanwhile.
+        """Finds the call to which an event refers. ``of`` returns its ``ToolCall``."""
+        self._unsettled: list[ToolCall] | None = None
+        """The calls without a result, in order; ``None`` if there are none. Some calls in this list may have a result
+        by now.
 
-        Settled calls are removed from the beginning when the list is read. So each call is removed once.
+        They are removed from the beginning of the list when the list is read.
         """
 
     def new(
         self, adk_id: str | None, speaker: SpeakerKey, name: str = "", *, provider_executed: bool = False
     ) -> ToolCall:
-        """Add a call with a new client id. ``name``: the tool, if known."""
+        """Add a call with a new client id. ``name``: the name of the tool; empty if unknown."""
         return self._add(self.known.new(adk_id, speaker, name), provider_executed=provider_executed)
 
     def _add(self, known: KnownCall, *, provider_executed: bool = False) -> ToolCall:
         if not (known.has_id or provider_executed):
             self._warn(f"ADK gave a function call no id; it is {known.id}")
         known.entry = call = ToolCall(self._sink, known, provider_executed=provider_executed)
+        self._unsettled = self._unsettled or []
         self._unsettled.append(call)
         return call
 
     def of(self, known: KnownCall) -> ToolCall:
-        """Return the tool call for a call of ``known``.
-
-        If ``known`` has just added the call, this method also adds a tool call.
-        """
+        """Return the ``ToolCall`` for a call in ``known``. Add it if it is new."""
         return known.entry or self._add(known)
 
+    def newest(self, adk_id: str | None, speaker: SpeakerKey) -> ToolCall | None:
+        """Return the newest call with this id that this speaker has made; ``None`` if there is none."""
+        found = self.known.newest(adk_id, speaker) if adk_id else None
+        return None if found is None else found.entry
+
     def find(self, reference: CallReference, *, event: object = None) -> ToolCall | None:
-        """Return the call in which something happens: see ``KnownCalls.find``."""
+        """Return the call to which ``reference`` refers; ``None`` if there is none. See ``KnownCalls.find``."""
         found = self.known.find(reference, lambda known: self.of(known).is_settled, event=event)
         return None if found is None else self.of(found)
 
@@ -63,32 +66,32 @@ class CallRegistry:
         return [*self._read_unsettled()]
 
     def _read_unsettled(self) -> Iterator[ToolCall]:
-        calls = self._unsettled
+        calls = self._unsettled or []
         first = next((place for place, call in enumerate(calls) if not call.is_settled), len(calls))
         del calls[:first]
+        self._unsettled = calls or None
         return (call for call in calls if not call.is_settled)
 
     def waiting(self) -> Iterator[ToolCall]:
-        """Yield the calls that the client shows without a result.
+        """Yield the calls without a result that the client shows.
 
-        The search is lazy, because it runs for each call, and most callers need only the first result.
+        The search is lazy, because most callers need only the first result.
         """
         return (call for call in self._read_unsettled() if call.is_shown)
 
     def raising(self, speaker: SpeakerKey) -> ToolCall | None:
-        """Return the call whose tool raised, for a failure event of ``speaker``; ``None`` if several calls may have
-        raised.
+        """Return the call whose tool caused a failure event of ``speaker``; ``None`` if several calls are possible.
 
-        ADK's event does not name the call. A client tool may also have raised, although its call looks as if it waits
-        for the client.
+        ADK's event does not name the call. A call that waits for the client is also possible, because a client tool can
+        raise.
         """
         own = (call for call in self._read_unsettled() if call.known.speaker == speaker)
         running = [*islice((call for call in own if call.state in (CallState.RUNNING, CallState.AWAITING_CLIENT)), 2)]
         return running[0] if len(running) == 1 and running[0].state is CallState.RUNNING else None
 
     def request_approval(self, call: ToolCall, note: ApprovalNote = NO_NOTE) -> None:
-        """Ask for approval of the call, which may be settled already."""
+        """Request approval of the call, even if the call has a result."""
         was_settled = call.is_settled
         call.request_approval(note)
         if was_settled:  # the call becomes the newest
-            self._unsettled = [*(other for other in self._unsettled if other is not call), call]
+            self._unsettled = [*(other for other in self._unsettled or () if other is not call), call]

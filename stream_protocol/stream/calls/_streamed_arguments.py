@@ -1,21 +1,18 @@
 """Convert streamed arguments of a tool call to pieces of JSON text.
 
-Adapters stream arguments in three forms:
+Model adapters stream arguments in three forms:
 
-* ``partial_args`` with JSON paths (Vertex, and ADK's OpenAI, LiteLlm and Anthropic adapters): ``PathText``;
-* ``partial_args`` without a path, which are raw JSON text (the Interactions API): ``RawText``;
-* ``args`` that repeat and grow (custom models): ``GrowingText``.
+- ``partial_args`` with JSON paths (Vertex, and ADK's OpenAI, LiteLlm and Anthropic adapters): ``PathText``;
+- ``partial_args`` without paths, which are raw JSON text (the Interactions API): ``RawText``;
+- ``args`` that repeat and grow (custom models): ``GrowingText``.
 
-Each class takes fragments and returns the new text. No text is repeated or withdrawn, so a client can concatenate the
-texts. ``complete`` takes the arguments of the complete call. It returns the missing text, so that the concatenated text
-is JSON equal to the arguments. It returns ``None`` if the written text cannot become that JSON. This happens if a value
-was continued after other values had followed it. It also happens if an object or list whose end is already written must
-contain an empty object or list, which fragments cannot express. After ``None``, the deltas stop, and the client uses
-the input of the complete call. ``so_far`` returns the arguments so far, for a call that ends early.
+Each class takes fragments, and returns the new text. The client concatenates these texts. ``complete`` takes the
+arguments of the complete call, and returns the missing text. It returns ``None`` if no text can complete the JSON. In
+this case, the client uses the input of the complete call. ``so_far`` returns the arguments so far, for a call that ends
+early.
 
-A fragment that cannot be appended in order freezes the text: later fragments are ignored. Even then, ``complete`` tries
-to return the missing text. The time of each class is linear: the work for a fragment does not depend on the text before
-it.
+A fragment that cannot be appended freezes the text, and later fragments are ignored. The work for a fragment does not
+depend on the length of the text before it.
 """
 
 from collections.abc import Sequence
@@ -32,11 +29,11 @@ if TYPE_CHECKING:
 _NUMBER_CHARACTERS = "-+.0123456789eE"
 
 _EXACT_FLOAT = 2**53
-"""Below this absolute value, a float without a fraction is exactly one integer."""
+"""The limit up to which floats represent all integers exactly."""
 
 
 def integral(value: Any) -> Any:
-    """Return the same JSON with ``3.0`` as ``3``: streamed numbers are floats, even if the model wrote integers."""
+    """Return the JSON value with floats such as ``3.0`` as integers. Streamed numbers are always floats."""
     match value:
         case float() if value.is_integer() and abs(value) < _EXACT_FLOAT:
             return int(value)
@@ -59,7 +56,7 @@ def _quoted(text: str) -> str:
 
 
 def _same(first: Any, second: Any) -> bool:
-    """Return True if both values are equal for a client, whose numbers are floats."""
+    """Return True if a client, whose numbers are floats, would consider both values equal."""
     return _sorted_json(_floats(first)) == _sorted_json(_floats(second))
 
 
@@ -81,7 +78,7 @@ def _floats(value: Any) -> Any:
 
 
 class _Level:
-    """An open container: its written keys or length, and its open child."""
+    """An open JSON object or array: its written keys or length, and its open child."""
 
     __slots__ = ("is_array", "keys", "length", "open_child")
 
@@ -97,7 +94,8 @@ class _Level:
         return not self.is_array and token not in self.keys
 
     def add(self, token: str | int) -> str:
-        """Add a child. Return the text before the child's value: the comma and, in an object, the key."""
+        """Add a child to the object or array. Return the text before the child's value: the comma and, in an object,
+        the key."""
         comma = "," if self.length else ""
         self.length += 1
         self.open_child = token
@@ -112,17 +110,17 @@ class _Level:
 
 
 class PathText:
-    """JSON text of ``partial_args`` with paths."""
+    """JSON text from ``partial_args`` with JSON paths."""
 
     def __init__(self) -> None:
         self._levels: list[_Level] = []
         self._written: list[str] = []
         self._open_path: str | None = None
-        """The path of the open string; ``None`` if no string is open."""
+        """The path of the string that is being streamed; ``None`` if there is none."""
         self._string_at = 0
-        """The index in ``_written`` at which the open string begins."""
+        """The index in ``_written`` at which this string begins."""
         self._half = ""
-        """The first half of a surrogate pair at the end of the string. It waits for the second half."""
+        """The first half of a surrogate pair at the end of the string. It is written with the second half."""
         self._last_path: str | None = None
         self._frozen = False
 
@@ -131,7 +129,8 @@ class PathText:
         return json_path == self._open_path or self._place(self._path(json_path)) is not None
 
     def write(self, fragment: "PartialArg") -> str:
-        """Return the text that a fragment adds. A fragment without a path has a different form and adds nothing."""
+        """Return the text that a fragment adds. A fragment without a path adds nothing, because it has a different
+        form."""
         path = fragment.json_path
         if self._frozen or not path:
             return ""
@@ -162,7 +161,8 @@ class PathText:
         return text
 
     def _more(self, text: str, fragment: "PartialArg") -> str:
-        """Return the new text inside the open string, without half of a surrogate pair at its end."""
+        """Return the new text inside the open string. The first half of a surrogate pair at the end waits for the
+        second half."""
         if not fragment.will_continue:
             return self._end_string(text)
         if self._half:
@@ -177,9 +177,9 @@ class PathText:
         return _quoted(text)[1:]
 
     def _unrepeated(self, text: str) -> str:
-        """Return the new text of a fragment, for a string that ends in half of a surrogate pair.
+        """Return the new text of a fragment for a string that ends in the first half of a surrogate pair.
 
-        ADK's ``_JsonPathTracker``, which reads escapes, repeats the whole string when the second half comes.
+        When the second half comes, ADK's ``_JsonPathTracker`` repeats the whole string. The repeated text is left out.
         """
         sent: str = orjson.loads("".join(self._written[self._string_at :]) + '"')
         if not _utf16(text).startswith(_utf16(sent + self._half)):
@@ -196,7 +196,7 @@ class PathText:
         )
 
     def _place(self, tokens: Path) -> int | None:
-        """Return the number of open containers on this path; ``None`` if its value cannot be written in order."""
+        """Return the number of open objects and arrays on this path; ``None`` if its value cannot be appended."""
         if not tokens or len(tokens) > MAX_DEPTH:
             return None
         levels = self._levels or [_Level(is_array=False)]
@@ -235,7 +235,8 @@ class PathText:
         return orjson.loads("".join(self._written) + quote + closers)
 
     def _remainder(self, depth: int, sent: Any, final: Any) -> str | None:
-        """Return the missing text of the container at ``depth``; ``None`` if its sent text contradicts ``final``."""
+        """Return the missing text of the object or array at ``depth``; ``None`` if the sent text contradicts
+        ``final``."""
         if depth == len(self._levels):
             return self._leaf_remainder(sent, final)
         level = self._levels[depth]
@@ -279,13 +280,14 @@ def _utf16(text: str) -> bytes:
 
 
 class RawText:
-    """JSON text of ``partial_args`` without paths, which are JSON text already."""
+    """JSON text from ``partial_args`` without paths. Each fragment is a piece of JSON text."""
 
     def __init__(self) -> None:
         self._written: list[str] = []
 
     def write(self, fragment: "PartialArg") -> str:
-        """Return the text that a fragment adds. A fragment with a path has a different form and adds nothing."""
+        """Return the text that a fragment adds. A fragment with a path adds nothing, because it has a different
+        form."""
         text = "" if fragment.json_path else fragment.string_value or ""
         self._written.append(text)
         return text
@@ -302,10 +304,10 @@ class RawText:
 
 
 class GrowingText:
-    """JSON text of ``args`` that repeat and grow with every fragment.
+    """JSON text from ``args`` that repeat and grow with every fragment.
 
-    The first fragment may already be the whole call. So nothing is written until a second fragment has more arguments,
-    or ``streaming`` is set. Text that can still change waits: closing brackets and quotes, and a number at the end.
+    The first fragment may be the whole call. So nothing is written before a second fragment adds arguments, unless
+    ``streaming`` is set. Text that may still change is held back: closing brackets and quotes, and a number at the end.
     """
 
     def __init__(self) -> None:
@@ -316,7 +318,7 @@ class GrowingText:
     def grows_to(self, arguments: dict[str, Any]) -> bool:
         """Return True if ``arguments`` can be a later state of the same call.
 
-        A number may get more digits, but its present digits may not change.
+        A number may only get more digits.
         """
         if self._latest is None:
             return True
@@ -324,7 +326,7 @@ class GrowingText:
         return _dumps(arguments).startswith(text.removesuffix('"'))
 
     def write(self, arguments: dict[str, Any], *, streaming: bool) -> str:
-        """Return the text that the arguments (plain JSON) add."""
+        """Return the text that the arguments add. ``arguments``: plain JSON."""
         first, self._latest = self._latest is None, arguments
         if self._frozen or (first and not streaming):
             return ""
@@ -348,13 +350,12 @@ class GrowingText:
 
 
 def _canonical(arguments: dict[str, Any]) -> str:
-    """Return JSON with numbers as a client reads them: fragments may have floats where the complete call has
-    integers."""
+    """Return JSON with numbers in one form. Fragments may have floats where the complete call has integers."""
     return _dumps(integral(_floats(arguments)))
 
 
 def _stable(arguments: dict[str, Any]) -> str:
-    """Return the beginning of the canonical JSON that a later state cannot change."""
+    """Return the beginning of the canonical JSON that later arguments cannot change."""
     text = _canonical(arguments).rstrip("]}")
     if text.endswith('"'):
         return text[:-1]

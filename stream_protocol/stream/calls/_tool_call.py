@@ -1,18 +1,18 @@
 """A tool call of a message: its state, and the chunks that change it in the client.
 
-Only this module changes a call. Each method that changes the state first finds the next state in ``TRANSITIONS``. A
-transition that is missing there raises ``StreamProtocolError`` and changes nothing. So code that handles events of
-unknown origin must first check ``is_open``, ``is_settled`` and ``is_shown``.
+Only this module changes the state of a call. Each method finds the next state in ``TRANSITIONS``. If the transition is
+missing there, the method raises ``StreamProtocolError`` and changes nothing. So callers check ``is_open``,
+``is_settled`` and ``is_shown`` first.
 
 A hidden call has the same states and writes no chunks.
 """
 
+from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from stream_protocol.adk import NO_NOTE, REQUEST_CREDENTIAL, ApprovalNote, CallPiece, KnownCall
-from stream_protocol.stream._provider_metadata import provider_metadata
+from stream_protocol.adk import NO_NOTE, REQUEST_CREDENTIAL, ApprovalNote, CallPiece, KnownCall, SpeakerKey
 from stream_protocol.stream.calls._argument_paths import ToolGuess
 from stream_protocol.stream.calls._call_states import (
     APPROVAL_REQUESTED,
@@ -27,60 +27,60 @@ from stream_protocol.stream.calls._call_states import (
     CallState,
 )
 from stream_protocol.stream.calls._streamed_arguments import GrowingText, PathText, RawText, integral
-from stream_protocol.wire import DeltaWriter, Sink, StreamProtocolError, is_too_large, json_value
+from stream_protocol.wire import DeltaWriter, ProviderMetadata, Sink, StreamProtocolError, is_too_large, json_value
 
 
 @dataclass(slots=True, eq=False)
 class ToolCall:
     """A tool call of the message.
 
-    Its methods change it, except ``has_agent_inside``, ``runs_task`` and ``closed_by_stop``.
+    Only its methods change it. The exceptions are ``has_agent_inside``, ``runs_task`` and ``closed_by_stop``.
     """
 
     _sink: Sink[Any]
     known: KnownCall
-    """The call's entry in ``KnownCalls``."""
+    """The entry of the call in ``KnownCalls``."""
     provider_executed: bool = field(default=False, kw_only=True)
-    """True if the model's provider runs the tool, not ADK."""
+    """True if the model's provider runs the tool; False if ADK or the client runs it."""
     state: CallState = UNNAMED
     name: str = ""
-    """The name of the tool; empty while ``UNNAMED``."""
+    """The name of the tool; empty in the state ``UNNAMED``."""
     hidden: bool = False
-    """True if the client must not show the call."""
+    """True if the client does not show the call."""
     dynamic: bool = False
     title: str | None = None
     _signature: bytes | None = None
     """The newest thought signature of the call."""
     more_to_come: bool = False
-    """ADK's ``will_continue`` in the newest fragment."""
+    """The value of ADK's ``will_continue`` in the newest fragment."""
     long_running: bool = False
     """True if the client or another system sends the output."""
     approved: bool | None = None
     """The user's answer to the newest approval request; ``None`` before the answer."""
     gated: bool = True
-    """True if ADK asked for approval before the tool ran; False if the tool asked while it ran."""
+    """True if ADK requested approval before the tool ran. False if the tool itself requested approval while it ran."""
     lacks_credential: bool = False
     """True if the tool has reported that it needs a credential."""
     has_agent_inside: bool = False
-    """True if an agent of the same session has worked inside the call, even if its work is hidden."""
+    """True if an agent of the same session has run inside the call, even if the agent is hidden."""
     runs_task: bool = False
-    """True if a task agent has worked inside the call."""
+    """True if a task-mode agent has run inside the call."""
     closed_by_stop: bool = False
     """True if ADK has closed the call because the run was stopped."""
     interim: Any = None
-    """The preliminary output of an ``INTERIM`` call."""
+    """The preliminary output of a call in the state ``INTERIM``."""
     _input: Any = None
-    """The complete input, if it may be sent again: for a call whose output the client sends."""
+    """The complete input. Stored only for a call whose output the client sends, because the input may be sent again."""
     is_shown: bool = False
-    """True if the client has a part for the call."""
+    """True if the client's message has a part for the call."""
     _text: PathText | RawText | GrowingText | None = None
-    """The streamed arguments; ``None`` before the first fragment with arguments, and after the complete input."""
+    """The streamed arguments. ``None`` before the first fragment and after the complete input."""
     _write: DeltaWriter[Any] | None = None
-    """Writer for ``tool-input-delta``; ``None`` before the start and after the complete input."""
+    """Writer for ``tool-input-delta``. ``None`` before ``tool-input-start`` and after the complete input."""
     _unsent: list[str] | None = None
-    """The argument text that waits for the tool's name; ``None`` if there is none."""
+    """The argument text that is held back until the tool's name is known; ``None`` if there is none."""
     _guess: ToolGuess | None = None
-    """Finds the tool by the paths of its arguments, if these come before the name."""
+    """Finds the tool by the paths of the arguments, while the tool's name is unknown."""
 
     # Questions
 
@@ -91,27 +91,27 @@ class ToolCall:
 
     @property
     def is_open(self) -> bool:
-        """True if the input is complete and there is no result."""
+        """True if the call has its complete input but no result."""
         return RUNNING <= self.state <= AWAITING_CLIENT
 
     @property
     def is_pending(self) -> bool:
         """True if the user, the client or another system can answer the call now.
 
-        A call with an announced approval cannot be answered before the request.
+        False if the call needs approval, but the approval request has not come yet.
         """
         return APPROVAL_REQUESTED <= self.state <= AWAITING_CLIENT
 
     @property
     def is_settled(self) -> bool:
-        """True if the call needs nothing more in this response."""
+        """True if the call has an output, an interim output, an error or a denial."""
         return self.state >= INTERIM
 
     def takes(self, fragment: CallPiece) -> bool:
-        """For a fragment that has a tool name and an unknown id: return True if it continues this call, False if it
-        begins another call of the same tool.
+        """Return True if this fragment continues this call. Return False if it begins a new call of the same tool.
 
-        A call that is not streamed comes in one piece without ``will_continue``. Two such calls may be equal.
+        The fragment has a tool name and an unknown id. A call that came in one piece, without ``will_continue``, is
+        never continued: a second equal fragment is a new call.
         """
         if not self.more_to_come or self.name not in {"", fragment.name}:
             return False
@@ -125,11 +125,12 @@ class ToolCall:
     # Input
 
     def sign(self, signature: bytes | None) -> None:
-        """Set the thought signature, if there is one."""
+        """Store the thought signature of the call, if there is one."""
         self._signature = signature or self._signature
 
     def add_fragment(self, fragment: CallPiece) -> None:
-        """Add a streamed piece of the input, and write its text, or keep it until the call has a name."""
+        """Add a streamed fragment of the input. Write its text, or hold the text back until the tool's name is
+        known."""
         self.more_to_come = fragment.will_continue
         text = self._text_of(fragment)
         if not text:
@@ -160,13 +161,13 @@ class ToolCall:
         return self._text.write(json_value(args, lossy=True), streaming=self.more_to_come)
 
     def guess_name(self, fragment: CallPiece, schemas: Mapping[str, Any]) -> str | None:
-        """Return the only tool whose parameters include all argument paths that have arrived; ``None`` if no tool or
-        several tools match."""
+        """Return the name of the tool, if only one tool has all argument paths that have arrived; otherwise
+        ``None``."""
         self._guess = self._guess or ToolGuess()
         return self._guess.add([argument.json_path or "" for argument in fragment.partial_args], schemas)
 
     def announce(self, name: str, *, hidden: bool, dynamic: bool, title: str | None) -> None:
-        """Set the tool's name, and write ``tool-input-start`` and the text that waited for the name."""
+        """Set the tool's name. Write ``tool-input-start`` and the argument text that was held back."""
         state = self._next("announce")
         self.name, self.hidden, self.dynamic, self.title = name, hidden, dynamic, title
         if hidden:
@@ -188,9 +189,8 @@ class ToolCall:
     def complete_input(self, arguments: Any, *, by_client: bool = False) -> None:
         """Set the final input.
 
-        ``arguments``: plain JSON. It is an object, or text if the call ended early or the arguments are too large to be
-        shown. ``by_client``: True if the run waits for the output, which the client or
-        another system sends.
+        ``arguments``: a JSON object. If the call ended early, or if its arguments are too large to be shown, a text.
+        ``by_client``: True if the client or another system sends the output.
         """
         self.state = self._next("complete input")
         if self._write is None:
@@ -205,11 +205,12 @@ class ToolCall:
             self._input = arguments
 
     def complete_input_so_far(self) -> None:
-        """Set the streamed arguments as the final input, because a result came before the complete call."""
+        """Use the streamed arguments as the final input. Call this method if a result comes before the complete
+        call."""
         self.complete_input(self._text.so_far() if self._text is not None else {})
 
     def fail_input(self, error_text: str) -> None:
-        """End a call whose complete event never came."""
+        """End a streamed call whose complete event never came, with an error."""
         state = self._next("fail input")
         if self.is_shown:
             self._sink.tool_input_error(
@@ -236,14 +237,14 @@ class ToolCall:
     # Waiting
 
     def announce_approval(self, *, gated: bool) -> None:
-        """Set the state of a call that needs approval.
+        """Mark the call as needing approval. The approval request follows later.
 
-        ``gated``: True if ADK asks before the tool runs; False if the tool itself asks while it runs.
+        ``gated``: True if ADK asks before the tool runs. False if the tool itself asks while it runs.
         """
         self.state, self.gated = self._next("announce approval"), gated
 
     def request_approval(self, note: ApprovalNote = NO_NOTE) -> None:
-        """Ask for approval. ``note``: the tool's reason and descriptor, if the client accepts them."""
+        """Write the approval request for the call. ``note``: the reason and the descriptor that the tool declares."""
         state = self._next("request approval")
         self._sink.tool_approval_request(
             self.known.approval_id, self.id, reason=note.reason, descriptor=note.descriptor
@@ -251,24 +252,25 @@ class ToolCall:
         self.state, self.approved = state, None
 
     def answer_approval(self, *, approved: bool, write_response: bool) -> None:
-        """Process the answer to the newest request. ``write_response``: True to write the answer as a chunk, for v7
-        clients.
+        """Store the user's answer to the newest approval request.
+
+        ``write_response``: True to write the answer as a chunk, for v7 clients.
         """
         self.state, self.approved = self._next("answer approval"), approved
         if write_response:
             self._sink.tool_approval_response(self.known.approval_id, approved=approved)
 
     def send_input_again(self) -> None:
-        """Write the input again, and wait for the output, which the client or another system sends."""
+        """Write the input again. Then the call waits for the client or another system to send the output."""
         self._send_input(self._input)
         self.await_client()
 
     def await_client(self) -> None:
-        """Wait for the output, which the client or another system sends."""
+        """Mark the call as waiting: the client or another system sends the output."""
         self.state, self.long_running = self._next("await client"), True
 
     def await_credential(self, *, lacking: bool = False) -> None:
-        """Wait for a sign-in, or for the user's answer to a question of a workflow node inside the call.
+        """Mark the call as waiting for a sign-in, or for the user's answer to a workflow node inside the call.
 
         ``lacking``: True if the tool itself has reported that it needs a credential.
         """
@@ -276,17 +278,17 @@ class ToolCall:
         self.lacks_credential = self.lacks_credential or lacking
 
     def stop_waiting(self) -> None:
-        """End the wait for an answer, because the run was stopped."""
+        """Mark the call as not waiting for an answer any more, because the run was stopped."""
         self.state = self._next("stop waiting")
 
     # Results
 
     def write_preliminary(self, output: Any) -> None:
-        """Write an output that a later output replaces. ``output``: plain JSON."""
+        """Write a preliminary output. ``output``: plain JSON."""
         self._write_output(output, preliminary=True)
 
     def accept_interim(self, output: Any) -> None:
-        """Store the preliminary output until a later response."""
+        """Store the preliminary output. The final output comes in a later response."""
         self.state, self.interim = self._next("interim output"), output
 
     def answer(self, output: Any) -> None:
@@ -320,7 +322,7 @@ class ToolCall:
     # Calls that were not shown
 
     def reveal(self) -> None:
-        """Reset a hidden call to its beginning, so that it can be shown."""
+        """Reset a hidden call to its first state, so that it can be shown."""
         self.state = self._next("reveal")
         self._text = self._unsent = None
 
@@ -329,10 +331,24 @@ class ToolCall:
         self.state = self._next("end silently")
 
     def _next(self, event: CallEvent) -> CallState:
-        """Return the next state. Raises ``StreamProtocolError`` for an event that is not possible in the current
-        state."""
+        """Return the state after ``event``. Raises ``StreamProtocolError`` if the current state does not allow this
+        event."""
         state = TRANSITIONS[self.state].get(event)
         if state is None or (event in NOT_SHOWN and self.is_shown):
             call = f"{self.id!r} ({self.name or 'unnamed'}{', shown' if self.is_shown else ''})"
             raise StreamProtocolError(f"The tool call {call} is {self.state.name}: it can't {event!r}")
         return state
+
+
+def provider_metadata(speaker: SpeakerKey, signature: bytes | None = None) -> ProviderMetadata:
+    """Return provider metadata with the author and branch, and with Gemini's thought signature if there is one.
+
+    The signature is in the format of the AI SDK's Google provider.
+    """
+    author, branch, _ = speaker
+    adk = {"author": author} if branch is None else {"author": author, "branch": branch}
+    return (
+        {"adk": adk}
+        if signature is None
+        else {"adk": adk, "google": {"thoughtSignature": b64encode(signature).decode()}}
+    )

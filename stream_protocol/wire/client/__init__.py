@@ -1,15 +1,15 @@
-"""A copy of the AI SDK's client: it reads a stream, checks each chunk, and builds the message that the user sees.
+"""A copy of the AI SDK's client. It reads a stream, checks each chunk, and builds the message that the user sees.
 
-The server runs this code for its clients. It builds the message of a response for histories, nested agents and
-``on_finish``. It prevents requests that the client would repeat without end. It also closes streams of dead workers.
+The server uses this code to build messages for histories, nested agents and ``on_finish``. It also prevents endless
+requests of a client, and closes streams of dead workers.
 
 Where to change what:
 
 - ``_sse_reader``: reads chunks from bytes.
 - ``_chunk_schema``: checks chunks.
-- ``_reducer``: applies chunks to a message, and raises where the client fails.
+- ``_reducer``: applies chunks to a message, and raises the errors that the client would raise.
 - ``_tool_parts``: applies chunks of tool calls.
-- ``_auto_send``: decides whether the client sends the message again.
+- ``_auto_send``: predicts if the client automatically sends the message again.
 - ``_closing``: closes a stream whose server process has died.
 """
 

@@ -1,12 +1,12 @@
-"""Decide whether the client automatically sends the message again: the predicates for ``sendAutomaticallyWhen``.
+"""Predict if the client automatically sends the message again: the predicates for ``sendAutomaticallyWhen``.
 
-Mirrors ``last-assistant-message-is-complete-with-tool-calls.ts`` and ``…-with-approval-responses.ts`` of ``vercel/ai``,
-read at ``ai@6.0.326`` and ``ai@7.0.173``. These two helpers are the same in both versions, and check only the parts
-after the last ``step-start``. Some apps combine them with ``||``. Vercel's chatbot template has its own predicate
-(``vercel/chatbot``, ``hooks/use-active-chat.tsx``). It sends as soon as any part of the message has an approval
-response.
+The client calls the predicate after a response (see ``may_resend``), and after the user or the app answers a call.
+There are three common predicates:
 
-The client uses the predicate after a response (see ``may_resend``), and after the user or the app answers a call.
+- ``last-assistant-message-is-complete-with-tool-calls.ts`` of ``vercel/ai`` checks the parts after the last
+  ``step-start``.
+- ``…-with-approval-responses.ts`` also checks these parts. Both helpers are read at ``ai@6.0.326`` and ``ai@7.0.173``.
+- Vercel's chatbot template (``hooks/use-active-chat.tsx``) sends as soon as any part has an approval response.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,21 +26,22 @@ _DELTAS: Final = tuple(f'data: {{"type":"{kind}-delta"'.encode() for kind in ("t
 _FINISH: Final = b'data: {"type":"finish"'
 _CHANGES_NOTHING: Final = (b'data: {"type":"start-step"', b'data: {"type":"finish-step"', b'data: {"type":"abort"')
 _MARKS: Final = (b'"type":"tool-', b'"type":"start-step"', b'"type":"error"', b'"finishReason":"interrupted"')
-"""Every event that can change the decision contains one of these byte strings."""
+"""Byte strings of which each event that can change the prediction contains at least one."""
 
 
 def may_resend(ending: str | None, finish_reason: str | None = None) -> bool:
-    """Return True if the client sends again after a response for which its predicate returns True.
+    """Return True if the client calls its auto-send predicate after a response with this ending.
 
-    Mirrors ``makeRequest`` in ``chat.ts``. The client also sends again after an ``abort`` chunk, but not after its own
-    ``stop()``. After the finish reason ``interrupted``, ``ai@7`` sends nothing, and ``ai@6`` fails.
-    ``ending``: type of the chunk that ended the response; ``None`` without such a chunk.
+    Mirrors ``makeRequest`` in ``chat.ts``. The client calls the predicate after an ``abort`` chunk, but not after its
+    own ``stop()``. After the finish reason ``interrupted``, ``ai@7`` does not call it, and ``ai@6`` fails. ``ending``:
+    the type of the chunk that ended the response; ``None`` without such a chunk.
     """
     return ending != "error" and finish_reason != "interrupted"
 
 
 def auto_send_helper(parts: Sequence[UIPart]) -> str | None:
-    """Return the name of the helper that sends a message with these parts after its response; ``None`` if none does."""
+    """Return the name of the AI SDK's helper that would send a message with these parts again; ``None`` if no helper
+    would."""
     if calls_are_complete(parts):
         return TOOLS
     return APPROVALS if approvals_are_complete(parts) else None
@@ -71,20 +72,19 @@ def approvals_are_complete(parts: Sequence[UIPart]) -> bool:
 def any_approval_is_answered(parts: Sequence[UIPart]) -> bool:
     """Return True if a part has an approval response.
 
-    Vercel's chatbot template has this predicate, as do apps that send denials as well as approvals.
+    This is the predicate of Vercel's chatbot template, and of apps that send both approvals and denials.
     """
     return any(is_tool_part(part) and part["state"] == "approval-responded" for part in parts)
 
 
 def is_sent_again(response: Iterable[bytes], continued: UIMessage | None = None) -> bool:
-    """Return True if a client with one of these predicates sends the message again after this response.
+    """Return True if a client with one of the common predicates sends the message again after this response.
 
-    If the result is True, the client would send the same answers, and would get such a response again, in an endless
-    loop. ``response``: SSE events with one chunk each.
+    Such a client would repeat its request in an endless loop. ``response``: SSE events with one chunk each.
     ``continued``: the message that the response continues, as the client sent it.
 
-    Only calls and steps are applied: texts are not parsed, and values are dropped. A step at the end counts only if the
-    client has stored it. The client stores it with the next change of the message.
+    Texts and values are ignored. A step at the end counts only if a later chunk changes the message, because only then
+    the client stores the step.
     """
     chunks: list[dict[str, Any]] = []
     step_is_stored = True
@@ -120,11 +120,11 @@ def _fold(parts: list[dict[str, Any]], chunks: Iterable[Mapping[str, Any]]) -> N
 
 
 def _parts_that_count(message: UIMessage, chunks: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield the calls that the chunks change, the last step, and one other call of each kind.
+    """Yield the parts of the message that the prediction needs. These are the calls that the chunks change, the last
+    ``step-start``, and one call of each other kind.
 
-    Calls of one kind have the same state and flags, and are on the same side of the last ``step-start``.
-
-    So the time does not depend on the number of calls that a client sends.
+    Calls of the same kind have equal states and flags, and are on the same side of the last ``step-start``. So the time
+    does not depend on the number of calls in the message.
     """
     changed = {chunk.get(key) for chunk in chunks for key in ("toolCallId", "approvalId")}
     begin = step_start(message["parts"])
@@ -142,10 +142,10 @@ def _parts_that_count(message: UIMessage, chunks: Iterable[Mapping[str, Any]]) -
 
 
 def _without_values(part: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of the call without its input and output, which may be large."""
+    """Return a copy of the call without its input and output."""
     return {**part, "input": None, "output": None}
 
 
 def _is_settled(call: ToolPart) -> bool:
-    """Return True if the call has a final output or an error. For the client's helper, a denied call has neither."""
+    """Return True if the call has a final output or an error. A denied call does not count, as in the client."""
     return call["state"] == "output-error" or (call["state"] == "output-available" and not call.get("preliminary"))

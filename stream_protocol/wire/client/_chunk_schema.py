@@ -1,9 +1,8 @@
-"""The client's schema, which every chunk must pass before the client's reducer gets it.
+"""The client's schema for chunks. The client validates each chunk before its reducer gets the chunk.
 
 Mirrors ``ui-message-stream/ui-message-chunks.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``, with the
-behavior of zod 4.4 and later. A key without ``?`` in that file must be present in the chunk, even if the key accepts
-any value. ``null`` is a value. Unknown keys are kept. This schema has all that clients accept; ``wire/_chunks.py`` has
-only the keys that we send.
+behavior of zod 4.4 and later. A required key must be present, even if it accepts any value. ``null`` counts as a value.
+Unknown keys are allowed. The types in ``wire/_chunks.py`` have only the keys that this library sends.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,16 +19,16 @@ from stream_protocol.wire._json_values import json_value
 _MAX_SAFE_INTEGER: Final = 2**53 - 1
 
 Check = Callable[[Any], bool]
-"""A function that returns True for an accepted value."""
+"""A function that returns True if the client accepts a value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The first reason why the schema refuses a chunk."""
+    """The first reason why the client's schema refuses a chunk."""
 
     why: Literal["no chunk", "unknown type", "missing", "null", "value"]
     key: str = ""
-    """The key that is missing, or has ``null`` or another forbidden value."""
+    """The key that is missing or has an invalid value."""
 
 
 def refusal(chunk: object, *, ai_sdk: AiSdkVersion) -> Refusal | None:
@@ -76,7 +75,7 @@ def _texts(value: Any) -> bool:
 
 
 def _index(value: Any) -> bool:
-    """Return True for an integer from 0 up that JavaScript can represent exactly."""
+    """Return True for an integer that is not negative and that JavaScript can represent exactly."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MAX_SAFE_INTEGER:
         return False
     return isinstance(value, int) or value.is_integer()
@@ -91,7 +90,7 @@ def _list_of(check: Check) -> Check:
 
 
 def _either(by: str, **shapes: Check) -> Check:
-    """Return a check for objects of several shapes. The value of the key ``by`` selects the shape."""
+    """Return a check for a discriminated union of objects. The value of the key ``by`` selects the check."""
     return lambda value: (
         isinstance(value, Mapping)
         and isinstance(value.get(by), str)
@@ -101,9 +100,9 @@ def _either(by: str, **shapes: Check) -> Check:
 
 
 class _ObjectSchema:
-    """A check for objects with these keys.
+    """A check for objects with these keys. An argument's name is the key, and its value checks the key's value.
 
-    If a name ends in ``_``, the key is the name without ``_``, and is optional.
+    A trailing ``_`` marks an optional key.
     """
 
     def __init__(self, **checks: Check) -> None:
@@ -116,7 +115,7 @@ class _ObjectSchema:
         return all(check(value[key]) for key, check in self._checks.items() if key in value)
 
     def refusal(self, value: Mapping[str, Any]) -> Refusal:
-        """Return the reason why the schema refuses this object. Raises ``ValueError`` for an accepted object."""
+        """Return the reason why the schema refuses this object. Raises ``ValueError`` if the schema accepts it."""
         for key, check in self._checks.items():
             if key not in value:
                 if key in self._needed:

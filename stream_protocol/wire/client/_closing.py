@@ -1,6 +1,6 @@
 """Close a stream whose server process has died, so that no client waits for more chunks.
 
-A client waits for the parts that its reducer has open. So a copy of the reducer finds these parts.
+A copy of the client's reducer finds the parts that are still open.
 """
 
 from collections.abc import Iterable
@@ -13,14 +13,15 @@ from stream_protocol.wire._sse import SSE_DONE
 from stream_protocol.wire.client._reducer import MessageReducer
 
 _SETTLED: Final = ("output-available", "output-error", "output-denied", "approval-requested")
-"""States of a call that needs no output now: it has ended, or it waits for the user's approval."""
+"""States of a call that does not need an error: the call has ended, or waits for the user's approval."""
 
 
 def close_stream(sink: Sink[Any], chunks: Iterable[AnyChunk], *, past: Iterable[AnyChunk], unanswered: str) -> bool:
     """Write the ends of all parts that are open after ``chunks``. Return True if the stream already has its last chunk.
 
-    Ends texts, reasoning and the step. Calls that the lost run would have answered get the error ``unanswered``.
-    ``past``: chunks that build the message as it was before the response. Its calls that wait for the client stay open.
+    Ends texts, reasoning and the step. Calls whose tools ran in the dead process get the error text ``unanswered``.
+    ``past``: chunks from which the message before the response is built. Calls of this message that wait for the client
+    stay open.
     """
     stream = _UnfinishedStream()
     try:
@@ -32,11 +33,10 @@ def close_stream(sink: Sink[Any], chunks: Iterable[AnyChunk], *, past: Iterable[
 
 
 def closing_events(chunks: Iterable[AnyChunk], *, past: Iterable[AnyChunk], unanswered: str, error: str) -> list[bytes]:
-    """Return the SSE events that close a stream which ended early, after ``chunks``. The last event is ``data:
-    [DONE]``.
+    """Return the SSE events that close a stream which ended early. The last event is ``data: [DONE]``.
 
-    ``error``: the text of the ``error`` chunk, which is written unless the stream already has its last chunk. The other
-    arguments are those of ``close_stream``.
+    ``error``: the text of an ``error`` chunk. It is written if the stream lacks its last chunk. The other arguments are
+    those of ``close_stream``.
     """
     sink = SseSink()
     if not close_stream(sink, chunks, past=past, unanswered=unanswered):
@@ -52,7 +52,7 @@ class _UnfinishedStream:
         self._reducer = MessageReducer(ai_sdk=7)
         self._in_step = False
         self._waiting: set[str] = set()
-        """The ids of the calls that waited for the client before the response."""
+        """The ids of calls that waited for the client before the response."""
 
     def fold(self, chunks: Iterable[AnyChunk], past: Iterable[AnyChunk]) -> None:
         first = True

@@ -1,13 +1,11 @@
 """Convert a message to chunks from which a client builds the same message: the inverse of the client's reducer.
 
-The chunks are valid for every client of the major version. So keys that only later clients accept are left out: the
-metadata of a result, ``toolMetadata`` and ``inputEncoding``. An approval keeps its id and the user's answer, and for v7
-also the tool's reason and descriptor. Citations stay for v7: clients since 7.0.32 ignore unknown keys. No chunk can
-express a file's name, a text without a ``state`` (it becomes ``done``), or a part of an unknown type.
+The chunks are valid for all clients of the major version. So the metadata of results, ``toolMetadata`` and
+``inputEncoding`` are left out. For v7, citations and the reason and descriptor of an approval are included. Chunks
+cannot express the name of a file, a text without a ``state`` (it becomes ``done``), or a part of an unknown type.
 
-For v6, no chunk can express an answered approval, so it is left out. A part that was ``approval-responded`` becomes
-``input-available``, and a result or a denial comes without the approval. The approval request is also left out, because
-a new request would show the buttons again.
+For v6, chunks cannot express an answered approval. So the approval and its request are left out. The state
+``approval-responded`` becomes ``input-available``. A new request would show the buttons again.
 """
 
 from typing import Any, cast
@@ -23,11 +21,10 @@ from stream_protocol.wire._ui_messages import Approval, ToolPart, UIMessage, is_
 
 
 def message_to_chunks(message: UIMessage, *, ai_sdk: AiSdkVersion = 6) -> list[AnyChunk]:
-    """Return chunks from which ``reduce_chunks``, or a client, builds this message.
+    """Return chunks from which a client, or ``reduce_chunks``, builds this message.
 
-    The first chunk is ``start``. There is no ``finish``, because more chunks may follow, such as the rest of a
-    response. Steps are closed, and parts that still stream stay open. Raises ``StreamProtocolError`` unless the message
-    is the assistant's.
+    The first chunk is ``start``. There is no ``finish``, because more chunks may follow. Steps are closed, but parts
+    that are still streamed stay open. Raises ``StreamProtocolError`` if the message is not an assistant message.
     """
     check_mapping("message", message)
     check_choice("ai_sdk", ai_sdk, AI_SDK_VERSIONS)
@@ -148,7 +145,7 @@ def _input_start(sink: ChunkSink, part: ToolPart) -> DeltaWriter[AnyChunk]:
 def _invalid_input(sink: ChunkSink, part: ToolPart, ai_sdk: AiSdkVersion) -> None:
     """Write an input that does not fit the tool's schema.
 
-    A start chunk is written first, because it can set the title. The error chunk cannot set the title.
+    A start chunk is written first, because only a start chunk can set the title.
     """
     _input_start(sink, part)
     _approval(sink, part, ai_sdk)
@@ -158,7 +155,7 @@ def _invalid_input(sink: ChunkSink, part: ToolPart, ai_sdk: AiSdkVersion) -> Non
 
 
 def _approval(sink: ChunkSink, part: ToolPart, ai_sdk: AiSdkVersion) -> bool:
-    """Write the approval request and the user's answer. Return False if chunks of the version cannot express them."""
+    """Write the approval request and the user's answer. Return False if chunks of this version cannot express them."""
     approval = part.get("approval")
     if approval is None or (ai_sdk == 6 and "approved" in approval):
         return False

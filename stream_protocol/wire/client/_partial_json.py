@@ -1,11 +1,11 @@
-"""Parse the beginning of a JSON text, such as a tool call's input while it streams, as the client does.
+"""Parse an incomplete JSON text, such as the streamed input of a tool call, as the AI SDK's client does.
 
 The client closes the open strings, arrays and objects of the text, and parses the result. Mirrors ``util/fix-json.ts``
 and ``util/parse-partial-json.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``. Other parsers of partial
-JSON cut the text at different places, so their values would differ from the value that the user sees.
+JSON would give different values than the client shows.
 
-One pass over the text keeps a stack of states, the innermost last. The text is cut at ``end``. Everything that is open
-at this position is closed. The pass does not detect invalid text, which the JSON parser refuses.
+One pass over the text keeps a stack of states, the innermost last. The text is cut at ``end``, and everything that is
+open there is closed. Invalid text is left to the JSON parser.
 """
 
 from collections.abc import Callable, Mapping
@@ -39,8 +39,7 @@ _HEX_DIGITS: Final = frozenset("0123456789abcdefABCDEF")
 
 
 def parse_partial_json(text: str, *, ai_sdk: AiSdkVersion) -> Any:
-    """Return the value that the client shows for the beginning of a JSON text. Raises ``ValueError`` if there is
-    none."""
+    """Return the value that the client shows for an incomplete JSON text. Raises ``ValueError`` if there is none."""
     try:
         return parse_client_json(text)
     except ValueError:
@@ -48,7 +47,7 @@ def parse_partial_json(text: str, *, ai_sdk: AiSdkVersion) -> Any:
 
 
 def repair_json(text: str, *, ai_sdk: AiSdkVersion) -> str:
-    """Return the text, cut after its last usable character, with every open string, array and object closed."""
+    """Return a complete JSON text: cut after the last usable character, with all strings, arrays and objects closed."""
     scan = _Scan(text, ai_sdk=ai_sdk)
     for index, char in enumerate(text):
         _STEPS[scan.stack[-1]](scan, char, index)
@@ -80,7 +79,8 @@ class _Scan:
         return self.text[: self.end] + closing
 
     def begin_value(self, char: str, index: int, after: _State) -> None:
-        """Begin a value if this character can be its first. ``after``: the state of the container after the value."""
+        """Begin a value if a value can begin with this character. ``after``: the state of the outer array or object
+        after the value."""
         inner: _State
         match char:
             case '"':
@@ -102,7 +102,7 @@ class _Scan:
         self.stack.append(inner)
 
     def end_value(self, index: int) -> None:
-        """End the innermost state with this character."""
+        """Leave the innermost state at this character."""
         self.end = index + 1
         self.stack.pop()
 
@@ -110,7 +110,7 @@ class _Scan:
         self.begin_value(char, index, "finish")
 
     def finish(self, char: str, index: int) -> None:
-        """Ignore the text after the value."""
+        """Ignore text after the end of the value."""
 
     def string(self, char: str, index: int) -> None:
         if char == '"':
@@ -148,7 +148,7 @@ class _Scan:
             self.after_scalar(char, index)
 
     def after_scalar(self, char: str, index: int) -> None:
-        """Pass the character that ended a number or a literal to the array or object around it."""
+        """Handle the character after a number or a literal in the outer array or object."""
         if self.stack[-1] == "object after value":
             self.object_after_value(char, index)
         elif self.stack[-1] == "array after value" and char in ",]":

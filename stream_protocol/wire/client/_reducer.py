@@ -1,11 +1,10 @@
 """The client's reducer: it applies chunks to the message that the user sees, or raises the client's errors.
 
-Mirrors ``ui/process-ui-message-stream.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``, after the
-schema check of ``ui/default-chat-transport.ts``. A key that is ``undefined`` in the client is absent here.
+Mirrors ``ui/process-ui-message-stream.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``, and the schema
+check of ``ui/default-chat-transport.ts``. A key that is ``undefined`` in the client is absent here.
 
-The client appends every delta to the text, and parses a tool call's input again after each delta. Here deltas are
-collected. The deltas are joined at the end of a part, or when ``message`` is read. The result is the same, in linear
-time.
+The client parses the input of a tool call again after each delta. This reducer collects deltas, and joins them at the
+end of a part or when ``message`` is read. So the time is linear.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -22,10 +21,9 @@ from stream_protocol.wire.client._chunk_schema import check_chunk
 from stream_protocol.wire.client._tool_parts import TOOL_HANDLERS, MutablePart, ToolParts, out_of_order
 
 PageUpdate = Literal["nothing", "message", "streaming"]
-"""The effect of a chunk on the page.
+"""The effect of a chunk on ``useChat``.
 
-``"message"``: the chat's list gets the current message. ``"streaming"``: in addition, the chat's status becomes
-``streaming``.
+``"message"``: the message in ``messages`` is updated. ``"streaming"``: the status also becomes ``streaming``.
 """
 
 
@@ -42,10 +40,10 @@ def reduce_chunks(
 ) -> UIMessage:
     """Return the message that a client of this version builds from the chunks.
 
-    The keyword arguments are those of ``MessageReducer``. Raises ``ClientStreamError`` where the client fails: for a
-    chunk that it refuses, and for an ``error`` chunk. If ``chunks`` is the result of ``parse_sse``, the errors of
-    ``parse_sse`` are also raised. The error's ``message`` is the message so far. Raises ``TypeError`` for bytes:
-    convert them to chunks with ``parse_sse``.
+    The keyword arguments are those of ``MessageReducer``. Raises ``ClientStreamError`` for an ``error`` chunk, and for
+    a chunk that the client refuses. The attribute ``message`` of this error is the message so far. Errors from the
+    iterable, such as those of ``parse_sse``, are not caught. Raises ``TypeError`` for bytes: convert them with
+    ``parse_sse`` first.
     """
     _check_chunks(chunks)
     check_choice("ai_sdk", ai_sdk, AI_SDK_VERSIONS)
@@ -64,18 +62,18 @@ def reduce_chunks(
 
 
 _JSON_TYPES: Final = (dict, list, str, int, float, type(None))
-"""The types of JSON values. A client refuses every chunk that is not a dictionary."""
+"""The Python types of JSON values."""
 
 
 def _check_chunks(chunks: object) -> None:
-    """Raise ``TypeError`` for anything but an iterable of chunks, such as the bytes of a response."""
+    """Raise ``TypeError`` if the value is not an iterable of chunks. For example, it may be the bytes of a response."""
     if isinstance(chunks, str | bytes | bytearray):
         raise _takes_chunks(chunks)
     check_iterable("reduce_chunks", chunks, "chunks", otherwise="collect the chunks in a list first")
 
 
 def _check_json(chunk: object) -> None:
-    """Raise ``TypeError`` if the value is not JSON, or is an SSE event instead of the chunk in the event."""
+    """Raise ``TypeError`` if the value is not JSON, or if it is the text of an SSE event."""
     if not isinstance(chunk, _JSON_TYPES) or (isinstance(chunk, str) and chunk.startswith("data:")):
         raise _takes_chunks(chunk)
 
@@ -96,7 +94,7 @@ _KEYS_OF_WHOLE_PART: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "steering-message": ("id", "parts"),
     }
 )
-"""Type of a chunk that becomes a whole part -> the chunk's keys that the part has."""
+"""Type of a chunk that becomes a complete part -> the keys that are copied to the part."""
 
 
 @dataclass(slots=True)
@@ -112,11 +110,11 @@ class _OpenText:
 
 
 class MessageReducer:
-    """Reducer for the chunks of one response, which builds a message.
+    """Builds a message from the chunks of one response.
 
-    ``message``: the assistant message that the response continues; it is copied. ``message_id``: the id of a new
-    message until a ``start`` chunk has one. ``replay``: True if the response repeats a stream from its beginning. So
-    its first ``start``, and any ``start`` with another id, begins the message anew.
+    ``message``: the assistant message that the response continues. It is copied. ``message_id``: the id of a new
+    message until a ``start`` chunk sets it. ``replay``: True if the response repeats a stream from its beginning. In
+    this case, the first ``start`` and any ``start`` with a different id clear the message.
     """
 
     def __init__(
@@ -131,9 +129,9 @@ class MessageReducer:
         self._replay = replay
         self._started = False
         self.finish_reason: str | None = None
-        """The finish reason of the last ``finish`` chunk that had one."""
+        """The finish reason of the last ``finish`` chunk with a finish reason."""
         self.data: list[DataChunk] = []
-        """All ``data-*`` chunks so far, including transient ones. The client's ``onData`` receives them."""
+        """All ``data-*`` chunks so far, including transient chunks. The client passes them to ``onData``."""
         if message is not None and message["role"] == "assistant":
             self._begin(json_value(message, lossy=True))
         else:
@@ -141,7 +139,7 @@ class MessageReducer:
 
     @property
     def message(self) -> UIMessage:
-        """The message so far, which the next chunk changes."""
+        """The message so far. The next chunk changes this object."""
         for open_texts in (self._texts, self._reasonings):
             for open_text in open_texts.values():
                 open_text.join_deltas()
@@ -150,20 +148,20 @@ class MessageReducer:
 
     @property
     def tools(self) -> ToolParts:
-        """The tool calls of the message, for lookups."""
+        """The tool calls of the message."""
         return self._tools
 
     def open_ids(self, kind: str) -> Collection[str]:
-        """Return the ids of the parts that may get more deltas. ``kind``: ``"text"`` or ``"reasoning"``."""
+        """Return the ids of parts that may get more deltas. ``kind``: ``"text"`` or ``"reasoning"``."""
         return self._open_texts(kind).keys()
 
     def apply(self, chunk: AnyChunk) -> PageUpdate:
-        """Check and apply the next chunk. Raises ``ClientStreamError`` where the client fails."""
+        """Validate and apply the next chunk. Raises ``ClientStreamError`` if the client would fail on it."""
         check_chunk(chunk, ai_sdk=self._ai_sdk)
         return self.apply_checked(chunk)
 
     def apply_checked(self, chunk: AnyChunk) -> PageUpdate:
-        """Apply the next chunk, which has already passed ``check_chunk``. This method does not check it again."""
+        """Apply the next chunk without validation. The chunk must have passed ``check_chunk``."""
         kind = chunk["type"]
         if kind in TOOL_HANDLERS:
             TOOL_HANDLERS[kind](self._tools, chunk)
@@ -314,8 +312,7 @@ def _set_provider(part: MutablePart, chunk: Mapping[str, Any]) -> None:
 
 
 def _citation(citation: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the citation with the keys that the schema defines. The schema allows other keys in a chunk, and removes
-    them."""
+    """Return the citation with only the keys that the client's schema defines. The schema removes other keys."""
     source = citation["source"]
     own = ("url",) if source["sourceType"] == "url" else ("mediaType", "filename")
     keys = ("type", "sourceType", "id", "title", "providerMetadata", *own)
@@ -324,19 +321,17 @@ def _citation(citation: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def merge_metadata(base: Any, overrides: Any) -> Any:
-    """Return ``base`` with the keys of ``overrides`` set, as the client does for ``messageMetadata``.
+    """Merge ``overrides`` into ``base``, as the client does for ``messageMetadata``, and return the result.
 
-    Objects are merged. Any other value replaces the earlier value. Neither argument is changed. Mirrors
-    ``util/merge-objects.ts``.
-
-    If one argument is ``None``, the result is the other argument. Metadata that is not an object merges as in
-    JavaScript, by the indices of its items. Raises ``ClientStreamError`` with the client's ``TypeError`` if ``base`` is
-    neither an object nor a list.
+    Nested objects are merged. Any other value replaces the earlier value. If one argument is ``None``, the result is
+    the other argument. Lists are merged by index, as in JavaScript. The arguments are not changed. Mirrors
+    ``util/merge-objects.ts``. Raises ``ClientStreamError`` with the client's ``TypeError`` if ``base`` is neither an
+    object nor a list.
     """
     if base is None or overrides is None:
         return base if overrides is None else overrides
     whole: dict[str, Any] = {}
-    todo = [(whole, base, overrides)]  # a loop, because metadata may be nested deeper than Python's stack
+    todo = [(whole, base, overrides)]  # a loop, because metadata may be nested deeper than Python's stack allows
     while todo:
         merged, old, new = todo.pop()
         merged |= _items(old)

@@ -1,10 +1,12 @@
-"""Read chunks from the bytes of a response, by the client's rules for server-sent events.
+"""Read chunks from the bytes of a response, with the client's rules for server-sent events.
 
-This reader exists because it must read exactly as the client does, and give the line number of each event. Mirrors
-``parse-json-event-stream.ts`` of ``@ai-sdk/provider-utils`` over ``eventsource-parser@3.1.1``. Comments and other
-fields are skipped. Lines end in LF, CR or both. Several ``data`` lines are joined. ``[DONE]`` is skipped anywhere.
-Invalid UTF-8 becomes U+FFFD. An event without a blank line after it is dropped. A last event that ends in a single CR
-is also dropped, because the client waits for the LF.
+Mirrors ``parse-json-event-stream.ts`` of ``@ai-sdk/provider-utils`` with ``eventsource-parser@3.1.1``, and adds line
+numbers:
+
+- Lines end in LF, CR or both. Invalid UTF-8 becomes U+FFFD.
+- Several ``data`` lines are joined. Comments and other fields are skipped.
+- ``[DONE]`` is skipped anywhere.
+- The last event is dropped if no blank line follows it, or if the stream ends in a single CR.
 """
 
 import codecs
@@ -21,27 +23,27 @@ _LINE_END: Final = re.compile(r"(\r\n|\n|\r(?!\Z))")
 
 
 class Line(NamedTuple):
-    """A line of a stream with its line end."""
+    """A line of a stream, and its line end."""
 
     number: int
     """The number of the line, from 1."""
     text: str
     end: str
-    """The line end. Empty for an unfinished last line, which the client never reads."""
+    """The line end. Empty for an unfinished last line, which the client ignores."""
 
 
 class SseEvent(NamedTuple):
-    """A server-sent event with data."""
+    """A server-sent event that has data."""
 
     line: int
     """The number of the first line with data."""
     data: str
     complete: bool
-    """True if a blank line follows the event. Only the last event can lack it, and the client drops such an event."""
+    """True if a blank line follows the event. False for an unfinished last event, which the client ignores."""
 
 
 class OverlongLineError(ValueError):
-    """A line of a stream is longer than ``max_length``. ``number``: the line's number, from 1."""
+    """Raised for a line of more than ``max_length`` characters. ``number``: the number of the line, from 1."""
 
     def __init__(self, number: int) -> None:
         super().__init__(f"line {number} is too long")
@@ -49,11 +51,10 @@ class OverlongLineError(ValueError):
 
 
 def parse_sse(body: bytes | bytearray | Iterable[bytes]) -> Iterator[AnyChunk]:
-    """Return the chunks of a response body, which may be split into pieces anywhere. The chunks are JSON, and not
-    checked.
+    """Return the chunks in a response body, without validation. The body may be an iterable of pieces.
 
-    Raises ``ClientStreamError`` (``AI_JSONParseError``) at the event on which the client fails. Raises ``TypeError``
-    for a body that is not bytes.
+    Raises ``ClientStreamError`` (``AI_JSONParseError``) for an event that is not JSON. Raises ``TypeError`` for a body
+    that is not bytes.
     """
     pieces = [bytes(body)] if isinstance(body, bytes | bytearray) else body
     _check_pieces(pieces)
@@ -79,10 +80,8 @@ def _chunks(pieces: Iterable[bytes]) -> Iterator[AnyChunk]:
 
 
 def split_lines(pieces: Iterable[bytes], *, max_length: int | None = None) -> Iterator[Line]:
-    """Yield the lines of UTF-8 text. The work is linear, even for a line in many pieces.
-
-    Raises ``OverlongLineError`` as soon as a line has more than ``max_length`` characters.
-    """
+    """Yield the lines of UTF-8 text in linear time. Raises ``OverlongLineError`` for a line of more than ``max_length``
+    characters."""
     decoder = codecs.getincrementaldecoder("utf-8-sig")(errors="replace")
     number = 1
     pending: list[str] = []
@@ -104,7 +103,7 @@ def split_lines(pieces: Iterable[bytes], *, max_length: int | None = None) -> It
 
 
 def sse_events(lines: Iterable[Line]) -> Iterator[SseEvent]:
-    """Yield the events with data. An empty ``data`` line counts as data, as in the client."""
+    """Yield the events that have data. An empty ``data`` line counts as data, as in the client."""
     data: list[str] = []
     first = 0
     for number, text, _ in lines:

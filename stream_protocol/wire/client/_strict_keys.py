@@ -1,8 +1,7 @@
-"""The keys that strict clients accept. v6 before 6.0.231 and v7 before 7.0.32 refuse a chunk with any other key.
+"""The keys of chunks that strict clients accept. Strict clients refuse a chunk with any other key.
 
-Mirrors ``ui-message-stream/ui-message-chunks.ts`` of ``vercel/ai`` at those versions. They validate with
-``z.strictObject``; later clients keep unknown keys. Every v6 client from 6.0.39 on accepts the keys in
-``wire/_chunks.py`` that have no row in ``KEY_VERSIONS``. 7.0.0 accepted a few more keys.
+v6 before 6.0.231 and v7 before 7.0.32 are strict. Later clients keep unknown keys. Mirrors
+``ui-message-stream/ui-message-chunks.ts`` of ``vercel/ai`` at the strict versions.
 """
 
 from collections.abc import Mapping, Set as AbstractSet
@@ -19,10 +18,10 @@ _DATA_KEYS: Final = frozenset(get_type_hints(DataChunk))
 
 
 def unknown_keys(chunk: Mapping[str, Any], *, ai_sdk: AiSdkVersion) -> AbstractSet[str]:
-    """Return the keys of a chunk that the oldest clients of the version do not accept. The chunk's type must be known.
+    """Return the keys of a chunk that the oldest clients of this major version do not accept. The chunk's type must be
+    known.
 
-    For v7, this function takes 7.0.32 as the oldest client. That client ignores keys that only later clients use. So
-    these keys are not returned.
+    For v7, the oldest client is 7.0.32. It ignores keys that only later clients use, so these keys are not returned.
     """
     kind, oldest = chunk["type"], OLDEST[ai_sdk]
     of_all = _CHUNK_KEYS.get(kind, _DATA_KEYS)

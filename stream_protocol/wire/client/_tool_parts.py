@@ -1,11 +1,11 @@
-"""The tool calls of the client's reducer: find the part of the message that a chunk belongs to, and change the part.
+"""The tool calls of the client's reducer: finds the part to which a chunk belongs, and changes the part.
 
 Mirrors ``ui/process-ui-message-stream.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``. A key that is
 ``undefined`` in the client is absent here.
 
-For a chunk with a call's input, the client searches the current step for the call, and adds a part if there is none.
-Static and dynamic calls are separate. A result, a denial or an approval request needs a part of the call. The client
-searches the current step first, then the message backwards.
+For a chunk with input, the client searches the call in the current step, and adds a part if there is none. Static and
+dynamic calls are separate. For a result, a denial or an approval request, the client searches the current step, and
+then the earlier steps. If there is no part for the call, the client fails.
 """
 
 from bisect import bisect_left
@@ -20,20 +20,20 @@ from stream_protocol.wire._json_values import to_well_formed
 from stream_protocol.wire.client._partial_json import parse_partial_json
 
 MutablePart = dict[str, Any]
-"""A part of the message. Chunks change it."""
+"""A part of the message that chunks may change."""
 
 JsonObject = Mapping[str, Any]
-"""A chunk, or a part that the function does not change."""
+"""A chunk or a part that is only read."""
 
 _REPLACED_KEYS: Final = ("input", "output", "errorText", "rawInput", "inputEncoding", "preliminary")
-"""Keys that every update of a part sets or removes."""
+"""Keys that each update of a part sets or removes."""
 
 _KEPT_KEYS: Final = ("title", "toolMetadata", "providerExecuted")
-"""Keys that an update may set, and never removes."""
+"""Keys that an update of a part may set, but never removes."""
 
 
 def step_start(parts: Sequence[JsonObject]) -> int:
-    """Return the index of the first part of the current step: the part after the last ``step-start``, or 0."""
+    """Return the index of the first part of the current step: the index after the last ``step-start``, or 0."""
     for index in range(len(parts) - 1, -1, -1):
         if parts[index]["type"] == "step-start":
             return index + 1
@@ -51,35 +51,35 @@ def out_of_order(kind: str, part_id: str, missing: str, start: str) -> ClientStr
 
 @dataclass(slots=True)
 class _PartialCall:
-    """The input of a call while it streams. A delta updates the call's part in the current step, or adds a part
-    there."""
+    """The streamed input of a call. A delta updates the call's part in the current step, or adds a part to this
+    step."""
 
     name: str
     dynamic: bool
     keys: dict[str, Any]
-    """Keys of the call's start chunk. Each update of the part sets them again."""
+    """Keys of the start chunk. Each update of the part sets them again."""
     deltas: list[str] = field(default_factory=list)
 
     def text(self) -> str:
-        """Return the text so far. Each delta is joined once."""
+        """Return the text so far. Deltas are joined only once."""
         self.deltas = [to_well_formed("".join(self.deltas))]
         return self.deltas[0]
 
 
 @dataclass(slots=True)
 class _StaleInput:
-    """A part whose ``input`` is older than the streamed text of its call."""
+    """A tool part whose ``input`` is older than the streamed text of the call."""
 
     part: MutablePart
     call: _PartialCall
     shows_text: bool
-    """True if the client also shows the text, as ``rawInput``."""
+    """True if the client also shows the text as ``rawInput``."""
 
 
 class ToolParts:
-    """The tool parts of a message. ``parts``: the message's own list, which the reducer also changes.
+    """The tool parts of a message. ``parts``: the list of the message. The reducer also changes this list.
 
-    The client parses a call's input again after each delta. In this class, only ``compute_inputs`` parses it.
+    The client parses the input of a call after each delta. This class parses it only in ``compute_inputs``.
     """
 
     def __init__(self, parts: list[MutablePart], *, ai_sdk: AiSdkVersion) -> None:
@@ -87,13 +87,13 @@ class ToolParts:
         self._ai_sdk: AiSdkVersion = ai_sdk
         self._calls: dict[str, _PartialCall] = {}
         self._stale: dict[int, _StaleInput] = {}
-        """``id()`` of a part -> the part, if its input is out of date."""
+        """``id()`` of a part -> the part. Contains only parts whose input is out of date."""
         self._places: dict[str, list[int]] = {}
-        """Id of a call -> the indexes of its parts, among the indexed parts. See ``_places_of``."""
+        """Id of a call -> indexes of its parts in the message. Contains only the first ``_placed`` parts."""
         self._placed = 0
-        """The number of parts that are indexed."""
+        """The number of parts that were added to the index."""
         self._step = 0
-        """The index of the first part of the current step, among the indexed parts."""
+        """The index of the first part of the current step. Only the first ``_placed`` parts are considered."""
         for part in parts[step_start(parts) :]:
             if _is_tool(part) and part.get("state") == "input-streaming":
                 keys = _pick(part, "inputEncoding", "title", "toolMetadata")
@@ -101,21 +101,21 @@ class ToolParts:
                 self._calls[part["toolCallId"]] = _PartialCall(_tool_name(part), _is_dynamic(part), keys, [text])
 
     def compute_inputs(self) -> None:
-        """Parse the inputs whose text has grown. Call this method when a step begins, and before a part is read."""
+        """Parse all inputs whose text has grown. Call this method when a step begins, and before a part is read."""
         for stale in self._stale.values():
             self._compute_input(stale)
         self._stale.clear()
 
     def find(self, call_id: str) -> MutablePart | None:
-        """Return the part that a result of this call would change. The part's ``input`` may be out of date."""
+        """Return the part that a result of this call would change. Its ``input`` may be out of date."""
         found = self.find_in_step(call_id)
         if found is None and (places := self._places_of(call_id)):
             return self._parts[places[-1]]
         return found
 
     def find_in_step(self, call_id: str, *, dynamic: bool | None = None) -> MutablePart | None:
-        """Return the first part of this call in the current step. ``dynamic``: search only dynamic, or only static
-        parts."""
+        """Return the first part of this call in the current step. ``dynamic``: True for only dynamic parts, False for
+        only static parts."""
         places = self._places_of(call_id)
         for index in places[bisect_left(places, self._step) :]:
             part = self._parts[index]
@@ -124,7 +124,7 @@ class ToolParts:
         return None
 
     def reset_step(self) -> list[MutablePart]:
-        """Removes the parts of the current step, and ends all input streams. Returns these parts."""
+        """Remove the parts of the current step, and end all streamed inputs. Return the removed parts."""
         self._calls.clear()
         self._stale.clear()
         begin = step_start(self._parts)
@@ -150,7 +150,7 @@ class ToolParts:
         stale = None if part is None else self._stale.get(id(part))
         if stale is not None and stale.shows_text:
             return
-        # The client adds a dynamic part without raw text for a delta in a later step. The next delta sets the text.
+        # For a delta in a later step, the client adds a dynamic part without raw text. The next delta sets the text.
         shows_text = part is not None or not call.dynamic
         chunk_of_call = {"toolCallId": call_id, "toolName": call.name}
         part = self._put(chunk_of_call, "input-streaming", call.keys, dynamic=call.dynamic)
@@ -205,7 +205,7 @@ class ToolParts:
         self._part_of_call(chunk["toolCallId"])["state"] = "output-denied"
 
     def _places_of(self, call_id: str) -> list[int]:
-        """Return the indexes of the call's parts. Each part is visited once: a step may have thousands of calls."""
+        """Return the indexes of the call's parts. Each part of the message is visited only once."""
         for index in range(self._placed, len(self._parts)):
             part = self._parts[index]
             if part["type"] == "step-start":
@@ -229,7 +229,7 @@ class ToolParts:
         raise _stream_error(text, "tool-approval-response", approval_id)
 
     def _put(self, call: JsonObject, state: str, keys: JsonObject, *, dynamic: bool) -> MutablePart:
-        """Update the call's part in the current step, or add a part. ``call``: an object with ``toolCallId`` and
+        """Update the call's part in the current step, or add a part to this step. ``call``: has ``toolCallId`` and
         ``toolName``.
 
         ``keys``: the new keys of the part. If they do not include ``input``, the part has no input.
@@ -275,7 +275,7 @@ TOOL_HANDLERS: Final[Mapping[str, Callable[[ToolParts, JsonObject], None]]] = Ma
         "tool-output-denied": ToolParts.output_denied,
     }
 )
-"""Type of a tool chunk -> its handler. Each tool chunk changes the message that the user sees."""
+"""Type of a tool chunk -> the function that applies it."""
 
 
 def _is_dynamic(part: JsonObject) -> bool:
@@ -300,10 +300,8 @@ def _provider_keys(chunk: JsonObject) -> dict[str, Any]:
 
 
 def _update(part: MutablePart, state: str, keys: JsonObject) -> None:
-    """Set the part's state and keys.
-
-    ``keys``: the new keys of the part. They may include the chunk's ``providerMetadata``.
-    """
+    """Set the state and the keys of a part. ``keys``: the new keys, which may include the chunk's
+    ``providerMetadata``."""
     part["state"] = state
     for key in _REPLACED_KEYS:
         if key in keys:

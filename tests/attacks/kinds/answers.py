@@ -33,14 +33,14 @@ def _array(items: Any = None, **more: Any) -> dict[str, Any]:
     return {"type": "array", **({} if items is None else {"items": items}), **more}
 
 
-@attack("a question for 6,000 objects, each unlike the others")
+@attack("A question for a list, and an answer of 6,000 different objects")
 def unique_items(attacker: Attacker) -> None:
     schema = _array(uniqueItems=True)
     _ask(attacker, schema, [{"n": number, "a": [number]} for number in range(6_000)], after=[1])
     _ask(attacker, _array(schema), [[[number]] * 2 for number in range(6_000)], after=[[1]])
 
 
-@attack("a question for a text of a pattern that takes exponential time")
+@attack("Questions with patterns that need exponential time")
 def patterns(attacker: Attacker) -> None:
     evil = "a" * 50 + "!"
     for pattern in ("^(a+)+$", "^(a|a)*$", r"^(\w+\s?)*$", "(.*a){25}", "^(?=(a+)+$)", r"^(a*)*\1$"):
@@ -52,7 +52,7 @@ def patterns(attacker: Attacker) -> None:
     _ask(attacker, {"type": "string", "format": "regex"}, "(" * 100_000)
 
 
-@attack("a question of a schema that is a tree of 2^30 ways, a circle, or 1,000 levels deep")
+@attack("Questions with a schema of 2^30 paths, circular references, or hundreds of levels")
 def nested_schemas(attacker: Attacker) -> None:
     ways: Any = {"type": "integer"}
     for _ in range(30):
@@ -77,7 +77,7 @@ def nested_schemas(attacker: Attacker) -> None:
     _ask(attacker, {"properties": {f"p{number}": {"type": "integer"} for number in range(5_000)}}, {"p1": "x"})
 
 
-@attack("sign-ins that end with a foreign state, redirect or code", STORES)
+@attack("Sign-ins with a forged state, redirect URI or code", STORES)
 def foreign_sign_ins(attacker: Attacker) -> None:
     attacker.note(attacker.say("calendar now", "signing-in"), [200], "the sign-in")
     sign_ins: list[Any] = [
@@ -102,7 +102,7 @@ def foreign_sign_ins(attacker: Attacker) -> None:
     attacker.expect(attacker.tool_runs("calendar") == 0, "the tool ran with a foreign credential")
 
 
-@attack("approvals that are sent twice, at once, by another user, in another chat, or were never asked for", STORES)
+@attack("Approvals that are repeated, concurrent, forged, of another user, or for another chat", STORES)
 def forged_approvals(attacker: Attacker) -> None:
     attacker.note(attacker.say("pay bill", "bank"), [200], "the call")
     messages = attacker.messages("bank")

@@ -49,13 +49,13 @@ def _post(attacker: Attacker, body: bytes, allowed: tuple[int, ...] = REFUSED) -
     attacker.note(attacker.ask("POST", "/api/chat", body), allowed, "a body")
 
 
-@attack("30 MiB of messages without a part", SHARED, memory=BODY_MEMORY)
+@attack("30 MiB of messages without parts", SHARED, memory=BODY_MEMORY)
 def empty_messages(attacker: Attacker) -> None:
     _post(attacker, _filled(b'{"id":"b","messages":[', b'{"id":"u","role":"user","parts":[]},', b"]}"))
     _post(attacker, _filled(b'{"id":"b","messages":[', b"{},", b"]}"))
 
 
-@attack("30 MiB of empty parts in one message, of the user or of the assistant", memory=BODY_MEMORY)
+@attack("30 MiB of empty parts in one message", memory=BODY_MEMORY)
 def empty_parts(attacker: Attacker) -> None:
     _post(attacker, _part(b'{"type":"text","text":""}'))
     _post(attacker, _part(b"{}"))
@@ -64,7 +64,7 @@ def empty_parts(attacker: Attacker) -> None:
     _post(attacker, _filled(earlier, b'{"type":"step-start"},', last), ANY)
 
 
-@attack("30 MiB of brackets: 15 million levels, and lists of a hundred levels", memory=BODY_MEMORY)
+@attack("30 MiB of JSON brackets: 15 million levels, or many lists with 100 levels", memory=BODY_MEMORY)
 def brackets(attacker: Attacker) -> None:
     half = SIZE // 2 - 100
     _post(attacker, b'{"id":"b","messages":' + b"[" * half + b"]" * half + b"}")
@@ -72,7 +72,7 @@ def brackets(attacker: Attacker) -> None:
     _post(attacker, _beside(b"[", b'{"a":' * 50 + b"0" + b"}" * 50 + b",", b"]"), ANY)
 
 
-@attack("30 MiB of a data URL in percent codes, of base64 with blanks, and of 100,000 data URLs", memory=BODY_MEMORY)
+@attack("30 MiB of data URLs: percent-encoded, Base64 with spaces, or 100,000 short URLs", memory=BODY_MEMORY)
 def data_urls(attacker: Attacker) -> None:
     begin = b'{"id":"b","messages":[{"id":"u1","role":"user","parts":[{"type":"file","mediaType":"text/plain","url":"'
     _post(attacker, _filled(begin + b"data:text/plain,", b"%41", b'"}]}]}'), ANY)
@@ -80,7 +80,7 @@ def data_urls(attacker: Attacker) -> None:
     _post(attacker, _part(b'{"type":"file","mediaType":"text/plain","url":"data:text/plain,%41"}'))
 
 
-@attack("30 MiB of escapes in JSON that ends too early, of halves of pairs, and of a key", memory=BODY_MEMORY)
+@attack("30 MiB of JSON escapes: incomplete JSON, lone surrogates, or one key", memory=BODY_MEMORY)
 def escapes(attacker: Attacker) -> None:
     _post(attacker, _text(b"\\u0041", b""))
     _post(attacker, _text(b"\\ud800", b'"}]}]}'), ANY)
@@ -88,7 +88,7 @@ def escapes(attacker: Attacker) -> None:
     _post(attacker, _beside(b'{"', b"\\u0041", b'":0}'), ANY)
 
 
-@attack("30 MiB of numbers, of numbers with 300 digits, and of keys", memory=BODY_MEMORY)
+@attack("30 MiB of numbers, of numbers with 300 digits, or of keys", memory=BODY_MEMORY)
 def numbers(attacker: Attacker) -> None:
     _post(attacker, _beside(b"[", b"0,", b"]"), ANY)
     _post(attacker, _beside(b"[", b"1" * 300 + b".5e-299,", b"]"), ANY)
@@ -96,13 +96,13 @@ def numbers(attacker: Attacker) -> None:
     _post(attacker, _beside(b"{", keys, b"}"), ANY)
 
 
-@attack("30 MiB of legal text, and of white space", memory=BODY_MEMORY)
+@attack("30 MiB of valid text, or of spaces", memory=BODY_MEMORY)
 def long_text(attacker: Attacker) -> None:
     _post(attacker, _text(b"words and "), ANY)
     _post(attacker, _filled(b"", b" ", b"{}"))
 
 
-@attack("a chat of 5,000 messages as pages send it, which must be answered")
+@attack("A valid request with 5,000 messages, which must get a reply")
 def real_chat(attacker: Attacker) -> None:
     parts = [{"type": "step-start"}, {"type": "text", "text": "words " * 50, "state": "done"}]
     earlier = [
@@ -113,7 +113,7 @@ def real_chat(attacker: Attacker) -> None:
     attacker.note(attacker.ask("POST", "/api/chat", body), [200], "a chat of 5,000 messages")
 
 
-@attack("16 bodies of 30 MiB at once, of all these shapes, by one user and by four", SHARED, memory=MANY_MEMORY)
+@attack("16 concurrent bodies of 30 MiB, from one user or from four users", SHARED, memory=MANY_MEMORY)
 def many_bodies(attacker: Attacker) -> None:
     shapes = [
         _filled(b'{"id":"b","messages":[', b'{"id":"u","role":"user","parts":[]},', b"]}"),
@@ -130,14 +130,14 @@ def many_bodies(attacker: Attacker) -> None:
             attacker.note(answer, (*ANY, 0), "one of many")
 
 
-@attack("30 MiB to the replay server", ["replay"], memory=BODY_MEMORY)
+@attack("Bodies of 30 MiB for the replay server", ["replay"], memory=BODY_MEMORY)
 def bodies_to_recordings(attacker: Attacker) -> None:
     _post(attacker, _filled(b'{"id":"b","messages":[', b'{"id":"u","role":"user","parts":[]},', b"]}"))
     _post(attacker, _text(b"\\u0041", b""))
     _post(attacker, _beside(b"[", b"[" * 100 + b"]" * 100 + b",", b"]"), (*ANY, 404, 409))
 
 
-@attack("12 MiB of parameters of URLs, of names, and of JSON, to a server that records and inspects", ["recording"])
+@attack("12 MiB of URL parameters, keys and JSON, which the recorder searches for secrets", ["recording"])
 def searched_bodies(attacker: Attacker) -> None:
     size = 12 * MEBIBYTE
     shapes: list[Any] = [
@@ -178,7 +178,7 @@ def _with(body: Any, path: tuple[str | int, ...], value: Any) -> Any:
     return copy
 
 
-@attack("300 bodies with a value of another type in the place of each that is right", MEMORY)
+@attack("300 bodies with one value of a wrong type", MEMORY)
 def wrong_types(attacker: Attacker) -> None:
     call = {
         "type": "tool-pay",
@@ -205,7 +205,7 @@ def wrong_types(attacker: Attacker) -> None:
             attacker.expect(answer.text and "\n" not in answer.text and len(answer.text) < 300, answer.text[:400])
 
 
-@attack("bodies that are compressed, of another encoding, or no JSON at all")
+@attack("Bodies that are compressed, in another encoding, or not JSON")
 def other_encodings(attacker: Attacker) -> None:
     plain = json.dumps(said("say hello", "encoded")).encode()
     bomb = gzip.compress(b" " * 200 * MEBIBYTE + plain, 9)

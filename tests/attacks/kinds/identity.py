@@ -40,7 +40,7 @@ FOREIGN_REQUESTS: Final = 1500
 """More requests than a user may send in a minute."""
 
 
-@attack("other names of this machine, which DNS can give to any page", ["loopback", "replay"])
+@attack("Wrong host names, as with DNS rebinding", ["loopback", "replay"])
 def rebinding(attacker: Attacker) -> None:
     port = attacker.ports[0]
     for host in (
@@ -70,7 +70,7 @@ def _with_host(attacker: Attacker, path: str, *lines: str) -> Answer:
         return attacker.read_status(connection)
 
 
-@attack("a page of another site that stops, answers, deletes or frames", ["loopback"])
+@attack("Requests from a page of another site", ["loopback"])
 def foreign_pages(attacker: Attacker) -> None:
     foreign = {"sec-fetch-site": "cross-site", "origin": "https://evil.example", "sec-fetch-mode": "no-cors"}
     door = f"{attacker.user}-foreign"
@@ -101,7 +101,7 @@ def foreign_pages(attacker: Attacker) -> None:
     attacker.expect("permissions-policy" in page.headers, "no Permissions-Policy")
 
 
-@attack("ids that are paths, blanks, zero bytes, half characters or 10 KiB, on every route", STORES)
+@attack("Chat ids with paths, spaces, zero bytes, invalid UTF-8 or 10 KiB, on every route", STORES)
 def path_ids(attacker: Attacker) -> None:
     attacker.note(attacker.say("say hello", "x"), [200], "the chat x")
     for chat in IDS:
@@ -117,7 +117,7 @@ def path_ids(attacker: Attacker) -> None:
     attacker.expect(attacker.messages("x"), "the chat x is gone")
 
 
-@attack("cursors, limits and searches of the list that no list gave", STORES)
+@attack("Forged cursors, limits and searches for the list of chats", STORES)
 def forged_cursors(attacker: Attacker) -> None:
     for query in (
         "cursor=x",
@@ -142,7 +142,7 @@ def forged_cursors(attacker: Attacker) -> None:
         attacker.expect(answer.status != 200 or query in ("cursor=", "limit="), f"{query[:40]} was taken")
 
 
-@attack("names and versions of artifacts that lead elsewhere")
+@attack("Artifact names and versions that point outside the chat")
 def artifact_names(attacker: Attacker) -> None:
     attacker.note(attacker.say("say hello", "files"), [200], "the chat")
     for name in (
@@ -163,7 +163,7 @@ def artifact_names(attacker: Attacker) -> None:
         attacker.note(answer, (400, 404, 414, 422), f"the artifact {name[:40]}")
 
 
-@attack("the chats of one user, asked for by another", STORES)
+@attack("Requests for the chats of another user", STORES)
 def other_users(attacker: Attacker) -> None:
     door = f"{attacker.user}-mine"
     with ExitStack() as stack:
@@ -179,7 +179,7 @@ def other_users(attacker: Attacker) -> None:
         attacker.open_door(door)
 
 
-@attack("no user, two users, and users whose names are paths, control characters, or 8 KiB", STORES)
+@attack("No user, two users, and user names with paths, control characters or 8 KiB", STORES)
 def odd_users(attacker: Attacker) -> None:
     attacker.note(attacker.ask("GET", "/api/chats", headers={"x-user": ""}), [401], "no user")
     with attacker.connect() as connection:
@@ -194,7 +194,7 @@ def odd_users(attacker: Attacker) -> None:
 
 
 @attack(
-    "the same user and chat in two other deployments with the same Redis, one of them with a prefix of its own",
+    "The same user and chat in two other deployments with the same Redis",
     ["Redis"],
 )
 def two_deployments(attacker: Attacker) -> None:
@@ -215,7 +215,7 @@ def two_deployments(attacker: Attacker) -> None:
         attacker.open_door(door)
 
 
-@attack("1,500 no-cors requests of a page of another site, and then a stop of the user", ["loopback"])
+@attack("1,500 `no-cors` requests from a page of another site, before the user stops a run", ["loopback"])
 def foreign_requests(attacker: Attacker) -> None:
     door = f"{attacker.user}-busy"
     foreign = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}

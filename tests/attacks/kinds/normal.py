@@ -7,7 +7,7 @@ from tests.attacks.attacker import Attacker
 from tests.attacks.registry import STORES, attack
 
 
-@attack("nothing: three seconds in which ten others say a few words", STORES)
+@attack("No attack: ten other users chat for three seconds", STORES)
 def ordinary_chats(attacker: Attacker) -> None:
     for _ in range(3):
         jobs = [partial(attacker.say, "say hello", f"day-{time.monotonic()}-{number}") for number in range(10)]

@@ -16,7 +16,7 @@ HOLD_SECONDS: Final = 2.0
 READ: Final = (200, 204, 409, 429, 503)
 
 
-@attack("a tool that returns 80 MB", STORES, memory=1024)
+@attack("A tool that returns 80 MB", STORES, memory=1024)
 def long_tool_output(attacker: Attacker) -> None:
     answer = attacker.say("fetch 80", "long", patience=25)
     attacker.note(answer, [200], "the turn")
@@ -24,7 +24,7 @@ def long_tool_output(attacker: Attacker) -> None:
     attacker.note(attacker.ask("GET", "/api/chat/long"), (200, 413), "its history")
 
 
-@attack("a reply with 3,000 wrong citations, scripts in its search suggestions and addresses that run code", STORES)
+@attack("A reply with 3,000 wrong citations, and scripts in URLs and search suggestions", STORES)
 def hostile_grounding(attacker: Attacker) -> None:
     answer = attacker.say("ground 3000", "grounded", patience=25)
     attacker.note(answer, [200], "the turn")
@@ -38,7 +38,7 @@ def hostile_grounding(attacker: Attacker) -> None:
     attacker.note(attacker.say("say hello", "grounded"), [200], "the next turn")
 
 
-@attack("a model that says tiny chunks for ever, five times at once, until it is stopped")
+@attack("Five concurrent models that send tiny chunks until they are stopped")
 def endless_chunks(attacker: Attacker) -> None:
     def begin(number: int) -> Answer:
         connection = attacker.connect(patience=ENDLESS_SECONDS)
@@ -56,14 +56,14 @@ def endless_chunks(attacker: Attacker) -> None:
         attacker.note(attacker.ask("POST", f"/api/chat/e{number}/stop"), [202], "its stop")
 
 
-@attack("an agent that calls its model for ever")
+@attack("An agent that calls its model without end")
 def endless_model_calls(attacker: Attacker) -> None:
     answer = attacker.say("loop x", "loop", patience=25)
     attacker.note(answer, [200], "the turn")
     attacker.expect('"type":"error"' in answer.text and answer.text.endswith("data: [DONE]\n\n"), "its stream goes on")
 
 
-@attack("120 readers of one response of 9 MB that never read", SHARED, files=300)
+@attack("120 readers of a response of 9 MB that receive nothing", SHARED, files=300)
 def silent_readers(attacker: Attacker) -> None:
     door = f"{attacker.user}-silent"
     with ExitStack() as stack:
@@ -80,7 +80,7 @@ def silent_readers(attacker: Attacker) -> None:
     attacker.note(attacker.ask("POST", "/api/chat/nine/stop"), [202], "its stop")
 
 
-@attack("200 readers at once of a response of 1 MB, who read it all", SHARED, files=300)
+@attack("200 concurrent readers that receive a response of 1 MB", SHARED, files=300)
 def many_readers(attacker: Attacker) -> None:
     door = f"{attacker.user}-many"
 
@@ -102,7 +102,7 @@ def many_readers(attacker: Attacker) -> None:
     attacker.note(attacker.ask("POST", "/api/chat/one/stop"), [202], "its stop")
 
 
-@attack("300 requests of 300 chats whose clients leave before the answer", STORES, files=400)
+@attack("300 requests for 300 chats, whose clients disconnect at once", STORES, files=400)
 def leaving(attacker: Attacker) -> None:
     def leave(number: int) -> None:
         with attacker.connect() as connection:

@@ -18,7 +18,7 @@ HALVES: Final = 15
 """Connections of each kind."""
 
 
-@attack("60 connections with half a request line, half a head, half a body, or nothing, and no more", files=200)
+@attack("60 connections with an incomplete request, or without a request", files=200)
 def half_requests(attacker: Attacker) -> None:
     halves = [
         b"GET /healthz HT",
@@ -56,7 +56,7 @@ def _end(connection: socket.socket) -> Answer:
     return Answer(int(received.split(maxsplit=2)[1]) if received else 0, received)
 
 
-@attack("400 connections with half a request to a server that may open 256 files", ["256 files"], files=256)
+@attack("400 connections with an incomplete request", ["256 files"], files=256)
 def few_files(attacker: Attacker) -> None:
     with ExitStack() as stack:
         for _ in range(400):
@@ -69,7 +69,7 @@ def few_files(attacker: Attacker) -> None:
     attacker.note(attacker.ask("GET", "/healthz", patience=5), [200], "somebody after them")
 
 
-@attack("1,300 connections that say nothing, more than the server takes", files=1200)
+@attack("1,300 connections without a request, more than the server accepts", files=1200)
 def idle_connections(attacker: Attacker) -> None:
     with ExitStack() as stack:
         for _ in range(1300):
@@ -80,7 +80,7 @@ def idle_connections(attacker: Attacker) -> None:
     attacker.note(attacker.ask("GET", "/healthz"), [200], "somebody after them")
 
 
-@attack("1,000 requests in one write, on each of ten connections")
+@attack("1,000 pipelined requests on each of ten connections")
 def pipelining(attacker: Attacker) -> None:
     def pipe() -> int:
         answered = 0
@@ -95,7 +95,7 @@ def pipelining(attacker: Attacker) -> None:
     attacker.expect(all(answered), "a connection got no answer at all")
 
 
-@attack("heads of 1 MiB: one header, 100,000 headers, a path, and a line without an end")
+@attack("Heads of 1 MiB: one header, 100,000 headers, a path, or an endless line")
 def huge_heads(attacker: Attacker) -> None:
     line = b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n"
     for head in (
@@ -114,7 +114,7 @@ def huge_heads(attacker: Attacker) -> None:
             )
 
 
-@attack("a body of 1 MiB in chunks of one byte, on four connections")
+@attack("Long bodies in chunks of one byte, on four connections")
 def tiny_pieces(attacker: Attacker) -> None:
     def send() -> None:
         with attacker.connect() as connection:
@@ -128,7 +128,7 @@ def tiny_pieces(attacker: Attacker) -> None:
     attacker.together([send] * 4)
 
 
-@attack("chunks of one byte without an end, on twenty connections, which come back for four seconds")
+@attack("Endless chunks of one byte, on twenty connections, for four seconds")
 def endless_pieces(attacker: Attacker) -> None:
     until = time.monotonic() + SECONDS
 
@@ -143,7 +143,7 @@ def endless_pieces(attacker: Attacker) -> None:
     attacker.together([send] * 20)
 
 
-@attack("3,000 headers and 3,000 trailers in a request, on twenty connections, which come back for four seconds")
+@attack("3,000 headers and 3,000 trailers per request, on twenty connections, for four seconds")
 def many_headers(attacker: Attacker) -> None:
     until = time.monotonic() + SECONDS
     tiny = b"a:\r\n" * 3000
@@ -160,7 +160,7 @@ def many_headers(attacker: Attacker) -> None:
     attacker.together([send] * 20)
 
 
-@attack("other protocols: HTTP/2, TLS, a WebSocket, CONNECT, TRACE, HTTP/0.9, and a body that waits to be asked for")
+@attack("Other protocols: HTTP/2, TLS, WebSocket, CONNECT, TRACE, HTTP/0.9, `Expect: 100-continue`")
 def other_protocols(attacker: Attacker) -> None:
     upgrade = ("connection: upgrade", "upgrade: websocket", "sec-websocket-key: AAAA", "sec-websocket-version: 13")
     for first in (

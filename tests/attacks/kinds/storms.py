@@ -11,7 +11,7 @@ from tests.attacks.registry import SHARED, STORES, attack
 CHATS: Final = 1_000
 
 
-@attack("60 runs of one user at once", files=200)
+@attack("60 concurrent runs of one user", files=200)
 def runs_of_a_user(attacker: Attacker) -> None:
     door = f"{attacker.user}-held"
     with ExitStack() as stack:
@@ -22,7 +22,7 @@ def runs_of_a_user(attacker: Attacker) -> None:
     _refused_with_a_time(attacker, answers, 429)
 
 
-@attack("330 runs of 66 users at once", SHARED, files=1000, memory=512)
+@attack("330 concurrent runs of 66 users", SHARED, files=1000, memory=512)
 def runs_of_all(attacker: Attacker) -> None:
     door = f"{attacker.user}-all"
     with ExitStack() as stack:
@@ -71,7 +71,7 @@ def requests_a_minute(attacker: Attacker) -> None:
     attacker.expect(all("retry-after" in answer.headers for answer in refused), "a refusal without Retry-After")
 
 
-@attack("searches in 1,000 chats, 320 at once by sixteen", STORES)
+@attack("320 searches in 1,000 chats, on 16 connections", STORES)
 def list_storm(attacker: Attacker) -> None:
     attacker.note(attacker.say(f"seed {CHATS}", "seeds", patience=25), [200], "the chats")
     first = attacker.ask("GET", "/api/chats?limit=100")
@@ -81,14 +81,14 @@ def list_storm(attacker: Attacker) -> None:
         attacker.note(answer, (200, 429, 503), "a search")
 
 
-@attack("320 changes of a chat's title, by sixteen at once", STORES)
+@attack("320 changes of a chat's title, on 16 connections", STORES)
 def patch_storm(attacker: Attacker) -> None:
     attacker.note(attacker.say("say hello", "renamed"), [200], "the chat")
     for answer in _many(attacker, "PATCH", "/api/chat/renamed", 320, b'{"title":"another","archived":false}'):
         attacker.note(answer, (200, 409, 429, 503), "a change")
 
 
-@attack("320 stops and 320 deletions of a chat that runs, and of none", STORES)
+@attack("320 stops and 320 deletions, of a running chat and of an unknown chat", STORES)
 def stop_storm(attacker: Attacker) -> None:
     door = f"{attacker.user}-stopped"
     with ExitStack() as stack:
@@ -104,7 +104,7 @@ def stop_storm(attacker: Attacker) -> None:
         attacker.open_door(door)
 
 
-@attack("one chat asked by 40 pages at once, each with other words", STORES)
+@attack("40 pages that send different messages to one chat at once", STORES)
 def chat_storm(attacker: Attacker) -> None:
     jobs = [partial(attacker.say, f"say {number}", "crowded") for number in range(40)]
     for answer in attacker.together(jobs, at_once=40):

@@ -25,7 +25,7 @@ def _attach(attacker: Attacker, user: str) -> None:
         attacker.note(attacker.ask("POST", "/api/chat", body, user=user, patience=25), [200], "a large file")
 
 
-@attack("32 readers of a chat with five files of 15 MiB, who read nothing, and then leave", MEMORY, memory=768)
+@attack("32 requests for a chat with five files of 15 MiB, whose clients receive nothing", MEMORY, memory=768)
 def unread_histories(attacker: Attacker) -> None:
     other_user = f"{attacker.user}-other"
     _attach(attacker, attacker.user)
@@ -46,7 +46,7 @@ def unread_histories(attacker: Attacker) -> None:
     attacker.expect(len(after.body) > FILES * FILE_BYTES, "the chat was cut")
 
 
-@attack("40 requests for a stored response of 9 MB, whose clients leave at once")
+@attack("40 requests for a stored response of 9 MB, whose clients disconnect at once")
 def left_responses(attacker: Attacker) -> None:
     door = f"{attacker.user}-stored"
     attacker.open_door(door)

@@ -137,6 +137,8 @@ class DictStore(RunStore):
             log.entries.append(replace(entry, end=""))
         if entry.end:
             log.entries.append(Entry(entry.count, entry.count, end=entry.end))
+            lease = self._shared.leases[run.chat]
+            lease.phase = "closed" if lease.phase == "open" else lease.phase
         log.count = entry.count
         log.wake()
         return log.count

@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import weakref
+from contextlib import suppress
 from typing import Any, cast
 
 import pytest
@@ -11,17 +12,18 @@ from stream_protocol.serving import ChatIdFilter
 from stream_protocol.serving.run_logs import (
     EventBuffer,
     LeaseTimes,
+    LogBatch,
     LogBounds,
-    Phase,
     Renewal,
     RunIdentity,
     RunLogError,
     RunStore,
     SharedRunLog,
-    _lease,
+    _log_writer,
 )
 from stream_protocol.serving.run_logs._lease import SharedLease
-from stream_protocol.testing._fake_runs import END, HANG, START, TEXT, begin, reader, rest, running, until
+from stream_protocol.serving.run_logs._log_writer import LogWriter
+from stream_protocol.testing._fake_runs import END, HANG, START, TEXT, begin, eventually, reader, rest, running, until
 from stream_protocol.wire import SSE_DONE
 from tests.serving.run_logs import dict_store
 from tests.serving.run_logs.dict_store import DictStore, Shared
@@ -116,36 +118,81 @@ async def test_a_store_that_is_away_is_told_of_once_with_the_run(caplog: pytest.
     assert told.__dict__["run_id"] == "r"
 
 
-class SlowRenewals(DictStore):
-    """A store that renews no lease until the test allows it."""
+class SlowEnds(DictStore):
+    """A store that takes no end of a log until the test allows it."""
 
     def __init__(self, shared: Shared) -> None:
         super().__init__(shared)
-        self.may_renew = asyncio.Event()
-        self.may_renew.set()
+        self.may_end = asyncio.Event()
 
-    async def renew(self, run: RunIdentity, token: int, phase: Phase) -> Renewal | None:
-        await self.may_renew.wait()
-        return await super().renew(run, token, phase)
+    async def append(self, run: RunIdentity, token: int, piece: LogBatch) -> int | None:
+        if piece.entry.end:
+            await self.may_end.wait()
+        return await super().append(run, token, piece)
 
 
 async def test_no_worker_gives_the_end_before_the_store_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_lease, "END_SECONDS", HANG)
+    monkeypatch.setattr(_log_writer, "END_SECONDS", HANG)
     shared = Shared()
-    store = SlowRenewals(shared)
+    store = SlowEnds(shared)
     logs = SharedRunLog(store, dict_store.TIMES), SharedRunLog(DictStore(shared), dict_store.TIMES)
     owner, lease = await begin(logs[0])
     readers = [await reader(log) for log in logs]
     begun = [await until(each, TEXT) for each in readers]
-    store.may_renew.clear()
     owner.finish()
     reading = [asyncio.create_task(rest(each)) for each in readers]
     for _ in range(20):  # longer than the pauses of the writer and of the other worker's reader
         await asyncio.sleep(0.01)
     assert not any(each.done() for each in reading)
-    store.may_renew.set()
+    store.may_end.set()
     assert [one + await each for one, each in zip(begun, reading, strict=True)] == [START + TEXT + END + SSE_DONE] * 2
     assert (await running(logs[1])).phase == "closed"
     lease.release()
     for log in logs:
         await log.aclose()
+
+
+async def test_a_full_store_delays_the_end_and_the_run_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_log_writer, "END_SECONDS", 0.01)
+    shared = Shared()
+    times = LeaseTimes(lease=600, log_retention=60)
+    store = SlowEnds(shared)
+    log, other = SharedRunLog(store, times), SharedRunLog(DictStore(shared), times)
+    owner, lease = await begin(log)
+    reading = await reader(log)
+    owner.finish()
+    assert (await rest(reading)).endswith(SSE_DONE)
+
+    async def is_closed() -> bool:
+        return (await running(other)).phase == "closed"
+
+    await eventually(is_closed)
+    store.may_end.set()
+    lease.release()
+    await log.aclose()
+    await other.aclose()
+
+
+async def test_a_writer_that_is_cancelled_twice_gives_the_end() -> None:
+    store, log = SlowEnds(Shared()), EventBuffer()
+    run = RunIdentity(chat="c", run_id="r", worker=store.worker, idempotency_key="")
+    log.hold_end()
+    writer = LogWriter(
+        store,
+        run,
+        await store.claim(run),
+        log,
+        bounds=LogBounds(),
+        renew_lease=lambda: None,
+        read_elsewhere=asyncio.Event(),
+        patience=HANG,
+    )
+    copying = asyncio.create_task(writer.copy())
+    log.append(START, TEXT, END)
+    log.close()
+    for _ in range(3):
+        await asyncio.sleep(0)
+        copying.cancel()
+    assert (await rest(log.read())).endswith(END)
+    with suppress(asyncio.CancelledError):
+        await copying

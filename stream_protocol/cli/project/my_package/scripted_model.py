@@ -1,4 +1,4 @@
-"""Model for tests, and for starts without a key: a script with four replies."""
+"""A model with four scripted replies, for tests and for starts without a key."""
 
 import re
 
@@ -14,7 +14,7 @@ HELP = (
 
 
 def scripted_model(*, delay: float = 0.0) -> ScriptedLlm:
-    """Return the model. `delay`: seconds before each word."""
+    """Return the model. `delay`: the number of seconds before each word."""
     return ScriptedLlm(model="a script", respond=_respond, delay=delay)
 
 

@@ -1,4 +1,4 @@
-"""Compares the client's streams with a recording, without a key and without a network."""
+"""Compares the streams that a client gets with a recording. Needs no key and no network."""
 
 import asyncio
 

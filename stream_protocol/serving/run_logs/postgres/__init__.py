@@ -4,7 +4,7 @@ Where to change what:
 
 - ``_statements``: atomic changes and tables.
 - ``_connections``: connections and ``NOTIFY``.
-- ``_turns``: the queue of statements that wait for a connection.
+- ``_turns``: the queue in which statements wait for a connection.
 - ``_batches``: one statement for many runs.
 """
 

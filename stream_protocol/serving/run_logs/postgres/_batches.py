@@ -1,4 +1,4 @@
-"""Collects items for a short time, and processes them together: one SQL statement for many runs."""
+"""Collects items for a short time, and processes them together. So one SQL statement serves many runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 GATHER_SECONDS: Final = 0.002
-"""Seconds that the first item waits for others."""
+"""Seconds that the first item of a batch waits for more items."""
 
 MAX_ITEMS: Final = 256
 """The maximum number of items in one batch."""
@@ -25,10 +25,10 @@ MAX_BYTES: Final = 2**22
 class Batches(Generic[Item, Result]):
     """Collects items, and processes them together as one batch.
 
-    It collects for ``GATHER_SECONDS``, or longer while the previous batch is being processed.
+    A batch collects items for ``GATHER_SECONDS``, or longer while the previous batch is being processed.
 
-    ``do`` returns the results in the order of the items. If it raises, each item of the batch gets the exception.
-    ``size``: a function that returns the number of bytes of an item.
+    ``do``: processes a batch, and returns the results in the order of the items. If ``do`` raises, each item of the
+    batch gets the exception. ``size``: returns the number of bytes of an item.
     """
 
     def __init__(
@@ -40,11 +40,11 @@ class Batches(Generic[Item, Result]):
         self._task: asyncio.Task[None] | None = None
 
     async def add(self, item: Item) -> Result:
-        """Processes this item in the next batch. Returns its result."""
+        """Processes this item in the next batch. Returns the item's result."""
         future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
         self._waiting.append((item, future))
         if self._task is None:
-            # An empty context: log records of the task must not name the chat that starts it.
+            # The context is empty, because the task's log records must not name the chat that starts the task.
             self._task = asyncio.create_task(self._do_all(), context=Context())
         return await future
 

@@ -1,7 +1,7 @@
 """The connections of one worker to PostgreSQL: a few for statements, and one that listens for messages.
 
-Connections and their pool are asyncpg's. This module adds the tables, a time limit for each statement, messages between
-workers, and one exception, ``RunLogError``, for all failures.
+asyncpg provides the connections and their pool. This module adds the tables, a time limit for each statement, messages
+between workers, and one exception for all failures, ``RunLogError``.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 Connection: TypeAlias = Any
-"""asyncpg's ``Connection``; asyncpg has no types."""
+"""asyncpg's ``Connection``. Its type is ``Any``, because asyncpg has no types."""
 
 Pool: TypeAlias = Any
-"""asyncpg's ``Pool``."""
+"""asyncpg's ``Pool``. Its type is ``Any``, because asyncpg has no types."""
 
 logger = logging.getLogger(__name__)
 
@@ -43,59 +43,53 @@ LOST: Final = (
     asyncpg.PostgresConnectionError,
     asyncpg.OperatorInterventionError,
     asyncpg.InterfaceError,
-    asyncpg.InternalClientError,  # raised while the server is closing the connection
+    asyncpg.InternalClientError,  # raised while the server closes the connection
     ConnectionError,
 )
-"""The exceptions that asyncpg raises when a connection has died, perhaps while it was idle."""
+"""The exceptions that asyncpg raises if a connection has died, perhaps while the connection was idle."""
 
 FAILURES: Final = (*LOST, asyncpg.PostgresError, OSError)
 """All exceptions that asyncpg raises. ``TimeoutError`` is an ``OSError``."""
 
 STATEMENTS_AT_ONCE: Final = 4
-"""The connections of a worker, in addition to the connection that listens. By default, a PostgreSQL server allows 100
-connections in all.
-"""
+"""The maximum number of a worker's connections for statements. One more connection listens for messages. By default, a
+PostgreSQL server allows 100 connections in total."""
 
 TURN_SECONDS: Final = 10.0
 """The maximum number of seconds that a statement waits for a free connection while the server responds. A request waits
-as long for a run that is stopping.
-"""
+equally long for a run that is stopping."""
 
 FULL_SECONDS: Final = 0.1
-"""Seconds between two attempts to connect while the server refuses another connection."""
+"""Seconds between two attempts to connect while the server refuses more connections."""
 
 IDLE_SECONDS: Final = 5.0
 """Seconds after which an idle connection is closed. A proxy or a firewall may drop an idle connection without closing
-it. The next statement would then wait for a reply that never comes.
-"""
+it. Without this limit, the next statement would wait for a reply that never comes."""
 
 HEARTBEAT_SECONDS: Final = 5.0
-"""Seconds between two checks of the connection that listens.
-
-They are necessary because a broken network does not close a connection.
-"""
+"""Seconds between two checks of the connection that listens for messages. The checks are needed because a broken
+network does not close a connection."""
 
 MAX_PREFIX_LENGTH: Final = 24
-"""The maximum number of characters of a prefix. The name of a channel is the prefix and a worker's id, and PostgreSQL
-allows 63 characters.
-"""
+"""The maximum number of characters of a prefix. A channel's name consists of the prefix and a worker's id. PostgreSQL
+allows 63 characters for the name."""
 
 _PREFIX: Final = re.compile(rf"[a-z_][a-z0-9_]{{0,{MAX_PREFIX_LENGTH - 1}}}")
 
 _SCHEMES: Final = ("postgresql", "postgres", "postgresql+asyncpg")
-"""The schemes of a URL. The last is SQLAlchemy's scheme, which ADK's ``DatabaseSessionService`` needs."""
+"""The accepted schemes of a URL. The last scheme is SQLAlchemy's, which ADK's ``DatabaseSessionService`` needs."""
 
 LIKE: Final = "The URL of PostgreSQL must be like postgresql://user:password@host:5432/database"
 
 CHECK: Final = "check"
-"""The message by which a worker checks that messages arrive."""
+"""The message that a worker sends to itself, to check that messages arrive."""
 
 
 class Connections:
     """Runs statements in the database of ``url``, and receives the messages of one worker.
 
-    ``on_message``: called with each message. ``on_gap``: called when messages may have got lost. ``patience``: the most
-    seconds that a statement may take. Raises ``StreamProtocolError`` for an unusable URL or prefix.
+    ``on_message``: called with each message. ``on_gap``: called when messages may have got lost. ``patience``: the
+    maximum number of seconds for a statement. Raises ``StreamProtocolError`` for an unusable URL or prefix.
     """
 
     def __init__(
@@ -126,20 +120,20 @@ class Connections:
         self._on_gap = on_gap
         self._turns = Turns(STATEMENTS_AT_ONCE)
         self._answered_at = 0.0
-        """The loop time of the last reply to a statement."""
+        """The event-loop time of the last reply to a statement."""
         self._is_silent = False
-        """True if the last statement got no reply in time."""
+        """True if the last statement did not get a reply in time."""
         self._opening = asyncio.Lock()
         self._pool: Pool | None = None
         self._closed = False
         self._listening: Connection | None = None
         self._checked = asyncio.Event()
-        """Set when a message has arrived that this worker sent to itself."""
+        """Set when the message ``CHECK``, which this worker sends to itself, has arrived."""
         self._listen_task: asyncio.Task[None] | None = None
 
     @property
     def place(self) -> str:
-        """The server, the database and the prefix."""
+        """The address of the server and the database, and the prefix of the names there."""
         return f"{self._where} {self._prefix}"
 
     @property
@@ -148,10 +142,10 @@ class Connections:
         return f"{self._prefix}_"
 
     async def rows(self, statement: str, *arguments: Any, urgent: bool = False) -> list[Any]:
-        """Runs a statement. Raises ``RunLogError``. If the connection has died, the statement is tried once more.
+        """Runs a statement, and returns its rows. Raises ``RunLogError``. If the connection has died, tries once more.
 
-        ``urgent``: True if the statement goes before all others that wait for a connection. The time limit starts when
-        the statement has a connection.
+        ``urgent``: True if the statement gets a connection before all other waiting statements. The time limit starts
+        when the statement has a connection.
         """
         text = statements.named(statement, self._prefix)
 
@@ -174,7 +168,7 @@ class Connections:
                 rows = await self._try(run)
         except FAILURES as error:
             if isinstance(error, TimeoutError) and self._answered_at < begun:
-                self._is_silent = True  # no statement got a reply meanwhile, so waiting statements fail at once
+                self._is_silent = True  # no statement got a reply since, so waiting statements fail at once
                 self._turns.refuse_all()
             raise RunLogError(f"{self._where}: {reason_of(error)}") from error
         self._answered_at, self._is_silent = now(), False
@@ -186,7 +180,7 @@ class Connections:
             try:
                 return await _in_pool(pool, run)
             except asyncpg.TooManyConnectionsError:
-                # The server refuses more connections of this worker now. Wait for a connection that the worker has.
+                # The server refuses more connections of this worker now. Wait for one of the worker's open connections.
                 if not pool.get_size():
                     raise
                 await asyncio.sleep(FULL_SECONDS)
@@ -194,7 +188,7 @@ class Connections:
                 return await _in_pool(pool, run)
 
     async def row(self, statement: str, *arguments: Any, urgent: bool = False) -> Any:
-        """Runs a statement that returns one row or none."""
+        """Runs a statement, and returns its first row; ``None`` without a row."""
         return next(iter(await self.rows(statement, *arguments, urgent=urgent)), None)
 
     async def send(self, worker: str, message: str) -> None:
@@ -219,8 +213,8 @@ class Connections:
             if self._closed:
                 raise RunLogError(f"{self._where}: the run log is closed")
             if self._pool is None:
-                # No idle connections (`min_size=0`): asyncpg would log each failure to restore one, with the ids of the
-                # chat during which the connection was lost.
+                # `min_size=0` means no permanent connections. asyncpg would log each failure to restore a permanent
+                # connection, with the ids of an unrelated chat.
                 pool = await asyncpg.create_pool(
                     self._url,
                     min_size=0,
@@ -252,7 +246,7 @@ class Connections:
             ) from error
 
     async def _begin_to_listen(self, pool: Pool) -> None:
-        """Listen for messages, and check that they arrive. A pooler could give the connection to other clients."""
+        """Listen for messages, and check that they arrive. With some poolers, they do not arrive."""
         if self._listen_task is None:
             await self._listen()
             self._listen_task = asyncio.create_task(self._keep_listening(), context=Context())
@@ -316,7 +310,7 @@ _OPTIONS: Final[dict[str, Any]] = {"server_settings": {"application_name": "adk-
 
 
 async def _in_pool(pool: Pool, work: Callable[[Connection], Awaitable[Result]]) -> Result:
-    """Call ``work`` with a connection. Close the connection if it has died, or if ``work`` is cancelled."""
+    """Call ``work`` with a connection of the pool. Close the connection if it has died, or if ``work`` is cancelled."""
     connection = await pool.acquire()
     try:
         return await work(connection)

@@ -1,4 +1,4 @@
-"""The leases and logs in PostgreSQL. ``_statements`` has the SQL, and describes the tables."""
+"""Stores leases and events of runs in PostgreSQL. ``_statements`` has the SQL, and describes the tables."""
 
 from __future__ import annotations
 
@@ -46,13 +46,14 @@ logger = logging.getLogger(__name__)
 DEFAULT_PREFIX: Final = statements.PREFIX
 
 ENTRIES_AT_ONCE: Final = 16
-"""The maximum number of entries of one run in one reply."""
+"""The maximum number of a run's log entries in one reply."""
 
 SWEEP_SECONDS: Final = 30.0
-"""Seconds between two removals of expired rows by one worker; less if the retention is shorter."""
+"""The maximum number of seconds between two removals of expired rows by a worker. If logs are kept for a shorter time,
+that time applies."""
 
 SWEEP_ROWS: Final = 1000
-"""The maximum number of rows of a table, and of logs with their entries, that one statement removes."""
+"""The maximum number of rows that one statement removes from a table. A log counts as one row, with its entries."""
 
 
 class _Append(NamedTuple):
@@ -64,8 +65,8 @@ class _Append(NamedTuple):
 class PostgresStore:
     """The connection of one worker to PostgreSQL: see ``RunStore``.
 
-    ``patience``: the most seconds that a statement may take once it has a connection.
-    Raises ``StreamProtocolError`` for an unusable URL or prefix.
+    ``patience``: the maximum number of seconds for a statement, from the time at which it has a connection. Raises
+    ``StreamProtocolError`` for an unusable URL or prefix.
     """
 
     def __init__(self, url: str, *, prefix: str, patience: float, times: LeaseTimes) -> None:
@@ -82,9 +83,10 @@ class PostgresStore:
         self._appends = Batches(self._append_all, size=lambda item: len(item.piece.entry.events))
         self._reads = Batches(self._read_all, size=lambda _: 0)
         self._news: WeakValueDictionary[str, asyncio.Event] = WeakValueDictionary()
-        """Run id -> an ``asyncio.Event`` that is set when the run has new entries. Readers wait for it."""
+        """An ``asyncio.Event`` for each run id, which is set when the run has new entries. Readers wait for this
+        event."""
         self._requests: asyncio.Queue[str | None] = asyncio.Queue()
-        """The results of ``renewal_requests``."""
+        """The queue of results of ``renewal_requests``."""
         self._sweep_task: asyncio.Task[None] | None = None
 
     @property
@@ -128,7 +130,7 @@ class PostgresStore:
         return Renewal(stop=renewed["stop"], readers=renewed["readers"], posts=posts)
 
     async def append(self, run: RunIdentity, token: int, piece: LogBatch) -> int | None:
-        """Appends a batch to the run's log, in one statement with batches of other runs."""
+        """Appends a batch to the run's log: see ``RunStore``. One statement also appends batches of other runs."""
         return await self._appends.add(_Append(run, token, piece))
 
     async def replace(self, run: RunIdentity, token: int, snapshot: Snapshot) -> int | None:
@@ -152,7 +154,7 @@ class PostgresStore:
         return Snapshot(0, b"", b"") if row is None else Snapshot(row["joined"], row["events"], row["past"])
 
     async def entries(self, chat: str, run_id: str, after: int, wait: float) -> list[Entry]:
-        """Returns entries of the run, in one statement with reads of other runs."""
+        """Returns entries of the run: see ``RunStore``. One statement also reads entries of other runs."""
         news = self._news.setdefault(run_id, asyncio.Event())
         news.clear()
         entries = await self._reads.add((run_id, after))
@@ -187,7 +189,7 @@ class PostgresStore:
         await self._connections.send(worker, f"renew {run_id}")
 
     async def renewal_requests(self) -> AsyncGenerator[str | None]:
-        """Yields the ids of runs; ``None`` after the listening connection was lost and is restored."""
+        """Yields the ids of runs to renew. Yields ``None`` after the listening connection was lost and is restored."""
         while True:
             yield await self._requests.get()
 
@@ -242,7 +244,7 @@ class PostgresStore:
             self._sweep_task = asyncio.create_task(self._sweep(), context=Context())
 
     async def _sweep(self) -> None:
-        """Remove expired rows of all chats of the deployment. Each worker does this at random intervals."""
+        """Remove expired rows of all chats at random intervals. Each worker of the deployment does this."""
         interval = min(SWEEP_SECONDS, self._times.log_retention)
         while True:
             await asyncio.sleep(interval * random.uniform(0.5, 1))  # noqa: S311 - not a secret
@@ -254,7 +256,7 @@ class PostgresStore:
 
 
 def _entries(row: Any) -> list[Entry]:
-    """Return up to two entries for a row: one with its events, and one with the end of the log."""
+    """Return up to two entries for a row: one with the row's events, and one with the end of the log."""
     after, count, events, end = row["after"], row["count"], row["events"], row["ending"]
     return [
         *([Entry(after, count, events)] if count > after else ()),
@@ -269,8 +271,8 @@ class PostgresRunLog(SharedRunLog):
     ``DatabaseSessionService``, ``postgresql+asyncpg://…``, also works. It must lead to the server itself, or to a
     pooler that keeps the connection of a session. PgBouncer in transaction mode does not work, because no ``NOTIFY``
     arrives through it. PostgreSQL 12 or later is required.
-    ``prefix``: beginning of the names of all tables and channels, different for each deployment in a database: up to 24
-    lower-case ASCII letters, digits and ``_``.
+    ``prefix``: beginning of the names of all tables and channels: up to 24 lower-case ASCII letters, digits and ``_``.
+    Each deployment in a database needs its own prefix.
     ``lease``, ``expiry`` and ``bounds``: as in ``RedisRunLog``.
 
     The tables are created when they are first needed. No run starts while PostgreSQL cannot be reached. Runs that have

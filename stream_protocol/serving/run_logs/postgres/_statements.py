@@ -1,33 +1,31 @@
 """The SQL statements of the run log in PostgreSQL. Each statement is one transaction, and may be repeated.
 
-The names of all tables begin with ``adk_ui_stream``; ``named`` replaces this prefix. The tables:
+The names of all tables begin with ``adk_ui_stream``. ``named`` replaces this prefix. The tables:
 
-``leases``: a row for each chat that has a run or had one lately. ``run`` is empty when the chat is free. ``token`` is
-the greatest fencing token of the chat, and outlives the lease. With the token, a worker whose lease is gone detects
-that a newer run has taken the chat. A chat that was stopped lately has a second row, ``<chat> stopped``. No run ever
-holds this row. Its ``request`` is the id of the newest stop. Workers of older versions ignore this row, and remove it
-when it expires.
-``logs``: a row for each run, with the data before its entries: the first events, joined, and ``past``.
-``entries``: the events of a run, several per row. ``after`` is the number of events before the row.
-``readers``: the other workers that read a run.
-``posts``: messages from requests at other workers to a run (``Post``), each with the reply once there is one.
+``leases``: a row for each chat that has a run or recently had a run. ``run`` is empty if the chat is free. ``token`` is
+the greatest fencing token of the chat, and outlives the lease. With the token, a worker whose lease has expired detects
+that a newer run has taken the chat. A chat that was recently stopped has a second row, ``<chat> stopped``, whose
+``request`` is the id of the newest stop. No run ever holds this row. ``logs``: a row for each run, with the data that
+comes before its entries: the joined events, and ``past``. ``entries``: the events of a run, several per row. ``after``
+is the number of events before the row. ``readers``: the other workers that read a run. ``posts``: messages to a run
+(``Post``) from requests at other workers, each with the run's reply.
 
-All tables but the leases are UNLOGGED: a crash of the server empties them. The worker that writes them has the same
-data in memory, and writes it again after a crash. So the text of a response adds nothing to the write-ahead log, and no
-commit of the text waits for a disk. Replicas and archives do not get these tables.
+All tables except ``leases`` are UNLOGGED. So the text of a response adds nothing to the write-ahead log, and its
+commits do not wait for a disk. Replicas and archives do not get these tables. A crash of the server empties them. The
+run's worker has their data in memory, and writes it again.
 """
 
 from typing import Final
 
 PREFIX: Final = "adk_ui_stream"
-"""The prefix of the names in the statements below."""
+"""The prefix of all names in the statements of this module."""
 
 TABLES: Final = """
 SELECT count(to_regclass(name)) = 5
 FROM unnest(ARRAY['adk_ui_stream_leases', 'adk_ui_stream_logs', 'adk_ui_stream_entries', 'adk_ui_stream_readers',
     'adk_ui_stream_posts']) AS _ (name)
 """
-"""Returns true if the tables exist."""
+"""SQL statement that returns true if the tables exist."""
 
 SCHEMA: Final = """
 SELECT pg_advisory_xact_lock(hashtext('adk_ui_stream'));
@@ -75,15 +73,15 @@ CREATE UNLOGGED TABLE IF NOT EXISTS adk_ui_stream_posts (
 ALTER TABLE adk_ui_stream_logs ALTER past SET STORAGE EXTERNAL, ALTER events SET STORAGE EXTERNAL;
 ALTER TABLE adk_ui_stream_entries ALTER events SET STORAGE EXTERNAL;
 """
-"""Creates the tables. Workers that start at the same time wait for each other. The fill factor leaves room in each page
-for the next version of an updated row, so that its index need not change. Large texts are not compressed: compression
-would cost more than it saves in their minute of life."""
+"""SQL statement that creates the tables. Workers that start at the same time wait for each other. The fill factor
+leaves room in each page for new versions of updated rows, so that the index need not change. Large texts live for a
+minute, so compression would cost more than it saves."""
 
 PING: Final = """
 INSERT INTO adk_ui_stream_leases AS lease VALUES ('', '', '', '', '', 0, false, 0, now(), now())
 ON CONFLICT (chat) DO UPDATE SET kept_until = now()
 """
-"""Writes a row that belongs to no chat."""
+"""SQL statement that writes a row without a chat, to check that the database can be written to."""
 
 CLAIM: Final = """
 -- chat, run, worker, request, lease ms, token ms
@@ -97,7 +95,7 @@ ON CONFLICT (chat) DO UPDATE SET
 WHERE lease.run IN ('', excluded.run) OR lease.held_until <= clock_timestamp()
 RETURNING token
 """
-"""Gives the chat to a run, and returns the run's token; no row if another run holds its lease."""
+"""SQL statement that gives the chat to a run. Returns the run's token; no row if another run holds the chat's lease."""
 
 PEEK: Final = """
 -- chats
@@ -105,7 +103,7 @@ SELECT chat, run, request, phase, stop,
     (extract(epoch FROM held_until - clock_timestamp()) * 1000)::float8 AS left_ms
 FROM adk_ui_stream_leases WHERE chat = ANY($1::text[]) AND run <> '' AND held_until > clock_timestamp()
 """
-"""Returns the runs that hold the leases of these chats."""
+"""SQL statement that returns the runs that hold the leases of these chats."""
 
 RENEW: Final = """
 -- chat, run, worker, request, phase, token, lease ms, token ms, log ms, stop seconds
@@ -137,10 +135,11 @@ SELECT stop OR EXISTS (
 ) AS posts
 FROM renewed
 """
-"""Renews a lease; no row if a newer run has taken the chat. Returns the request to stop, the number of other workers
-that read the run, and the messages to the run (``Post``) without a reply. A lease that was lost in a fail-over is
-written again, even over the lease of an older run. If the chat was stopped meanwhile, the run gets this stop. Messages
-from before the loss are dropped, because the workers that sent them have learned that the run is over.
+"""SQL statement that renews a lease. Returns no row if a newer run has taken the chat. Otherwise returns ``stop`` (true
+if the run must stop), and the number of other workers that read the run. Also returns the messages to the run
+(``Post``) that have no reply. A lease that a fail-over has lost is written again, even over the lease of an older run.
+A stop of the chat since then also stops the run. Messages from before the loss are dropped, because the workers that
+sent them have learned that the run is over.
 """
 
 APPEND: Final = """
@@ -167,6 +166,10 @@ WITH given AS (
     SELECT run, after, count, events, ending FROM held WHERE stored = after AND ended = ''
     ON CONFLICT DO NOTHING
     RETURNING run
+), closed AS (
+    UPDATE adk_ui_stream_leases AS lease SET phase = 'closed' FROM held
+    WHERE (lease.chat, lease.run, lease.token, lease.phase) = (held.chat, held.run, held.token, 'open')
+        AND held.ending <> '' AND held.stored = held.after AND held.ended = ''
 ), told AS (
     SELECT pg_notify($9 || reader.worker, 'more ' || reader.run)
     FROM added JOIN adk_ui_stream_readers AS reader USING (run) WHERE reader.until > clock_timestamp()
@@ -175,9 +178,9 @@ SELECT run, CASE WHEN stored = after AND ended = '' THEN count ELSE stored END A
     (SELECT count(*) FROM told) AS told
 FROM held
 """
-"""Appends entries to the logs of several runs, and notifies their readers. Returns the number of events in each log; no
-row for a run that does not hold the lease. Appends nothing unless the log has the expected number of events, and no
-end."""
+"""SQL statement that appends entries to the logs of several runs, and notifies their readers. Returns the number of
+events in each log; no row for a run that does not hold the lease. Appends nothing to a log with an end, or with another
+number of events than expected. The end of a log changes the phase of an open run to ``closed``."""
 
 REPLACE: Final = """
 -- chat, run, token, joined, events, past, log ms
@@ -195,9 +198,8 @@ SELECT greatest($4::integer, (
     SELECT count FROM adk_ui_stream_entries WHERE run = $2 ORDER BY after DESC LIMIT 1
 )) AS stored FROM lease
 """
-"""Replaces the first entries with joined events. Returns the number of events in the log; no row for a run that does
-not hold the lease.
-"""
+"""SQL statement that replaces the first entries of a run with joined events. Returns the number of events in the log;
+no row for a run that does not hold the lease."""
 
 FREE: Final = """
 -- chat, run, channel, log ms
@@ -218,8 +220,8 @@ WITH freed AS (
 )
 SELECT pg_notify($3 || reader.worker, 'more ' || reader.run) FROM ended JOIN adk_ui_stream_readers AS reader USING (run)
 """
-"""Frees the chat. A log without an end gets the end ``broken``. The token grows, so that a delayed renewal from another
-connection does not take the chat again."""
+"""SQL statement that frees the chat. A log without an end gets the end ``broken``. The token grows, so that a delayed
+renewal from another connection cannot take the chat again."""
 
 WATCH: Final = """
 -- chat, run, worker, ms (0: no longer)
@@ -239,15 +241,15 @@ SELECT coalesce(lease.run, '') AS holder, coalesce(lease.worker, '') AS worker, 
 ) AS available
 FROM (VALUES (1)) AS one LEFT JOIN lease ON true
 """
-"""Notes for this number of milliseconds that a worker reads a run. With 0, notes that the worker no longer reads it.
-Returns the run that holds the lease, its worker and its token, and the number of events in the log of the given run;
-NULL if it has no log."""
+"""SQL statement that registers a worker as a reader of a run, for some milliseconds. 0 milliseconds: removes the
+registration. Returns the run that holds the chat's lease, its worker and its token. Also returns the number of events
+of the run that is read, or NULL if that run has no log."""
 
 HEAD: Final = """
 -- run
 SELECT joined, events, past FROM adk_ui_stream_logs WHERE run = $1
 """
-"""Returns the data before a log's first entry."""
+"""SQL statement that returns the data which comes before a log's first entry."""
 
 ENTRIES: Final = """
 -- arrays: run, position; limit
@@ -262,8 +264,8 @@ FROM unnest($1::text[], $2::integer[]) WITH ORDINALITY AS wanted (run, position,
 ) AS entry
 ORDER BY wanted.item, entry.after
 """
-"""Returns the next entries of several logs. The first entry of each log contains the position. ``item`` counts from 1.
-"""
+"""SQL statement that returns the next entries of several logs, from the entry that contains the given position on.
+``item``: the number of the log, from 1."""
 
 STOP: Final = """
 -- chat, run, id of the stop, seconds
@@ -278,15 +280,14 @@ UPDATE adk_ui_stream_leases SET stop = true
 WHERE chat = $1 AND run <> '' AND held_until > clock_timestamp() AND $2 IN ('', run)
 RETURNING run, worker
 """
-"""Asks the run that holds the lease to stop. If a run id is given, asks only this run. Its worker sees the request when
-it renews the lease. Keeps the id of the stop, if there is one.
-"""
+"""SQL statement that asks the run that holds the lease to stop. With a run id, asks only the run with this id. The
+run's worker gets the stop when it renews the lease. Keeps the id of the stop, unless it is empty."""
 
 NEWEST_STOP: Final = """
 -- chat
 SELECT request FROM adk_ui_stream_leases WHERE chat = $1 || ' stopped' AND kept_until > clock_timestamp()
 """
-"""Returns the id of the newest stop of the chat; no row if there was none lately."""
+"""SQL statement that returns the id of the chat's newest stop; no row without a recent stop."""
 
 POST: Final = """
 -- chat, run, id, content, ms
@@ -299,22 +300,21 @@ WITH lease AS (
 )
 SELECT worker FROM lease
 """
-"""Keeps a message for the run (``Post``). Returns the worker of the run; no row if the run does not hold the lease. The
-worker gets the message when it renews the lease.
-"""
+"""SQL statement that keeps a message (``Post``) for a run. Returns the worker of the run; no row if the run does not
+hold the lease. The worker gets the message when it renews the lease."""
 
 REPLY: Final = """
 -- run, id, reply, ms
 UPDATE adk_ui_stream_posts SET content = '', reply = $3::bytea, kept_until = clock_timestamp() + $4 * interval '1 ms'
 WHERE run = $1 AND id = $2
 """
-"""Keeps the run's reply to a message."""
+"""SQL statement that replaces a message to a run with the run's reply."""
 
 REPLY_TO: Final = """
 -- run, id
 SELECT reply FROM adk_ui_stream_posts WHERE run = $1 AND id = $2 AND reply IS NOT NULL
 """
-"""Returns the run's reply to a message; no row if there is none."""
+"""SQL statement that returns a run's reply to a message; no row without a reply."""
 
 SWEEP: Final = """
 -- limit
@@ -336,9 +336,10 @@ WITH old AS (
 )
 SELECT count(*) FROM old
 """
-"""Removes expired rows, except those that another worker is removing. Returns the number of removed logs."""
+"""SQL statement that removes expired rows, except those that another worker is removing. Returns the number of removed
+logs."""
 
 
 def named(statement: str, prefix: str) -> str:
-    """Return the statement for tables with this prefix: lower-case letters, digits and underscores."""
+    """Return the statement for tables with this prefix, which has lower-case letters, digits and underscores."""
     return statement.replace(PREFIX, prefix)

@@ -1,7 +1,5 @@
-"""Limits the number of statements that use a connection at the same time. The others wait in a queue.
-
-The time limits for the database do not include the wait in the queue.
-"""
+"""Limits the number of statements that use a connection at the same time. All other statements wait in a queue. The
+time limits for the database do not include the wait in the queue."""
 
 from __future__ import annotations
 
@@ -15,14 +13,12 @@ if TYPE_CHECKING:
 
 
 class NoTurnError(Exception):
-    """The SQL statement waited too long for a connection."""
+    """Raised if an SQL statement has waited too long for a connection."""
 
 
 class Turns:
-    """Lets ``count`` statements use a connection at a time.
-
-    Urgent statements go first, others in the order in which they came.
-    """
+    """Lets ``count`` statements use a connection at the same time. Urgent statements come first, other statements in
+    order."""
 
     def __init__(self, count: int) -> None:
         self._free = count
@@ -31,10 +27,8 @@ class Turns:
 
     @asynccontextmanager
     async def turn(self, *, urgent: bool, seconds: float) -> AsyncGenerator[None]:
-        """Waits until the statement may use a connection. It may use the connection in the ``with`` block.
-
-        Raises ``NoTurnError`` after ``seconds``.
-        """
+        """Context manager for one statement. Waits at the start until the statement may use a connection. Raises
+        ``NoTurnError`` after ``seconds``."""
         await self._take(self._urgent if urgent else self._others, seconds)
         try:
             yield
@@ -42,7 +36,7 @@ class Turns:
             self._give_back()
 
     def refuse_all(self) -> None:
-        """Raises ``NoTurnError`` for all statements that wait now."""
+        """Raises ``NoTurnError`` in all statements that wait now."""
         for waiting in (self._urgent, self._others):
             for future in waiting:
                 if not future.done():

@@ -1,7 +1,7 @@
 """Runs the commands of one worker in Redis, and receives the messages of other workers.
 
-Commands, connections and script caching are redis-py's. This module adds a time limit for each command, and one
-exception, ``RunLogError``, for all failures.
+redis-py provides the commands, the connections and the caching of scripts. This module adds a time limit for each
+command, and one exception for all failures, ``RunLogError``.
 """
 
 from __future__ import annotations
@@ -41,26 +41,23 @@ FAILURES: Final = (RedisError, RedisClusterException, OSError)
 """The exceptions that redis-py raises. ``TimeoutError`` is an ``OSError``."""
 
 CLUSTER: Final = "+cluster"
-"""The end of the scheme in a cluster's URL: ``redis+cluster://``."""
+"""The end of the scheme in the URL of a Redis cluster, such as ``redis+cluster://``."""
 
 LISTEN_SECONDS: Final = 1.0
-"""The maximum number of seconds that one call waits for a pub/sub message, and the pause before a new subscription
-after a failure.
-"""
+"""The maximum number of seconds that one call waits for a pub/sub message. Also the pause between a failure and a new
+subscription."""
 
 COMMANDS_AT_ONCE: Final = 32
-"""The maximum number of commands at once. Each command needs a connection, which redis-py keeps for later commands. So
-a burst of requests leaves at most this number of connections. A reader that waits for new events of another worker's
-run has a separate connection.
-"""
+"""The maximum number of concurrent commands. Each command needs a connection, which redis-py keeps for later commands.
+So a burst of requests leaves at most this number of connections. A reader that waits for events of another worker's run
+has a separate connection."""
 
 MAX_CONNECTIONS: Final = 1_100
-"""The maximum number of connections: one for each client that a server allows by default, because each client may read
-a different run, and some more. redis-py's default of 100 would refuse the readers of the hundredth run.
-"""
+"""The maximum number of connections to Redis. The chat server has up to 1,000 clients by default, and each may read a
+different run of another worker. With redis-py's default of 100, the readers of the hundredth run would be refused."""
 
 NO_EVICTION: Final = "noeviction"
-"""The ``maxmemory-policy`` that loses nothing: a full server refuses writes."""
+"""The ``maxmemory-policy`` with which Redis loses no data. A full server refuses writes then."""
 
 EVICTION_WARNING: Final = (
     "%s has the maxmemory-policy %r: when its memory is full, it removes leases and responses of runs that go on. "
@@ -68,14 +65,15 @@ EVICTION_WARNING: Final = (
 )
 
 _WARNED: Final[set[str]] = set()
-"""The addresses for which this process has logged the warning. A process has several clients for one address."""
+"""The addresses for which this process has logged the eviction warning. A process may have several clients for one
+address."""
 
 
 class Commands:
-    """Runs commands at ``server``: a URL, or a client that the app created and closes.
+    """Runs commands in Redis. ``server``: a URL, or a client that the app has created and closes.
 
-    ``patience``: the most seconds that a command may take. Every method raises ``RunLogError`` for a command that fails
-    or takes longer. The constructor raises ``StreamProtocolError`` for an unusable URL or client.
+    ``patience``: the maximum number of seconds for a command. Each method raises ``RunLogError`` if a command fails or
+    takes longer. The constructor raises ``StreamProtocolError`` for an unusable URL or client.
     """
 
     def __init__(self, server: str | Client, patience: float) -> None:
@@ -100,7 +98,8 @@ class Commands:
 
     @property
     def address(self) -> str:
-        """The address of the database. A cluster has no address, because its URL may name any of its nodes."""
+        """The address of the Redis database. For a cluster, only ``redis+cluster``, because its URL may name any of its
+        nodes."""
         if isinstance(self._redis, RedisCluster):
             return "redis+cluster"
         options = self._redis.connection_pool.connection_kwargs
@@ -108,11 +107,8 @@ class Commands:
         return f"redis://{where}/{options.get('db') or 0}"
 
     async def aclose(self) -> None:
-        """Closes the connections, unless the client is the app's.
-
-        Running commands and later commands fail. Otherwise redis-py would open a new connection for a later command,
-        and nothing would close it.
-        """
+        """Closes the connections, unless the app has created the client. Running commands and later commands fail.
+        Otherwise redis-py would open a connection for a later command, which no code would close."""
         self._closed = True
         for limit in self._limits:
             if not limit.expired():
@@ -122,16 +118,16 @@ class Commands:
             await self._redis.aclose()
 
     async def call(self, *command: Any, wait: float = 0) -> Any:
-        """Runs a command, which may block for ``wait`` seconds."""
+        """Runs a command, and returns its reply. ``wait``: seconds for which the command may block in Redis."""
         return await self._wait_for(lambda: self._redis.execute_command(*command), extra=wait)
 
     async def script(self, text: str, keys: Sequence[str], *arguments: str | bytes | float) -> Any:
-        """Runs a Lua script. Returns integers, bytes, and lists of these."""
+        """Runs a Lua script, and returns its reply: integers, bytes, and lists of these."""
         script = self._redis.register_script(text)  # sends nothing; the call loads the script on servers that lack it
         return await self._wait_for(lambda: script(keys, arguments))
 
     async def script_for_each(self, text: str, keys: Sequence[str]) -> list[Any]:
-        """Runs a Lua script once for each of the keys, in one round trip to each server."""
+        """Runs a Lua script once for each of the keys. Needs one round trip to each server."""
         redis = self._redis
         commands = redis.pipeline(transaction=False) if isinstance(redis, Redis) else redis.pipeline()
         for key in keys:
@@ -140,8 +136,9 @@ class Commands:
         return replies
 
     async def messages(self, channel: str) -> AsyncGenerator[str]:
-        """Yields the pub/sub messages of a channel. After a failure, subscribes again; messages may get lost."""
-        await self.warn_of_eviction()  # no request waits for `messages`
+        """Yields the pub/sub messages of a channel. Subscribes again after a failure, in which messages may get
+        lost."""
+        await self.warn_of_eviction()  # here, because no request waits for `messages`
         while True:
             try:
                 async with self._redis.pubsub(ignore_subscribe_messages=True) as listening:
@@ -164,7 +161,7 @@ class Commands:
         try:
             policy = await self._wait_for(self._eviction_policy)
         except RunLogError as error:
-            # An error reply will not change. An unreachable server is asked again.
+            # A server that replies with an error is not asked again. An unreachable server is asked again.
             self._policy_is_known = isinstance(error.__cause__, ResponseError)
             return
         if policy not in ("", NO_EVICTION) and self._where not in _WARNED:
@@ -200,7 +197,7 @@ class Commands:
 
     @asynccontextmanager
     async def _limited(self, extra: float) -> AsyncGenerator[None]:
-        """Limit the time of a command. Closing the store ends the command at once."""
+        """Context manager: limit the time of a command. ``aclose`` ends the command at once."""
         async with asyncio.timeout(self._patience + extra) as limit:
             self._limits.add(limit)
             self._idle.clear()
@@ -231,7 +228,7 @@ def _connect(url: str, patience: float) -> Client:
         redis: Redis = Redis.from_url(
             url,
             **options,
-            retry=Retry(NoBackoff(), 1),  # a pooled connection may have died while it was idle
+            retry=Retry(NoBackoff(), 1),  # an idle connection of the pool may be dead
             retry_on_error=[RedisConnectionError],
         )
     except (ValueError, RedisClusterException) as error:  # the error's text may contain a part of the password

@@ -1,4 +1,4 @@
-"""The leases and logs in Redis. ``_scripts`` has the Lua scripts and the keys."""
+"""Stores leases and events of runs in Redis. ``_scripts`` has the Lua scripts, and describes the keys."""
 
 from __future__ import annotations
 
@@ -37,24 +37,24 @@ if TYPE_CHECKING:
     from stream_protocol.serving.run_logs.redis._commands import Client
 
 ENTRIES_AT_ONCE: Final = 64
-"""The maximum number of stream entries in one reply."""
+"""The maximum number of a run's log entries in one reply."""
 
 DEFAULT_PREFIX: Final = "adk-ui-stream"
-"""The prefix of all keys and channels of a deployment."""
+"""The default prefix of all keys and channels of a deployment."""
 
 MAX_PREFIX_LENGTH: Final = 64
-"""The maximum number of characters of a prefix. Redis stores the prefix five times for each run, once per key."""
+"""The maximum number of characters of a prefix. A run has five keys, and Redis stores the prefix in each."""
 
 _PREFIX: Final = re.compile(rf"[A-Za-z0-9._:/@-]{{1,{MAX_PREFIX_LENGTH}}}")
-"""The characters of a prefix. Braces are not allowed, because they would replace the chat as the hash tag. ``*``, ``?``
-and brackets have a meaning in the patterns of ACL rules and ``SCAN``."""
+"""Pattern of a prefix. Braces are not allowed, because they would form the hash tag instead of the chat. ``*``, ``?``
+and brackets are not allowed, because they have a meaning in ACL rules and ``SCAN``."""
 
 
 class RedisStore:
     """The connection of one worker to Redis: see ``RunStore``.
 
-    ``server``: a URL, or a client that the app created and closes. ``patience``: the most seconds that a command may
-    take. Raises ``StreamProtocolError`` for an unusable URL, client or prefix.
+    ``server``: a URL, or a client that the app has created and closes. ``patience``: the maximum number of seconds for
+    a command. Raises ``StreamProtocolError`` for an unusable URL, client or prefix.
     """
 
     def __init__(self, server: str | Client, *, prefix: str, patience: float, times: LeaseTimes) -> None:
@@ -89,7 +89,7 @@ class RedisStore:
         return int(reply[0])
 
     async def peek(self, chats: Sequence[str]) -> list[RunInfo | None]:
-        """Returns the runs that hold the leases, in one round trip to each server."""
+        """Returns the run that holds the lease of each chat. Needs one round trip to each server."""
         if not chats:
             return []
         leases = [self._keys(chat).lease for chat in chats]
@@ -163,10 +163,8 @@ class RedisStore:
         await self._commands.call("PUBLISH", self._channel(worker), run_id)
 
     def renewal_requests(self) -> AsyncGenerator[str | None]:
-        """Returns the ids of runs whose leases another worker asks to renew now, as they arrive.
-
-        A lost id does no harm, because the next regular renewal gets the same reply.
-        """
+        """Returns a generator of the ids of runs whose leases other workers ask this worker to renew now. A lost id
+        does no harm, because the next regular renewal gets an equal reply."""
         return self._commands.messages(self._channel(self.worker))
 
     async def snapshot(self, chat: str, run_id: str) -> Snapshot:
@@ -176,7 +174,8 @@ class RedisStore:
         return Snapshot(int(joined or 0), events or b"", past or b"")
 
     async def entries(self, chat: str, run_id: str, after: int, wait: float) -> list[Entry]:
-        """Returns entries of the run's stream. The id of an entry begins with the number of events up to its end."""
+        """Returns entries of the run's Redis stream: see ``RunStore``. The id of an entry begins with the number of
+        events up to the end of the entry."""
         blocking = ("BLOCK", max(1, int(wait * 1000))) if wait else ()
         options = ("COUNT", ENTRIES_AT_ONCE, *blocking)
         reply = await self._commands.call(
@@ -192,11 +191,8 @@ class RedisStore:
         return keys.lease, keys.log(run.run_id), keys.head(run.run_id)
 
     def _run_info(self, reply: list[bytes]) -> RunInfo:
-        """Return the run in a reply of ``PEEK`` or ``CLAIM``.
-
-        ``reply``: the run's id, its idempotency key, its phase, the request to stop, and the remaining milliseconds of
-        its lease.
-        """
+        """Return the run that a reply of ``PEEK`` or ``CLAIM`` contains. ``reply``: the run's id, its idempotency key,
+        its phase, 1 if the run was asked to stop, and the remaining milliseconds of its lease."""
         *texts, stop, left = reply
         run_id, idempotency_key, phase = (text.decode() for text in texts)
         return run_info(run_id, idempotency_key, phase, stop=bool(stop), left_ms=int(left), times=self._times)
@@ -210,7 +206,8 @@ def _held(stored: int) -> int | None:
 
 
 def _stream(reply: Any) -> list[tuple[bytes, Any]]:
-    """Return the entries in the reply of ``XREAD`` for one stream. RESP3 returns a mapping, RESP2 a list or nothing."""
+    """Return the entries in the reply of ``XREAD`` for one stream. The reply is a mapping in RESP3, a list or nothing
+    in RESP2."""
     match reply:
         case dict():
             return [entry for batches in reply.values() for batch in batches for entry in batch]
@@ -232,9 +229,9 @@ class RedisRunLog(SharedRunLog):
     ``server``: a URL, or a client that the app closes. URLs: ``redis://``, ``rediss://``, ``unix://``; for a cluster
     ``redis+cluster://`` or ``rediss+cluster://``. Clients: ``Redis`` or ``RedisCluster`` of ``redis.asyncio``, created
     without ``decode_responses``. Redis 6.2 or later is required.
-    ``prefix``: beginning of all keys and channels, different for each deployment in a Redis: up to 64 ASCII letters,
-    digits, and ``. _ : / @ -``.
-    ``lease``: lifetime of a lease, equal in all workers.
+    ``prefix``: beginning of all keys and channels: up to 64 ASCII letters, digits, and ``. _ : / @ -``. Each deployment
+    in a Redis needs its own prefix.
+    ``lease``: time after which a dead worker loses its chats, equal in all workers.
     ``expiry``: time for which the log of an ended run is kept.
     ``bounds``: limits of each log: see ``LogBounds``.
 

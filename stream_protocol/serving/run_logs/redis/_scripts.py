@@ -1,20 +1,17 @@
-"""The Lua scripts that change a chat's keys in Redis. Redis runs each as one atomic step.
+"""The Lua scripts that change a chat's keys in Redis. Redis runs each script as one atomic step.
 
-Keys of a chat (see ``ChatKeys``):
-``lease``: a hash with the run that holds the lease. It expires unless the run's worker renews it. Its remaining time
-shows when it was last renewed.
-``token``: a number that grows with each run of the chat (a fencing token). It outlives the lease. The token tells a
-worker whose lease has expired that a newer run has taken the chat.
-``log``: a stream. The id of an entry is the number of events up to its end.
-``head``: a hash with the number of events, and with the joined events that were trimmed from the stream.
-``readers``: a sorted set of the other workers that read the run, each with the end of its validity.
-``stopped``: the id of the chat's newest stop. Its remaining time shows when the chat was stopped.
-``posts``: a hash of the messages from requests at other workers to the run (``Post``): id of the message -> content.
-``reply``: the run's reply to one of these messages. Only the scripts ``POST`` and ``REPLY`` use it.
+Keys of a chat (see ``ChatKeys``): ``lease``: a hash with the run that holds the lease. The key expires unless the run's
+worker renews the lease. The remaining time of the key shows when the lease was last renewed. ``token``: a number that
+grows with each run of the chat (a fencing token). It outlives the lease. With the token, a worker whose lease has
+expired detects that a newer run has taken the chat. ``log``: a stream with the run's events. The id of an entry is the
+number of events up to the end of the entry. ``head``: a hash with the number of events, and with the joined events that
+were trimmed from the stream. ``readers``: a sorted set of the other workers that read the run. The score is the time
+until which an entry is valid. ``stopped``: the id of the chat's newest stop. The remaining time of the key shows when
+the chat was stopped. ``posts``: a hash of the messages to the run (``Post``) from requests at other workers: content by
+id. ``reply``: the run's reply to one of these messages. Of the scripts, only ``POST`` and ``REPLY`` use this key.
 
-When Redis is full (``maxmemory``), it refuses a script at the first command that needs memory. But after the first
-write of a script, it refuses no command. So a script that must work in a full Redis begins with a write that needs no
-memory.
+A full Redis (``maxmemory``) refuses a script at the first command that needs memory. After the first write of a script,
+Redis refuses no command. So a script that must work in a full Redis begins with a write that needs no memory.
 """
 
 from typing import Final
@@ -25,11 +22,11 @@ NOT_HELD: Final = -1
 """The result of ``APPEND`` and ``REPLACE`` for a run that does not hold the chat's lease."""
 
 NO_LOG: Final = -1
-"""The number of events that ``WATCH`` returns if there is no log."""
+"""The number of events that ``WATCH`` returns if the run has no log."""
 
 
 class ChatKeys:
-    """The Redis keys of one chat. They share a hash tag, so that a cluster keeps them on one node."""
+    """The Redis keys of one chat. The keys share a hash tag, so that a cluster keeps them on one node."""
 
     def __init__(self, prefix: str, chat: str) -> None:
         self._tag = f"{prefix}:{{{chat_key(chat)}}}"
@@ -38,22 +35,20 @@ class ChatKeys:
         self.stopped = f"{self._tag}:stopped"
 
     def log(self, run_id: str) -> str:
-        """Return the stream of a run's events."""
+        """Return the key of the stream with a run's events."""
         return f"{self._tag}:log:{run_id}"
 
     def head(self, run_id: str) -> str:
-        """Return the hash with the number of events and the data before the stream (see ``Snapshot``)."""
+        """Return the key of the hash with the number of a run's events, and with the run's ``Snapshot``."""
         return f"{self._tag}:head:{run_id}"
 
     def readers(self, run_id: str) -> str:
-        """Return the sorted set of other workers that read the run.
-
-        The score is the time until which the entry is valid.
-        """
+        """Return the key of the sorted set of other workers that read the run. The score is the time until which an
+        entry is valid."""
         return f"{self._tag}:readers:{run_id}"
 
     def posts(self, run_id: str) -> str:
-        """Return the hash of the messages from requests at other workers to the run (``Post``): id -> content."""
+        """Return the key of the hash with the messages to the run (``Post``) from requests at other workers."""
         return f"{self._tag}:posts:{run_id}"
 
     def reply(self, run_id: str, post_id: str) -> str:
@@ -76,9 +71,8 @@ redis.call('HSET', KEYS[1], 'run', ARGV[1], 'worker', ARGV[2], 'request', ARGV[3
 redis.call('PEXPIRE', KEYS[1], ARGV[4])
 return {1, token}
 """
-"""Gives the chat to a run. Returns 1 and the run's token. If another run holds the lease, returns 0 and that run, in
-the form of ``PEEK``. The script may be repeated if the first reply got lost.
-"""
+"""Lua script that gives the chat to a run. Returns 1 and the run's token. If another run holds the lease, returns 0 and
+the data that ``PEEK`` returns. The script may be repeated if the first reply got lost."""
 
 PEEK: Final = """
 -- KEYS lease
@@ -86,8 +80,8 @@ local lease = redis.call('HMGET', KEYS[1], 'run', 'request', 'phase', 'stop')
 if not lease[1] then return {} end
 return {lease[1], lease[2], lease[3], lease[4] and 1 or 0, redis.call('PTTL', KEYS[1])}
 """
-"""Returns the run that holds the lease: id, request, phase, request to stop, and the remaining milliseconds; empty if
-the chat is free."""
+"""Lua script that returns the run which holds the lease. The reply is its id, its idempotency key, its phase, 1 if it
+was asked to stop, and the lease's remaining milliseconds; empty if the chat is free."""
 
 RENEW: Final = """
 -- KEYS lease token log head readers posts stopped
@@ -115,16 +109,16 @@ if not lease[1] and left > 0 then
 end
 return {1, stop and 1 or 0, redis.call('ZCARD', KEYS[5]), unpack(redis.call('HGETALL', KEYS[6]))}
 """
-"""Renews a lease. Returns 0 if a newer run has taken the chat. Else returns 1, the request to stop, the number of other
-workers that read the run, and the messages to the run (``Post``): id, content, id, content, and so on. A lease that was
-lost in a fail-over is written again, even over the lease of an older run. If the chat was stopped meanwhile, the run
-gets this stop. Messages from before the loss are dropped, because the workers that sent them have learned that the run
-is over. A delayed renewal leaves a closed run closed.
+"""Lua script that renews a lease. Returns 0 if a newer run has taken the chat. Otherwise returns 1, then 1 if the run
+must stop, and the number of other workers that read the run. Then come the messages to the run (``Post``): id, content,
+id, content, and so on. A lease that a fail-over has lost is written again, even over the lease of an older run. A stop
+of the chat since then also stops the run. Messages from before the loss are dropped, because their senders were told
+that the run is over. A delayed renewal leaves a closed run closed.
 """
 
 APPEND: Final = """
 -- KEYS lease log head; ARGV run token expected count events past end log-ms
-local lease = redis.call('HMGET', KEYS[1], 'run', 'token')
+local lease = redis.call('HMGET', KEYS[1], 'run', 'token', 'phase')
 if lease[1] ~= ARGV[1] or lease[2] ~= ARGV[2] then return -1 end
 local head = redis.call('HMGET', KEYS[3], 'count', 'end')
 local count = tonumber(head[1] or '0')
@@ -137,13 +131,15 @@ redis.call('HSET', KEYS[3], 'count', ARGV[4])
 if ARGV[7] ~= '' then
     redis.call('HSET', KEYS[3], 'end', 1)
     redis.call('XADD', KEYS[2], ARGV[4] .. '-1', 'end', ARGV[7])
+    if lease[3] == 'open' then redis.call('HSET', KEYS[1], 'phase', 'closed') end
 end
 redis.call('PEXPIRE', KEYS[2], ARGV[8])
 redis.call('PEXPIRE', KEYS[3], ARGV[8])
 return tonumber(ARGV[4])
 """
-"""Appends events to a run's log. Returns the number of events in the log, or -1 if the run does not hold the lease.
-Appends nothing unless the log has the expected number of events, so it may be repeated."""
+"""Lua script that appends events to a run's log. Returns the number of events in the log, or -1 if the run does not
+hold the lease. Appends nothing unless the log has the expected number of events, so the script may be repeated. The end
+of the log changes the phase of an open run to ``closed``."""
 
 REPLACE: Final = """
 -- KEYS lease log head; ARGV run token joined events past log-ms
@@ -157,7 +153,8 @@ redis.call('PEXPIRE', KEYS[2], ARGV[6])
 redis.call('PEXPIRE', KEYS[3], ARGV[6])
 return count
 """
-"""Replaces the first entries with joined events. Returns the number of events, or -1, as ``APPEND`` does."""
+"""Lua script that replaces the first entries of a run with joined events. Returns the number of events in the log, or
+-1 if the run does not hold the lease."""
 
 FREE: Final = """
 -- KEYS lease token log head; ARGV run token-ms expiry-ms end
@@ -174,8 +171,8 @@ redis.call('PEXPIRE', KEYS[3], ARGV[3])
 redis.call('PEXPIRE', KEYS[4], ARGV[3])
 return 1
 """
-"""Frees the chat. If the log has no end, the given end is added. The token grows, so that a delayed renewal from
-another connection does not take the chat again."""
+"""Lua script that frees the chat. If the run's log has no end, adds the given end. The token grows, so that a delayed
+renewal from another connection cannot take the chat again."""
 
 WATCH: Final = """
 -- KEYS lease head readers; ARGV run reader until-ms
@@ -191,9 +188,9 @@ elseif lease[1] == ARGV[1] then
 end
 return {lease[1] or '', lease[2] or '', lease[3] or '0', tonumber(count or '-1')}
 """
-"""Notes for this number of milliseconds that a worker reads a run. With 0, notes that the worker no longer reads it.
-Returns the run that holds the lease, its worker and its token, and the number of events in the log of the given run; -1
-if it has no log."""
+"""Lua script that registers a worker as a reader of a run, for some milliseconds. 0 milliseconds: removes the
+registration. Returns the run that holds the chat's lease, its worker and its token. Also returns the number of events
+of the run that is read, or -1 if that run has no log."""
 
 STOP: Final = """
 -- KEYS lease stopped; ARGV run stop-id seconds
@@ -207,10 +204,9 @@ if ARGV[2] ~= '' then redis.pcall('SET', KEYS[2], ARGV[2], 'EX', ARGV[3]) end
 if not found then return {} end
 return {lease[1], lease[2]}
 """
-"""Asks the run that holds the lease to stop. If a run id is given, asks only this run. Returns the run and its worker;
-empty if there is none. The worker sees the request when it renews the lease. Keeps the id of the stop, if there is one,
-unless Redis is full.
-"""
+"""Lua script that asks the run that holds the lease to stop. With a run id, asks only the run with this id. Returns the
+run and its worker; empty without such a run. The worker gets the stop when it renews the lease. Keeps the id of the
+stop, unless it is empty or Redis is full."""
 
 POST: Final = """
 -- KEYS lease posts reply; ARGV run id content ms
@@ -222,9 +218,8 @@ if redis.call('EXISTS', KEYS[3]) == 0 then
 end
 return {lease[2]}
 """
-"""Keeps a message for the run (``Post``), unless the message has a reply. Returns the worker of the run; empty if the
-run does not hold the lease. The worker gets the message when it renews the lease.
-"""
+"""Lua script that keeps a message (``Post``) for a run, unless the message already has a reply. Returns the worker of
+the run; empty if the run does not hold the lease. The worker gets the message when it renews the lease."""
 
 REPLY: Final = """
 -- KEYS posts reply; ARGV id reply ms
@@ -232,4 +227,4 @@ redis.call('HDEL', KEYS[1], ARGV[1])
 redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
 return 1
 """
-"""Replaces a message to the run with the reply."""
+"""Lua script that replaces a message to a run with the run's reply."""

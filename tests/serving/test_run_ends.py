@@ -5,7 +5,7 @@ from typing import Any, Final
 import pytest
 
 from stream_protocol.serving.engine import ExecutionState, OrphanedRun, RunRecord, ToldEnd
-from stream_protocol.serving.engine._reported_end import end_of_orphan
+from stream_protocol.serving.engine._run_ends import end_of_orphan
 from stream_protocol.serving.runs._run import TOO_SLOW_TEXT
 from stream_protocol.wire import SSE_DONE, encode_sse
 

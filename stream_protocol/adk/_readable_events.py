@@ -1,16 +1,27 @@
-"""Restore the messages of an agent behind A2A (the peer) from the events that ADK's ``RemoteA2aAgent`` creates from
-them.
+"""Read events whose content is not in ``content``: speech of live runs, and messages of remote agents.
 
-The peer sends a task: status messages and artifacts. ADK creates an event from each update, and stores the task's state
-at that time in the event's metadata. The events differ from the peer's messages:
+``readable_event`` returns such an event with ordinary content.
 
-* Status messages become thoughts. If the peer is an ADK agent, these messages are the agent's events. Only the task
-  shows which texts of these events are thoughts.
-* An ADK peer sends its last text twice: in a status message, and when the task ends or pauses.
-* For an artifact in several pieces, only the event with its last piece is stored.
-* No event marks the placeholders of an ADK peer's tools, which wait for an approval or a sign-in.
-* A task that failed looks like a successful one.
-* A peer's request to sign in becomes a call, but ADK never sends the answer to this call.
+ADK's format for live (bidirectional) runs with speech:
+
+- Transcribed speech is in events without content: ``input_transcription`` is the user's speech,
+  ``output_transcription`` the agent's. Fragments may come before the finished event with the whole text.
+- The sound is in ``inline_data`` with raw samples, or in an artifact to which the event refers.
+- ``interrupted`` or ``turn_complete`` marks the end of the agent's turn.
+
+ADK up to 1.18 sets neither ``partial`` for fragments nor ``finished`` for the whole text.
+
+The messages of a remote agent (the peer) are restored from the events of ADK's ``RemoteA2aAgent``. The peer sends an
+A2A task with status messages and artifacts. ADK creates an event from each update of the task. The event's metadata
+contain the state of the task at that time. The events differ from the messages of the peer:
+
+- Status messages become thoughts. If the peer is an ADK agent, these messages are its events. Only the task shows which
+  of their texts are thoughts.
+- A peer that is an ADK agent sends its last text twice: in a status message, and when the task ends or pauses.
+- For an artifact in several fragments, only the event with the last fragment is stored.
+- The events do not mark function responses of the peer that are only placeholders for an approval or a sign-in.
+- A failed task looks like a successful task.
+- A peer's request to sign in becomes a call, but ADK does not send the peer the answer to this call.
 """
 
 from base64 import b64encode
@@ -19,12 +30,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from stream_protocol.adk._call_index import USER
+
 if TYPE_CHECKING:
     from google.adk.events import Event, EventActions
     from google.genai.types import Part
 
+RAW_AUDIO: Final = "audio/pcm"
+"""The media type of raw audio samples, without its parameters. Browsers cannot play such samples as a file."""
+
+_SAVED_SOUND: Final = "/_adk_live/"
+
 DATA_TAGS: Final = (b"<a2a_datapart_json>", b"</a2a_datapart_json>")
-"""The tags around the JSON of a data part, which ADK converts to a text file."""
+"""The tags around the JSON of an A2A data part. ADK converts such a part to a text file."""
 
 _TASK: Final = "a2a:response"
 _CONTEXT: Final = "a2a:context_id"
@@ -32,14 +50,51 @@ _SIGN_IN: Final = "mock_function_call_for_required_user_auth"
 _FAILURES: Final = frozenset({"failed", "rejected", "canceled"})
 
 
+def is_live_sound(part: "Part") -> bool:
+    """Return True if the part is sound of a live run. Return False for audio files and all other parts."""
+    blob, reference = part.inline_data, part.file_data
+    if blob is not None:
+        return (blob.mime_type or "").lower().startswith(RAW_AUDIO)
+    uri = (reference.file_uri or "") if reference is not None else ""
+    return uri.startswith("artifact://") and _SAVED_SOUND in uri
+
+
+def without_sound(event: "Event") -> "Event":
+    """Return the event without the sound of a live run. An event without sound is returned unchanged."""
+    content = event.content
+    parts = content.parts if content is not None else None
+    if content is None or not parts or not any(map(is_live_sound, parts)):
+        return event
+    heard = [part for part in parts if not is_live_sound(part)]
+    return event.model_copy(update={"content": content.model_copy(update={"parts": heard}) if heard else None})
+
+
+def readable_event(event: "Event") -> "Event":
+    """Return the event with the user's speech and the messages of agents behind A2A as ordinary content.
+
+    The transcription of the user's speech becomes the content. If it is only a fragment of the speech, the event
+    becomes a fragment. Sound of live runs is removed. Any other event is returned unchanged.
+    """
+    speech = event.input_transcription
+    if speech is None or not speech.text or event.content is not None or event.output_transcription is not None:
+        return unwrap_a2a(without_sound(event))
+    # Older ADKs name the agent that hears the speech as its author.
+    content = {"role": USER, "parts": [{"text": speech.text}]}
+    spoken = type(event).model_validate({"author": USER, "content": content}).content
+    changed = {"author": USER, "content": spoken, "input_transcription": None, "partial": not speech.finished or None}
+    return event.model_copy(update=changed)
+
+
 def is_relayed(event: "Event") -> bool:
-    """Return True if ADK made the event from a message of an agent behind A2A."""
+    """Return True if ADK created the event from a message of an agent behind A2A."""
     return isinstance((event.custom_metadata or {}).get(_TASK), dict)
 
 
 def unwrap_a2a(event: "Event") -> "Event":
-    """Return a complete event with the content that its agent behind A2A sent. Any other event is returned
-    unchanged."""
+    """Return the event with the content that the agent behind A2A sent.
+
+    Fragments and events of other agents are returned unchanged.
+    """
     if event.partial or not is_relayed(event):
         return event
     task = _Task((event.custom_metadata or {})[_TASK])
@@ -56,11 +111,11 @@ def unwrap_a2a(event: "Event") -> "Event":
 
 
 def a2a_markers(events: "Iterable[Event]") -> "Iterator[Event]":
-    """Yield events to append to a session, so that its peers do not get events that they never sent.
+    """Yield events to append to a session, so that its peers do not receive function responses.
 
-    If a stopped run left calls open, ADK and this library close them with function responses. ADK sends a peer all
-    events after the newest event that came from the peer. An ADK peer refuses function responses beside the user's
-    message. Each yielded event looks like an event that ADK creates from an empty message of the peer.
+    ADK sends a peer all events after the newest event that came from the peer. If a stopped run left calls open, these
+    events include the function responses that close the calls. A peer that is an ADK agent refuses function responses
+    beside the user's message. Each yielded event looks like an empty message from a peer.
     """
     newest: dict[str, Event] = {}
     to_mark: dict[str, Event] = {}
@@ -83,7 +138,7 @@ def a2a_markers(events: "Iterable[Event]") -> "Iterator[Event]":
 
 
 class _Task:
-    """A peer's task, from JSON in the form of a2a-sdk 0.3 or 1.x."""
+    """The A2A task of a peer, from JSON of a2a-sdk 0.3 or 1.x."""
 
     def __init__(self, task: dict[str, Any]) -> None:
         self._history: list[Any] = _list(task, "history")
@@ -100,12 +155,12 @@ class _Task:
 
     @property
     def is_by_adk(self) -> bool:
-        """True if an ADK agent made the task: ADK adds the names of its app and events."""
+        """True if the peer is an ADK agent. ADK adds keys with the prefix ``adk_`` to the task's metadata."""
         return any(key.startswith("adk_") for key in self.metadata)
 
     @property
     def own_metadata(self) -> dict[str, Any]:
-        """The custom metadata of the ADK peer's event."""
+        """The ``custom_metadata`` of the event that the ADK peer created."""
         found = {**self.metadata, **_mapping(self.newest_artifact, "metadata")}.get("adk_custom_metadata")
         try:
             value = orjson.loads(found) if isinstance(found, str) else found
@@ -127,12 +182,12 @@ class _Task:
 
     @property
     def thoughts(self) -> set[Any]:
-        """The texts that the ADK peer marked as thoughts."""
+        """The texts that the ADK peer has marked as thoughts."""
         parts = [*_parts(self.message), *_parts(self.newest_artifact)]
         return {part.get("text") for part in parts if _mapping(part, "metadata").get("adk_thought")}
 
     def earlier_pieces(self, last: "list[Part]") -> list[dict[str, Any]]:
-        """Return the parts before ``last`` of the artifact that ends with the parts ``last``."""
+        """Find the artifact that ends with the parts ``last``, and return its parts before them."""
         for artifact in reversed(self.artifacts):
             parts = _parts(artifact)
             if [part.get("text") for part in parts[-len(last) :]] == [part.text for part in last]:
@@ -141,8 +196,7 @@ class _Task:
 
 
 def _failed(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
-    """Return the event as an error. The content of an ADK peer's failure is the text of an exception, which is not
-    shown."""
+    """Return the event as an error. If the peer is an ADK agent, the text of its exception is not shown."""
     texts = [part.text for part in parts if part.text]
     of_status = texts == [text for part in _parts(task.message) if (text := part.get("text"))]
     code, message = f"A2A_TASK_{task.state.upper()}", "\n".join(texts) or None
@@ -153,8 +207,7 @@ def _failed(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
 
 
 def _restored(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
-    """Return the event as the ADK peer created it, with the thoughts, texts, placeholders and sources of the peer's
-    event."""
+    """Return the event as the ADK peer created it: with its thoughts, texts, placeholders and sources."""
     thoughts = task.thoughts
     shown = [_as_text(part) if part.thought and part.text not in thoughts else part for part in parts]
     metadata = {**task.metadata, **_mapping(task.newest_artifact, "metadata")}
@@ -165,7 +218,7 @@ def _restored(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
 
 
 def _relayed_by_peer(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
-    """Return the ADK peer's event with the content of an agent behind that peer, if the peer relays that agent."""
+    """If the ADK peer itself relays an agent behind A2A, return the event with the content of that agent."""
     metadata = task.own_metadata
     behind = _Task(_mapping(metadata, _TASK))
     texts = [part.text for part in parts]
@@ -182,8 +235,10 @@ def _as_text(part: "Part") -> "Part":
 
 
 def _with_requests(actions: "EventActions", of_peer: Mapping[str, Any]) -> "EventActions":
-    """Return ``actions`` with the peer's requests for approvals and credentials, which make a response a
-    placeholder."""
+    """Return ``actions`` with the peer's requests for approvals and credentials.
+
+    With such a request, the function response of the call counts as a placeholder.
+    """
     keys = ("requestedToolConfirmations", "requestedAuthConfigs")
     try:
         asked = type(actions).model_validate({key: of_peer[key] for key in keys if of_peer.get(key)})
@@ -205,8 +260,8 @@ def _grounding(event: "Event", grounding: Any) -> Any:
 
 
 def _with_sign_in_as_text(event: "Event", parts: "list[Part]") -> "Event":
-    """Return the event with the peer's text in place of a sign-in call. The user answers with a message, which ADK
-    sends."""
+    """Return the event with a text in place of the peer's call to sign in. The user answers this text with a
+    message."""
     asked = [part.function_call for part in parts if part.function_call and part.function_call.name == _SIGN_IN]
     if not asked:
         return event
@@ -225,7 +280,7 @@ def _prompt(kind: "type[Part]", args: Mapping[str, Any] | None) -> "Part":
 
 
 def _part(kind: "type[Part]", part: Mapping[str, Any]) -> "Part":
-    """Return the part that ADK creates from a part of an artifact: text, a file, or data."""
+    """Return the part that ADK would create from a part of an artifact: a text, a file or data."""
     file = _mapping(part, "file") or part
     described = {
         "mimeType": file.get("mediaType") or file.get("mimeType"),

@@ -9,7 +9,7 @@ from google.adk.events import Event
 from google.genai.types import Blob, FileData, Part
 
 from stream_protocol.adk import a2a_markers
-from stream_protocol.adk._relayed_events import unwrap_a2a
+from stream_protocol.adk._readable_events import unwrap_a2a
 from tests.batch import batch
 from tests.stream.building import REJECTED, WAIT_FOR_APPROVAL, call, decision, event, response, text, thought, user
 from tests.stream.running import Fields, kinds, message_of, only, outputs, run, texts

@@ -1,0 +1,180 @@
+"""``RunEnds``: the ends of runs, by a stop or otherwise, in the engine. A run with an end is never executed again.
+
+The client has received the end, and the worker that sent it may be dead. ``_recovery`` only stores the end of such a
+run in the session.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from stream_protocol.serving.base import abandon
+from stream_protocol.serving.engine._engine import OrphanedRun, ToldEnd
+from stream_protocol.serving.errors import log_error
+from stream_protocol.serving.runs import TEXTS_OF_TIMEOUTS
+from stream_protocol.wire import ChatRequestError
+from stream_protocol.wire.client import parse_sse
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Coroutine, Sequence
+    from typing import Any
+
+    from stream_protocol.serving.chats import ChatKey
+    from stream_protocol.serving.engine._engine import RunRecord
+    from stream_protocol.serving.engine._local_runs import DurableService, LocalRun
+    from stream_protocol.serving.runs import Run
+    from stream_protocol.stream import Ending
+
+logger = logging.getLogger(__name__)
+
+_ENDS: Final[tuple[Ending, ...]] = ("abort", "error", "timeout")
+"""The ends of responses. If the executions of a run ended differently, the first of these ends counts."""
+
+
+class RunEnds:
+    """Stores the ends of runs in the engine. A call that must succeed is repeated until this worker is ``closed``."""
+
+    def __init__(self, service: DurableService, closed: asyncio.Event) -> None:
+        self._engine = service.engine
+        self._runs = service.runs
+        self._times = service.times
+        self._closed = closed
+        self._unforgotten: set[str] = set()
+        """The record ids of ended runs that the engine has not deleted yet."""
+
+    async def find(self, orphan: OrphanedRun) -> ToldEnd | None:
+        """Return the end of an orphaned run: see ``end_of_orphan``."""
+        return end_of_orphan(orphan, await self._runs.written(orphan.record.key, orphan.log_id))
+
+    async def stop(
+        self,
+        key: ChatKey,
+        find_local: Callable[[], Sequence[LocalRun]],
+        find_orphans: Callable[[], Coroutine[Any, Any, Sequence[OrphanedRun]]],
+    ) -> bool:
+        """Stops the active run, this worker's runs and the orphaned runs of a chat. Returns False if there was none.
+
+        When it returns, the engine has the ends. So no worker executes a stopped run again, even if the run's worker
+        dies. Runs that begin later are not stopped.
+        """
+        beginning = await self._runs.not_accepted_yet(key)
+        local, reading = find_local(), asyncio.create_task(find_orphans())
+        try:
+            # An unreachable engine must not delay the stop of the active run.
+            await asyncio.wait({reading}, timeout=self._times.engine)
+            stopped = await self._runs.stop(key)
+            orphans = await reading
+        finally:
+            abandon(reading)
+        if beginning is not None:  # the engine may have recorded this run meanwhile
+            await self._runs.wait_until_accepted(key, beginning)
+            orphans = [*orphans, *(orphan for orphan in await find_orphans() if orphan.record.id == beginning)]
+        unfinished: list[LocalRun | OrphanedRun] = [*local, *orphans]
+        ends = [(each.record.idempotency_key, await self._store(each)) for each in unfinished]
+        # Another worker may have begun to recover one of these runs before the engine had the stop.
+        await self._runs.stop_if_answering(key, {repeated for repeated, end in ends if end.outcome != "finish"})
+        return stopped or bool(unfinished)
+
+    async def report(self, local: LocalRun, task: asyncio.Task[object]) -> None:
+        """Stores the end of a run in the engine as soon as the client has received the end. ``task``: the run's task.
+
+        Cancels the task of a stopped run that the engine does not record in time.
+        """
+        await local.run.agent_task.abort_signal.wait()
+        try:
+            async with asyncio.timeout(self._times.shutdown):
+                await local.has_record.wait()
+        except TimeoutError:
+            text = "A stopped run frees its chat: the engine has not recorded it for %s seconds."
+            logger.error(text, self._times.shutdown)  # noqa: TRY400 - a traceback would not help
+            task.cancel()
+            return
+        if not local.run.was_left:
+            await self.repeat(local.record, partial(self._store, local))
+
+    async def _store(self, unfinished: LocalRun | OrphanedRun) -> ToldEnd:
+        """Store the end of a run in the engine, and return the end. A run without an end counts as stopped.
+
+        Does not store the end of a finished run, because its calls may wait for the user. A repeated execution would
+        also finish.
+        """
+        if isinstance(unfinished, OrphanedRun):
+            end = await self.find(unfinished) or ToldEnd("abort")
+        else:
+            end = end_of_local(unfinished.run)
+        if end.outcome != "finish":
+            await self._engine.mark(unfinished.record, unfinished.log_id, end)
+        return end
+
+    async def repeat(self, record: RunRecord, call: Callable[[], Awaitable[object]]) -> None:
+        """Repeats ``call``, which calls the engine to end a run, until it succeeds or this worker is closed.
+
+        ``call`` is repeated if it raises, returns False, or takes longer than ``ServiceTimes.shutdown``.
+        """
+        pause = self._times.forgetting
+        while not self._closed.is_set():
+            try:
+                async with asyncio.timeout(self._times.shutdown):
+                    is_done = await call() is not False
+            except ChatRequestError:
+                is_done = False  # the run log is unreachable, which is logged, or this worker shuts down
+            except Exception as error:  # noqa: BLE001 - after any error, the record still exists
+                is_done = False
+                if record.id not in self._unforgotten:
+                    self._unforgotten.add(record.id)
+                    log_absence("A run that has ended keeps its chat until the engine has forgotten it.", error)
+            if is_done:
+                self._unforgotten.discard(record.id)
+                return
+            with suppress(TimeoutError):
+                async with asyncio.timeout(pause):
+                    await self._closed.wait()
+            pause = min(pause * 2, self._times.max_forgetting)
+
+
+def log_absence(text: str, error: Exception) -> None:
+    """Logs the consequence of an unreachable store, and the store's error."""
+    logger.error(text)
+    log_error(logger, error)
+
+
+def end_of_orphan(orphan: OrphanedRun, log: Sequence[bytes]) -> ToldEnd | None:
+    """Return the end of an orphaned run, from the engine or else from the run's log; ``None`` without an end.
+
+    A run with an end is not executed again. If one execution was stopped and another ended with an error, the stop
+    counts.
+    """
+    ends = (end for end in _ENDS if end in orphan.executions.values())
+    recorded = (ToldEnd(end, orphan.error_text, orphan.shown, orphan.unfinished_text) for end in ends)
+    return next(recorded, None) or end_in_log(log)
+
+
+def end_of_local(run: Run) -> ToldEnd:
+    """Return the end of a run of this worker. A run without an end counts as stopped."""
+    if run.outcome == "finish":
+        return ToldEnd("finish")
+    shown, unfinished = tuple(run.output.shown_ids) if run.log.closed else None, run.output.unfinished_text
+    if run.outcome in ("abort", None):
+        return ToldEnd("abort", "", shown, unfinished)
+    told = end_in_log([*run.log.events()])
+    return ToldEnd(run.outcome, told.error_text if told is not None else "", shown, unfinished)
+
+
+def end_in_log(log: Sequence[bytes]) -> ToldEnd | None:
+    """Return the end in a run's log; ``None`` without an end.
+
+    A timeout is recognized by its error text. If the app's ``on_error`` has replaced this text, the end counts as a
+    failure.
+    """
+    match next((chunks[-1] for events in reversed(log) if (chunks := [*parse_sse(events)])), None):
+        case {"type": "abort"}:
+            return ToldEnd("abort")
+        case {"type": "error", "errorText": str(text)}:
+            return ToldEnd("timeout" if text in TEXTS_OF_TIMEOUTS else "error", text)
+        case {"type": "finish"}:
+            return ToldEnd("finish")
+    return None

@@ -1,0 +1,49 @@
+"""Provides ``AgentTask``: the task that reads the events of one run's agent, and its early end."""
+
+from __future__ import annotations
+
+import asyncio
+
+
+class AgentTask:
+    """The task that reads the events of one run's agent. ``seconds``: the time that the agent has to end by itself
+    after ``ask_to_end``. After this time, the task is cancelled."""
+
+    def __init__(self, seconds: float) -> None:
+        self.abort_signal = asyncio.Event()
+        """Set when ADK must end the agent."""
+        self.is_ending = asyncio.Event()
+        """Set when the agent must end, or is left to another worker. From then on, the run waits for nothing."""
+        self._seconds = seconds
+        self._task: asyncio.Task[object] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def begin(self) -> None:
+        """Makes the current task the agent's task. Even an agent that must already end still reads its input."""
+        self._task = asyncio.current_task()
+        if self.abort_signal.is_set():
+            self.ask_to_end()
+
+    def end(self) -> None:
+        """Releases the task. Later calls then do not cancel the task while it stores the end of the run."""
+        self._task = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def ask_to_end(self) -> None:
+        """Sends the abort signal to ADK, and starts the time after which the task is cancelled. Later calls do not
+        restart this time."""
+        self.is_ending.set()
+        self.abort_signal.set()
+        if self._task is not None and self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(self._seconds, self.cancel)
+
+    def cancel(self) -> None:
+        """Cancels the task repeatedly until it ends, because some tools swallow a cancellation."""
+        self.is_ending.set()
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._task is not None:
+            self._task.cancel()
+            self._timer = asyncio.get_running_loop().call_later(self._seconds, self.cancel)
