@@ -114,7 +114,7 @@ ROWS: Final = (
     Row("`transfer_to_agent`", "`data-adk-agent`", "transfer"),
     Row(
         '`set_model_response`, `exit_loop`, `finish_task`; with `nested_agents="flat"`, also calls to task agents',
-        "no chunk: see [`hidden_tools`](options.md#of-the-converter)",
+        "no chunk: see [`hidden_tools`](options.md#the-converter)",
         "output_schema_with_tools loop task_over_two_turns tools_all_hidden",
     ),
     Row(
@@ -148,7 +148,7 @@ ROWS: Final = (
     Row("output of a workflow's node", "`data-adk-output`", "workflow_fanout"),
     Row(
         "session state",
-        "`data-adk-state`, if [`send_state`](options.md#of-the-converter) is set",
+        "`data-adk-state`, if [`send_state`](options.md#the-converter) is set",
         "artifact_widget_and_state",
     ),
     Row(

@@ -37,14 +37,14 @@ Option = tuple[str, str, str]
 """Name, default and text of an option, in Markdown."""
 
 SECTIONS: Final[Mapping[str, tuple[type | Callable[..., Any], str]]] = {
-    "Of the converter": (
+    "The converter": (
         ConverterOptions,
         "The converter turns ADK events into chunks. Pass its options to `stream_sse`, `ChatService` or `replay`.",
     ),
-    "Of `ChatService`": (ServiceOptions, ""),
-    "Of `chat_router`": (RouteOptions, ""),
-    "Of `create_app`": (create_app, ""),
-    "Of `ChatEndpoints`": (ChatEndpoints, ""),
+    "`ChatService`": (ServiceOptions, ""),
+    "`chat_router`": (RouteOptions, ""),
+    "`create_app`": (create_app, ""),
+    "`ChatEndpoints`": (ChatEndpoints, ""),
     "`RunOverrides`": (RunOverrides, "`prepare` returns these settings of one run."),
     "`FilePolicy`": (FilePolicy, "`ChatService(files=…)` restricts attached files."),
     "`ServiceLimits`": (
@@ -98,9 +98,9 @@ The Python API has these options, by class and function. Sizes are in bytes, and
 
 | You configure | Section |
 |---|---|
-| the stream | [the converter](#of-the-converter) |
-| chats, and single runs | [`ChatService`](#of-chatservice), [`RunOverrides`](#runoverrides) |
-| routes | [`chat_router`](#of-chat_router), [`create_app`](#of-create_app), [`ChatEndpoints`](#of-chatendpoints) |
+| the stream | [the converter](#the-converter) |
+| chats, and single runs | [`ChatService`](#chatservice), [`RunOverrides`](#runoverrides) |
+| routes | [`chat_router`](#chat_router), [`create_app`](#create_app), [`ChatEndpoints`](#chatendpoints) |
 | limits of users and files | [`ServiceLimits`](#servicelimits), [`FilePolicy`](#filepolicy) |
 | limits of responses and connections | [`LogBounds`](#logbounds), [`ServerLimits`](#serverlimits) |
 | several workers | [`RedisRunLog`](#redisrunlog), [`PostgresRunLog`](#postgresrunlog) |

@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.chromium import Screen, launched, opened_tab
 from tests.processes import ROOT, started
+from website.terminal import take_terminal
 
 FOLDER: Final = ROOT / "docs" / "images"
 DESKTOP: Final[Screen] = {"width": 1120, "height": 760}
@@ -96,15 +97,19 @@ KYOTO: Final = "Book two nights in Kyoto"
 SIGHTS: Final = "What is worth seeing in Kyoto?"
 PICTURES: Final[Mapping[str, Picture]] = {
     "start.png": Picture(DESKTOP),
+    "start-dark.png": Picture(DESKTOP, dark=True),
     "page.png": Picture(DESKTOP, WEEKEND, APPROVE),
     "page-dark.png": Picture(DESKTOP, WEEKEND, APPROVE, dark=True),
-    "page-phone.png": Picture(PHONE, WEEKEND, APPROVE, dark=True),
+    "page-phone.png": Picture(PHONE, WEEKEND, APPROVE),
+    "page-phone-dark.png": Picture(PHONE, WEEKEND, APPROVE, dark=True),
     "approval.png": Picture(DESKTOP, KYOTO, APPROVE, part=last_card),
     "approval-dark.png": Picture(DESKTOP, KYOTO, APPROVE, dark=True, part=last_card),
     "progress.png": Picture(DESKTOP, WEEKEND, part=last_card, while_it_runs=progress_bar),
     "progress-dark.png": Picture(DESKTOP, WEEKEND, dark=True, part=last_card, while_it_runs=progress_bar),
     "form.png": Picture(DESKTOP, "Ask me what my trip needs", "Answer", part=last_card),
+    "form-dark.png": Picture(DESKTOP, "Ask me what my trip needs", "Answer", dark=True, part=last_card),
     "citations.png": Picture(SMALL, SIGHTS, "Regenerate", before=point_at_citation),
+    "citations-dark.png": Picture(SMALL, SIGHTS, "Regenerate", dark=True, before=point_at_citation),
     "steering.png": Picture(SMALL, WEEKEND, while_it_runs=progress_bar, before=queue_message),
     "steering-dark.png": Picture(SMALL, WEEKEND, dark=True, while_it_runs=progress_bar, before=queue_message),
     "versions.png": Picture(SMALL, SIGHTS, "Regenerate", before=edit_message),
@@ -125,6 +130,7 @@ SUB_AGENTS: Final[Mapping[str, Picture]] = {
 def main() -> None:
     """Take all pictures."""
     with serving("demo") as url, launched() as browser:
+        take_terminal(browser, FOLDER)
         for name, picture in PICTURES.items():
             take(browser, url, FOLDER / name, picture)
         with serving("serve", "website.sub_agents:root_agent") as address:

@@ -28,8 +28,8 @@ class NoBackendError(Exception):
 class BrokenError(Exception):
     """Raised if the server breaks the rule of a check.
 
-    ``chunk``: the chunk that breaks the rule, if there is one. ``source``: the source of the broken rule, if it is not
-    the source of the check.
+    ``chunk``: the chunk that breaks the rule, if there is one. ``source``: the specification of the broken rule, if it
+    differs from the specification of the check.
     """
 
     def __init__(self, reason: str, *, chunk: Any = None, source: str | None = None) -> None:

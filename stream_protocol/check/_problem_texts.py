@@ -48,7 +48,8 @@ def _constants(text: str) -> list[str]:
 
 
 def chunk_type(chunk: Any) -> str:
-    """Return the type of the chunk for a sentence. A type that is not a plain name is returned as JSON."""
+    """Return the chunk's type as text that can stand in a sentence. A type that is not a plain name is returned as
+    JSON."""
     kind = chunk.get("type") if isinstance(chunk, Mapping) else None
     plain = (
         isinstance(kind, str) and kind.replace("-", "").isalnum() and kind.isascii() and len(kind) <= SHORT_JSON_LENGTH

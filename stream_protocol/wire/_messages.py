@@ -163,8 +163,8 @@ def parse_chat_request_in_slices(
 def parse_user_message_in_slices(
     body: bytes | bytearray | str | Mapping[str, Any], chat_id: str
 ) -> Generator[int, None, ChatRequest]:
-    """Parse a body that is a single user message, as ``parse_chat_request_in_slices`` does. ``chat_id``: the id of the
-    chat.
+    """Parse a body that is a single user message, in slices like ``parse_chat_request_in_slices``. ``chat_id``: the id
+    of the chat.
 
     Keys that do not belong to a message are put in ``ChatRequest.body``. Also raises ``ChatRequestError`` (422) if the
     message has no id, or a role that is not ``user``.

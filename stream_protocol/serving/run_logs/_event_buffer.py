@@ -128,7 +128,7 @@ class EventBuffer:
         return self._events.all()
 
     def whole(self) -> list[bytes]:
-        """Returns the response so far, joined to few events: see ``JoinedStream``."""
+        """Returns the response so far. Its events are merged, so that there are fewer: see ``JoinedStream``."""
         while self._events.joined_count < self.count:
             self._events.join(self.count, self._known())
         return [*self._events.joined.complete, *self._events.joined.growing]

@@ -93,8 +93,8 @@ class LogWriter:
         try:
             await self._copy()
         finally:
+            self._log.give_end()  # before the wait, which a second cancellation ends
             await cancel_and_wait([giving])
-            self._log.give_end()
 
     async def _give_end_later(self) -> None:
         """Give readers the end ``END_SECONDS`` after the response has ended, even if the store does not have the end.

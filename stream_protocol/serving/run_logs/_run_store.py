@@ -210,7 +210,7 @@ class RunStore(Protocol):
 
     @property
     def place(self) -> str:
-        """The address of the store without a password, and the prefix of the names in the store."""
+        """The store's address, with the password removed, and the prefix of the names in the store."""
 
     async def ping(self) -> None:
         """Writes to the store, to check that the store works."""

@@ -92,7 +92,7 @@ class RunResponse:
             self._conversion.show_nested(shows=shows)
 
     def send_nested(self) -> None:
-        """Sends the nested messages that arrived while the response had no reader."""
+        """Sends the messages of nested agents that arrived while the response had no reader."""
         if self._conversion is not None and not self._log.closed:
             self._conversion.show_nested()
             self._write(self._conversion.take())

@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import weakref
+from contextlib import suppress
 from typing import Any, cast
 
 import pytest
@@ -21,6 +22,7 @@ from stream_protocol.serving.run_logs import (
     _log_writer,
 )
 from stream_protocol.serving.run_logs._lease import SharedLease
+from stream_protocol.serving.run_logs._log_writer import LogWriter
 from stream_protocol.testing._fake_runs import END, HANG, START, TEXT, begin, eventually, reader, rest, running, until
 from stream_protocol.wire import SSE_DONE
 from tests.serving.run_logs import dict_store
@@ -169,3 +171,28 @@ async def test_a_full_store_delays_the_end_and_the_run_is_closed(monkeypatch: py
     lease.release()
     await log.aclose()
     await other.aclose()
+
+
+async def test_a_writer_that_is_cancelled_twice_gives_the_end() -> None:
+    store, log = SlowEnds(Shared()), EventBuffer()
+    run = RunIdentity(chat="c", run_id="r", worker=store.worker, idempotency_key="")
+    log.hold_end()
+    writer = LogWriter(
+        store,
+        run,
+        await store.claim(run),
+        log,
+        bounds=LogBounds(),
+        renew_lease=lambda: None,
+        read_elsewhere=asyncio.Event(),
+        patience=HANG,
+    )
+    copying = asyncio.create_task(writer.copy())
+    log.append(START, TEXT, END)
+    log.close()
+    for _ in range(3):
+        await asyncio.sleep(0)
+        copying.cancel()
+    assert (await rest(log.read())).endswith(END)
+    with suppress(asyncio.CancelledError):
+        await copying
