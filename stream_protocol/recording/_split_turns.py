@@ -66,7 +66,11 @@ TurnStream = Iterable[tuple[TurnHead, Iterable[TurnItem]]]
 def split_turns(
     items: Iterable[TurnItem], hidden: HiddenEvents, beginnings: frozenset[str] | None
 ) -> Iterator[tuple[TurnHead, Iterator[TurnItem]]]:
-    """Yield the turns while the items are read. See ``TurnStream``; ``beginnings``: see ``TranscriptReader``."""
+    """Yield the turns while the items are read. Read all items of a turn before you request the next turn.
+
+    ``beginnings``: the invocations that begin a turn without a user event; ``None`` if each invocation can begin a
+    turn.
+    """
     splitter = _TurnSplitter(beginnings, hidden.hidden_events)
     for head, group in groupby(_with_heads(items, hidden, splitter), key=lambda pair: pair[0]):
         yield head, (item for _, item in group)
@@ -104,15 +108,15 @@ class _TurnSplitter:
         self._reader = TranscriptReader(beginnings, hidden_events=hidden_events)
         self._hidden_events = hidden_events
         self._ended = True
-        """True if no event has come since the newest ``EndRecord``, or since the beginning."""
+        """True if no event has come since the newest ``EndRecord``, or since the beginning of the file."""
         self._ids_by_message: dict[str, CallIds] = {}
-        """The client's id of a recorded user message -> the ids of calls before it. Without removed messages."""
+        """Client id of a user message -> the client ids of calls before the message. Removed messages are left out."""
         self._message: list[Event] = []
         """The events of the newest assistant message. Text fragments are left out, because a complete event repeats
         them."""
 
     def begin_turn(self, turn: TurnRecord) -> TurnHead:
-        """Begin a recorded turn. It continues the newest message if it has the same message id."""
+        """Begin a recorded turn. If it has the id of the newest message, it continues this message."""
         self._ended = False
         continues = bool(turn.message_id) and turn.message_id == self.head.message_id
         message_id = None if continues else _user_message_id(turn.request)
@@ -123,9 +127,11 @@ class _TurnSplitter:
         return self.head
 
     def _ids_before_edit(self, message_id: str | None) -> CallIds | None:
-        """Return the ids of calls before this user message if it is edited or sent again; else ``None``.
+        """Return the client ids of calls before this user message, if the message is edited or sent again; otherwise
+        ``None``.
 
-        The server has then removed this message and all later ones. A recording of runs does not have the rewind.
+        In this case, the server has removed the earlier message with this id and all later messages. A recording of
+        runs does not contain the rewind.
         """
         ids = self._ids_by_message.get(message_id) if message_id is not None else None
         if ids is not None:
@@ -146,7 +152,7 @@ class _TurnSplitter:
         return self.head
 
     def add_event(self, facts: EventFacts) -> TurnHead | None:
-        """Return the turn of the event; ``None`` if the client is not shown the event."""
+        """Return the head of the event's turn; ``None`` if the client is not shown the event."""
         match self._reader.read(facts):
             case EventRole.HIDDEN | EventRole.OUTSIDE:
                 return None
@@ -168,7 +174,8 @@ class _TurnSplitter:
 
 
 def _user_message_id(request: Mapping[str, Any] | None) -> str | None:
-    """Return the client's id of the user message to which a recorded request applies; ``None`` for other requests."""
+    """Return the client's id of the user message that a recorded request sends or regenerates; ``None`` for other
+    requests."""
     match list_field(request or {}, "messages")[-1:]:
         case [{"role": "user", "id": str(message_id)}] if message_id:
             return message_id

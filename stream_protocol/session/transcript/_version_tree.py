@@ -1,7 +1,7 @@
 """Finds the versions of user messages among all stored events of a session, including rewound events.
 
 User messages form a tree. The parent of a message is the message before it. Messages with the same parent are versions
-of one turn. A client can list the versions of a message, and restore one.
+of one turn. A client can list the versions of a message, and restore a version.
 
 A rewind names an invocation. The events of this invocation and all later events are removed from the chat, but stay in
 the store. A rewind has an invocation of its own. If a later rewind names this invocation, the removed messages come
