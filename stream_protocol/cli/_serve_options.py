@@ -201,8 +201,8 @@ class ServeOptions:
         type=Pace(held=0.0),
         default="instant",
         show_default=True,
-        help="instant, recorded, a factor such as 4 or 0.5, or held. With held, each POST /__replay/CHAT/step sends the "
-        "next chunks.",
+        help="instant, recorded, a factor such as 4 or 0.5, or held. With held, each POST /__replay/CHAT/step sends "
+        "the next chunks.",
     )
     audit_file: str | None = _in_file(
         name="audit",
@@ -230,8 +230,8 @@ class ServeOptions:
         type=click.Choice(["queue", "steer", "interrupt"]),
         default="queue",
         show_default=True,
-        help="Effect of a message that is typed into the built-in chat during a response: queue, steer or interrupt. See 'Talk to a "
-        "running agent' in the docs.",
+        help="Effect of a message that is typed into the built-in chat during a response: queue, steer or interrupt. "
+        "See 'Talk to a running agent' in the docs.",
     )
     context: str | None = _in_file(
         type=AttributeName(),

@@ -36,7 +36,6 @@ from stream_protocol.session.transcript._turn_calls import (
 )
 from stream_protocol.session.transcript._version_tree import (
     MessageVersions,
-    VersionTree,
     message_versions,
     rewind_to_choose,
 )
