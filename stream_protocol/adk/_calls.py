@@ -368,7 +368,7 @@ class KnownCalls:
         self._changed = None
 
     def _begin_event(self, event: object) -> None:
-        """If the event is not the newest event so far, forget the calls that earlier events contained."""
+        """If this is not the event of the previous call, forget the calls of earlier events."""
         if event is not self._event:
             self._event = event
             self._counts = None

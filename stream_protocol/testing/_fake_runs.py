@@ -38,7 +38,8 @@ class FakeOwner:
         self.lost.set()
 
     async def receive(self, post: bytes) -> bytes:
-        """Take a message from a request, and return the reply. The run log calls this method."""
+        """Handle a message that a request sends to this run, such as a stop, and return the reply. The run log calls
+        this method."""
         self.received.append(post)
         await self.may_reply.wait()
         return b"re: " + post

@@ -127,7 +127,7 @@ class _Placeholders:
         """The calls so far. The entry of a call is ADK's newest request to the user about this call."""
 
     def mark(self, event: dict[str, Any]) -> None:
-        """Read the next event, and mark the placeholder results in it."""
+        """Read the next event, and mark each of its results that only holds the place of a later result."""
         try:
             with self._warn.silenced():  # the event is read again after this module
                 facts = read(read_event(event, self._warn))

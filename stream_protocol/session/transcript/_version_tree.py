@@ -172,7 +172,8 @@ def _message_versions(transcript: Transcript) -> Iterator[MessageVersions]:
 
 
 def _words(facts: EventFacts) -> _Words:
-    """Return a key for a user message: the client's id and the texts. A regenerated reply does not change this key."""
+    """Return a key for a user message: the message id that the client sent, and the texts. A regenerated reply does not
+    change this key."""
     return EventMetadata.of(facts.event).message_id, tuple(part.text for part in facts.parts if isinstance(part, Text))
 
 
