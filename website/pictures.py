@@ -44,12 +44,12 @@ class Picture:
 
 def last_card(tab: Page) -> Locator:
     """Return the last card of the reply."""
-    return tab.get_by_role("region", name=re.compile("^Tool ")).last
+    return tab.get_by_role("group", name=re.compile("^Tool ")).last
 
 
 def first_card(tab: Page) -> Locator:
     """Return the first card of the reply."""
-    return tab.get_by_role("region", name=re.compile("^Tool ")).first
+    return tab.get_by_role("group", name=re.compile("^Tool ")).first
 
 
 def unfold_card(tab: Page) -> None:

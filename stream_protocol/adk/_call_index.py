@@ -104,8 +104,8 @@ class KnownCall:
     """True if the newest event contains the call. If this event contains the id again, the id belongs to a different
     call."""
     same_id: "list[CallsUnderId]" = field(default_factory=list, repr=False)
-    """For each id of this call, the group of all calls with this id. ``[x]`` takes less memory than a list with an
-    appended item."""
+    """For each id of this call, the group of all calls with this id. The first group is set as ``[group]``, because
+    ``append`` to an empty list reserves more memory."""
 
     entry: Any = None
     """An object of the caller for the call, such as its state in a message, its answers in a session, or its

@@ -24,11 +24,8 @@ class Answered(NamedTuple):
     """The result of a search for the call that a function response answers."""
 
     call: KnownCall | None
-    """The call that the response answers; ``None`` if no event of the message has the call.
-
-    If the response answers an approval request, this is the call that needs approval. In this case, ``None`` means that
-    a newer request has replaced the answered request.
-    """
+    """The call that the response answers; ``None`` if no event of the message has the call. For the answer to an
+    approval request, the call that needs approval; ``None`` if a newer request has replaced the answered request."""
     is_placeholder: bool = False
     """True if the response is only a placeholder, because the call waits for an approval or a credential."""
     is_approval: bool = False
@@ -55,16 +52,12 @@ class KnownCalls:
         self._counts: dict[CallsUnderId, int] | None = None
         """Calls with the same id -> how many of them are in the newest event. ``None`` if it has no calls."""
         self._changed: list[tuple[KnownCall, Sequence[CallsUnderId]]] | None = None
-        """Calls whose rank has changed, with the ids whose index must be updated before the next lookup.
-
-        Contains only ids that several calls have. ``None`` if no index must be updated.
-        """
+        """Calls whose rank has changed, with the ids whose index must be updated before the next lookup. Contains only
+        ids that several calls have. ``None`` if no index must be updated."""
 
     def read_event(self, facts: "EventFacts") -> None:
-        """Read the next event. Call this method before the event's calls and results are read.
-
-        An event of the user, except a steering message, begins a new run.
-        """
+        """Read the next event. An event of the user, except a steering message, begins a new run. Call this method
+        before the event's calls and results are read."""
         if facts.by_user:
             self.begin_run()
 
@@ -126,10 +119,8 @@ class KnownCalls:
         return known
 
     def _find_repeated(self, speaker: SpeakerKey, call: "Call") -> KnownCall | None:
-        """Return the earlier call that this complete call repeats; ``None`` if it repeats none.
-
-        The earlier call is in the same run, has no response, and has the same speaker, tool and arguments.
-        """
+        """Return the earlier call that this complete call repeats; ``None`` if there is no such call. An earlier call
+        without a response is repeated by a call with the same run, speaker, tool and arguments."""
 
         def key(rank: CallRank) -> tuple[()] | None:
             is_same = (rank.speaker, rank.run) == (speaker, self._run)
@@ -139,10 +130,8 @@ class KnownCalls:
         return None if calls is None else calls.first_equal(call.name, call.args, key)
 
     def complete(self, event: object, known: KnownCall, name: str, args: dict[str, Any]) -> None:
-        """Store the name and the arguments of a call.
-
-        ``event``: the event with the complete call. ``None`` if the data comes from an approval request for the call.
-        """
+        """Store the name and the arguments of a call. ``event``: the event with the complete call. ``None`` if the data
+        comes from an approval request for the call."""
         known.name, known.args, known.run = name, args, self._run
         self._open.name(known)
         self._note_changed(known, known.same_id)
@@ -189,10 +178,8 @@ class KnownCalls:
         return number
 
     def find_requester(self, speaker: SpeakerKey, original: dict[str, Any]) -> KnownCall | None:
-        """Return the call for which ADK requests an approval.
-
-        ``original``: the call in the request, with its ``id``, and with ``name`` and ``args`` if the request has them.
-        """
+        """Return the call for which ADK requests an approval. ``original``: the call in the request, with its ``id``,
+        and with ``name`` and ``args`` if the request has them."""
         calls = self._find(original.get("id"))
         if calls is None:
             return None
@@ -207,28 +194,23 @@ class KnownCalls:
         return known
 
     def read_result(self, facts: "EventFacts", result: "Result") -> Answered:
-        """Find the call that a result of this event answers, and count the result. See ``resolve_response`` for the
-        rules."""
+        """Find the call that a result of this event answers, and count the result. See ``resolve_response``."""
         waits = result.waits_for is not None
         return self.resolve_response(
             facts.event, _responder(facts), result.answered, is_placeholder=waits, by_user=facts.by_user
         )
 
     def find_undecided(self, facts: "EventFacts", result: "Result") -> KnownCall | None:
-        """Return the call that this result answers, if an approval request for it is still open; otherwise ``None``.
-
-        Does not count the result: call ``read_result`` afterwards.
-        """
+        """Return the call that this result answers, if an approval request for the call is still open; otherwise
+        ``None``. Does not count the result: call ``read_result`` afterwards."""
         waits = result.waits_for is not None
         known = self.find_answered(facts.event, _responder(facts), result.answered, is_placeholder=waits)
         return known if known is not None and known.is_undecided else None
 
     def shows_approval(self, facts: "EventFacts") -> bool:
-        """Return True if this event is the first to show that a call was approved.
-
-        In this case, the event has the result of a call whose approval request has no stored answer. Call this method
-        before the calls and results of the event are read.
-        """
+        """Return True if this event is the first to show that a call was approved. The event then has the result,
+        and the answer to the approval request is not stored. Call this method before the event's calls and results are
+        read."""
         is_abort = facts.failure is not None and facts.failure.code == ABORTED  # ADK closes the calls of a stopped run
         if self._asked is None or facts.by_user or is_abort:
             return False
@@ -386,7 +368,7 @@ class KnownCalls:
         self._changed = None
 
     def _begin_event(self, event: object) -> None:
-        """If the event is not the newest event so far, forget the calls that earlier events contained."""
+        """If this is not the event of the previous call, forget the calls of earlier events."""
         if event is not self._event:
             self._event = event
             self._counts = None

@@ -31,8 +31,7 @@ class Blob(NamedTuple):
     data: bytes
     media_type: str | None
     artifact: tuple[str, int] | None
-    """The name and the version of the artifact with the same bytes; ``None`` if the event does not identify an
-    artifact."""
+    """The name and version of the artifact with these bytes; ``None`` if the event does not identify an artifact."""
     name: str | None = None
 
 
@@ -56,8 +55,7 @@ class File(NamedTuple):
     content: Blob | RelayedData | None
     reference: Reference | None
     fields: str
-    """The names of the fields that have a value in ADK's part, as one text. ``fields`` exists in all parts except texts
-    and calls."""
+    """The names of the fields that have a value in ADK's part, as one text."""
     signature: bytes | None = None
     part: "types.Part | types.FunctionResponsePart | None" = None
     """ADK's part, so that it can be stored."""
@@ -103,10 +101,8 @@ class Result(NamedTuple):
     name: str
     value: dict[str, Any] | None
     waits_for: CallKind | None
-    """The kind of answer for which the call waits: ``APPROVAL`` or ``CREDENTIAL``.
-
-    ``None`` if the response is a result, and not a placeholder.
-    """
+    """The kind of answer for which the call waits: ``APPROVAL`` or ``CREDENTIAL``. ``None`` if the response is a
+    result, and not a placeholder."""
     hint: str | None = None
     """The text that a tool shows the user when it requests an approval itself."""
     payload: Any = None
@@ -152,8 +148,7 @@ class ProviderPart(NamedTuple):
 
 
 class OtherPart(NamedTuple):
-    """A part of any other kind, such as a part with only a signature, or with content that this release does not
-    support."""
+    """A part of any other kind: only a signature, or content that this release does not support."""
 
     fields: str
     signature: bytes | None = None
@@ -208,8 +203,7 @@ class Compaction(NamedTuple):
 
 
 class Rewind(NamedTuple):
-    """A rewind of the session. It removes the events of an invocation and all events between this invocation and the
-    rewind."""
+    """A rewind of the session. It removes the events of an invocation and all later events before the rewind."""
 
     invocation_id: str
 
@@ -335,10 +329,8 @@ class EventFacts(NamedTuple):
     scope: str | None
     """The id of the call that started the event's task-mode agent; ``None`` for other agents."""
     by_user: bool
-    """True for events of the user. False for steering messages, because they neither begin a message nor answer a call.
-
-    Also False for the result of a task-mode agent, although the author of this event is ``user``.
-    """
+    """True for events of the user, except steering messages. False for the result of a task-mode agent, although the
+    author of this event is ``user``."""
     in_users_name: bool
     """True if the author is ``user``, as for the user's events and for some results that ADK stores."""
     is_fragment: bool
@@ -382,8 +374,7 @@ class EventFacts(NamedTuple):
 
     @property
     def shows_something(self) -> bool:
-        """True if the event has content, a failure, an output or speech. False if it only has state, artifacts or
-        usage."""
+        """True if the event has content, a failure, an output or speech. State, artifacts and usage do not count."""
         return bool(self.parts) or any(isinstance(report, Failure | Output | AgentSpeech) for report in self.reports)
 
     @property

@@ -218,7 +218,8 @@ def _restored(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
 
 
 def _relayed_by_peer(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
-    """If the ADK peer itself relays an agent behind A2A, return the event with the content of that agent."""
+    """If the remote ADK agent itself passes on the reply of a further remote agent, return the event with this further
+    reply."""
     metadata = task.own_metadata
     behind = _Task(_mapping(metadata, _TASK))
     texts = [part.text for part in parts]

@@ -91,7 +91,7 @@ class ServeOptions:
         metavar="NAME",
         multiple=True,
         help="Host header to accept besides localhost, such as chat.example; repeatable.  "
-        "[default: none; any with --user-header or another --host]",
+        "[default: only localhost; with --user-header or a --host other than 127.0.0.1, all hosts]",
     )
     origins: tuple[str, ...] = _option(
         "--cors-origin",
@@ -201,7 +201,8 @@ class ServeOptions:
         type=Pace(held=0.0),
         default="instant",
         show_default=True,
-        help="instant; recorded; a factor such as 4 or 0.5; or held: POST /__replay/CHAT/step sends the next chunks.",
+        help="instant, recorded, a factor such as 4 or 0.5, or held. With held, each POST /__replay/CHAT/step sends "
+        "the next chunks.",
     )
     audit_file: str | None = _in_file(
         name="audit",
@@ -229,8 +230,8 @@ class ServeOptions:
         type=click.Choice(["queue", "steer", "interrupt"]),
         default="queue",
         show_default=True,
-        help="Effect of a message in the built-in chat during a response: queue, steer or interrupt. See 'Talk to a "
-        "running agent' in the docs.",
+        help="Effect of a message that is typed into the built-in chat during a response: queue, steer or interrupt. "
+        "See 'Talk to a running agent' in the docs.",
     )
     context: str | None = _in_file(
         type=AttributeName(),

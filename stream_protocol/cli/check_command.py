@@ -54,7 +54,8 @@ _EXAMPLES: Final = {
     "profiles",
     type=click.Choice(["stream", "chat", "tools", "durable"]),
     multiple=True,
-    help="Run only the checks of this profile, and require its features; repeatable.",
+    help="Run only the checks of this profile. If the server lacks a feature of the profile, this is an error. "
+    "Repeatable.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option("--ai-sdk", type=AI_SDK_MAJORS, help="Check for this major version of `ai` only.")

@@ -49,7 +49,7 @@ _EXAMPLES: Final = {
     type=click.Choice(["next", "none"]),
     default="next",
     show_default=True,
-    help="next: a Next.js app in the folder page. none: only the built-in page of `serve`.",
+    help="next: a Next.js app in the folder page/. none: only the built-in page of `serve`.",
 )
 def init(name: str, *, page: Literal["next", "none"]) -> None:
     """Create a project in the new folder NAME: an agent, its server, a test with a recording, and a page.

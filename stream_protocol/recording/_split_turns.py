@@ -66,8 +66,11 @@ TurnStream = Iterable[tuple[TurnHead, Iterable[TurnItem]]]
 def split_turns(
     items: Iterable[TurnItem], hidden: HiddenEvents, beginnings: frozenset[str] | None
 ) -> Iterator[tuple[TurnHead, Iterator[TurnItem]]]:
-    """Yield the turns while the items are read. ``TurnStream`` describes the order of reading. ``beginnings``: the
-    argument of ``TranscriptReader``."""
+    """Yield the turns while the items are read. Read all items of a turn before you request the next turn.
+
+    ``beginnings``: the invocations that begin a turn without a user event; ``None`` if each invocation can begin a
+    turn.
+    """
     splitter = _TurnSplitter(beginnings, hidden.hidden_events)
     for head, group in groupby(_with_heads(items, hidden, splitter), key=lambda pair: pair[0]):
         yield head, (item for _, item in group)
@@ -105,16 +108,15 @@ class _TurnSplitter:
         self._reader = TranscriptReader(beginnings, hidden_events=hidden_events)
         self._hidden_events = hidden_events
         self._ended = True
-        """True if no event has come since the newest ``EndRecord``, or since the beginning."""
+        """True if no event has come since the newest ``EndRecord``, or since the beginning of the file."""
         self._ids_by_message: dict[str, CallIds] = {}
-        """Id of a recorded user message, as the client sent it -> the ids of the calls before this message. Messages
-        that the server has removed are left out."""
+        """Client id of a user message -> the client ids of calls before the message. Removed messages are left out."""
         self._message: list[Event] = []
         """The events of the newest assistant message. Text fragments are left out, because a complete event repeats
         them."""
 
     def begin_turn(self, turn: TurnRecord) -> TurnHead:
-        """Begin a recorded turn. It continues the newest message if it has the same message id."""
+        """Begin a recorded turn. If it has the id of the newest message, it continues this message."""
         self._ended = False
         continues = bool(turn.message_id) and turn.message_id == self.head.message_id
         message_id = None if continues else _user_message_id(turn.request)
@@ -125,10 +127,11 @@ class _TurnSplitter:
         return self.head
 
     def _ids_before_edit(self, message_id: str | None) -> CallIds | None:
-        """If this user message is edited or sent again, return the ids of the calls before it; otherwise ``None``.
+        """Return the client ids of calls before this user message, if the message is edited or sent again; otherwise
+        ``None``.
 
-        Before such a run, the server removes the message and all later messages. A recording of runs has no event that
-        shows this rewind.
+        In this case, the server has removed the earlier message with this id and all later messages. A recording of
+        runs does not contain the rewind.
         """
         ids = self._ids_by_message.get(message_id) if message_id is not None else None
         if ids is not None:
@@ -150,7 +153,7 @@ class _TurnSplitter:
         return self.head
 
     def add_event(self, facts: EventFacts) -> TurnHead | None:
-        """Return the turn of the event; ``None`` if the client is not shown the event."""
+        """Return the head of the event's turn; ``None`` if the client is not shown the event."""
         match self._reader.read(facts):
             case EventRole.HIDDEN | EventRole.OUTSIDE:
                 return None
@@ -172,8 +175,8 @@ class _TurnSplitter:
 
 
 def _user_message_id(request: Mapping[str, Any] | None) -> str | None:
-    """Return the id of the user message at the end of a recorded request; ``None`` if the request does not end with a
-    user message."""
+    """Return the client's id of the user message that a recorded request sends or regenerates; ``None`` for other
+    requests."""
     match list_field(request or {}, "messages")[-1:]:
         case [{"role": "user", "id": str(message_id)}] if message_id:
             return message_id

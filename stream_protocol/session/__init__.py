@@ -13,6 +13,7 @@ The package does no I/O and reads no clock. Suggested order of reading: ``transc
 
 Where to change what:
 
+- ``transcript``: reads a session from its stored events: turns, calls, hidden events, versions of messages.
 - ``_page_values``: context and state that the client sends, and the types that the app declares.
 - ``_planning``: decides what a request starts, or refuses the request.
 - ``_edited_messages``: plans a user message, and finds the turns that an edit removes.

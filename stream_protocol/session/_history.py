@@ -290,7 +290,7 @@ class _PageTurn:
 def fold_response(chunks: Iterable[AnyChunk], message: UIMessage | None, settings: Settings) -> UIMessage:
     """Return the message that the client has after a response. ``message``: the message that the response continues.
 
-    An empty last step is left out. The client stores it only when the message changes again.
+    An empty last step is left out. The client stores an empty last step only after a later change of the message.
     """
     reducer = MessageReducer(ai_sdk=settings.client.major, message=message)
     shown = len(reducer.message["parts"])

@@ -10,6 +10,7 @@
 
 Where to change what:
 
+- ``_streams``: converts all events of a run to a stream of chunks or bytes.
 - ``_conversion``: begins and ends a response; message metadata.
 - ``_event_writer``: converts events to chunks: text, thoughts, files.
 - ``_inner_agents``: finds the call inside which an agent runs, and shows the agent there.
@@ -21,6 +22,7 @@ Where to change what:
 - ``_endings``: token usage, finish reasons, failures.
 - ``_function_calls``: finds or adds the tool call for a function call; handles duplicates and missing calls.
 - ``_function_responses``: finds the tool call for a function response, and writes its output.
+- ``calls``: the states and the chunks of tool calls.
 - ``_nested_messages``: builds the message of an agent that runs inside a tool call.
 - ``_steps``: begins and ends steps; adds an empty last step, so that clients do not send again automatically.
 - ``_speakers``: the open part of each author. Parallel agents are separate authors.

@@ -131,6 +131,6 @@ class RunSummary:
 def _recovers(branch: str | None, failed: str | None) -> bool:
     """Return True if content in ``branch`` shows that the run has recovered from a failure in the branch ``failed``.
 
-    This is the case if ``failed`` is ``branch`` or a branch inside it.
+    This is the case if ``failed`` equals ``branch``, or is a branch below ``branch``.
     """
     return branch is None or failed == branch or (failed or "").startswith(f"{branch}.")

@@ -50,7 +50,8 @@ class ChatPage:
     def tool(self, name: str) -> Locator:
         """Return the tool's newest card. Some frontends show `get_weather` as `Get weather`."""
         shown = re.compile(f"Tool {name.replace('_', '[_ ]')}", re.IGNORECASE)
-        return self.tab.get_by_role("region", name=shown).last
+        # The small examples have landmarks; the components of the page have groups, which may share a name.
+        return self.tab.get_by_role("region", name=shown).or_(self.tab.get_by_role("group", name=shown)).last
 
     def say(self, words: str) -> None:
         self.field.fill(words)
@@ -91,7 +92,7 @@ class ChatPage:
         assert [who for who, _ in shown] == [who for who, _ in stored]
         for (_, seen), (_, words) in zip(shown, stored, strict=True):
             assert _one_line(words) in seen
-        calls = [call.get_attribute("data-state") for call in self.tab.get_by_role("region", name="Tool ").all()]
+        calls = [call.get_attribute("data-state") for call in self.tab.locator("[aria-label^='Tool ']").all()]
         differ = [
             pair for pair in zip(calls, self.backend.stored_calls(self.chat_id), strict=True) if pair[0] != pair[1]
         ]

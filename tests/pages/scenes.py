@@ -91,6 +91,24 @@ FORM: Final[dict[str, Any]] = {
 }
 
 
+TRIP: Final[dict[str, Any]] = {
+    "type": "object",
+    "required": ["guests"],
+    "properties": {
+        "guests": {"type": "array", "minItems": 1, "maxItems": 2, "items": {"type": "string"}},
+        "stops": {"type": "array", "items": {"$ref": "#/$defs/Stop"}},
+    },
+    "$defs": {
+        "Stop": {
+            "type": "object",
+            "title": "Stop",
+            "required": ["city"],
+            "properties": {"city": {"type": "string"}, "nights": {"type": "integer"}},
+        }
+    },
+}
+
+
 async def manual() -> str:
     """Returns code in a fence."""
     return "Read:\n\n```zig\nconst a = 1;\n```"
@@ -109,10 +127,13 @@ async def timetable() -> dict[str, Any]:
     return {"line": "R1", "stops": stops, "prices": list(range(150)), "remarks": {}}
 
 
+PAYLOAD: Final[dict[str, Any]] = {"rooms": [{"beds": 2}], "guests": ["Ana", "Bo"], "remarks": {}, "late": None}
+
+
 async def rooms(tool_context: ToolContext) -> Any:
     """Asks for approval with a payload that has a list in it."""
     if tool_context.tool_confirmation is None:
-        tool_context.request_confirmation(hint="Which rooms?", payload={"rooms": [{"beds": 2}]})
+        tool_context.request_confirmation(hint="Which rooms?", payload=PAYLOAD)
         return {"status": "asked"}
     return tool_context.tool_confirmation.payload
 
@@ -125,6 +146,11 @@ async def pay(amount: float) -> dict[str, float]:
 async def draw() -> dict[str, Any]:
     """Draws a chart."""
     return {"chart": Part.from_bytes(data=bar_chart((1, 2, 3, 4, 5, 6, 7, 8, 9, 8, 7, 6)), mime_type="image/png")}
+
+
+async def sketch(thing: str) -> dict[str, Any]:
+    """Sketches a thing."""
+    return await draw()
 
 
 async def measure(tool_context: ToolContext, complete: bool) -> str:
@@ -194,6 +220,7 @@ class Scenes:
             self.dig,
             AgentTool(researcher),
             draw,
+            sketch,
             manual,
             measure,
             trains,
@@ -247,6 +274,8 @@ class Scenes:
                 return ["Bought."] if answers else ["Rivers cost.", SOURCES, Call("pay", {"amount": 5.0})]
             case "draw":
                 return ["There."] if answers else [Call("draw", {})]
+            case "sketch":
+                return ["There."] if answers else [Call("sketch", {"thing": question.text.partition(" ")[2]})]
             case "wind":
                 return ["Twelve knots."] if answers else [Call("measure", {"complete": True})]
             case "misshapen":
@@ -254,10 +283,14 @@ class Scenes:
             case "form":
                 asked = {"message": "What do you need?", "response_schema": FORM}
                 return ["Noted."] if answers else [Call("adk_request_input", asked)]
+            case "trip":
+                asked = {"message": "Who goes where?", "response_schema": TRIP}
+                return [f"Noted: {answers}"] if answers else [Call("adk_request_input", asked)]
             case "nested":
                 match answers.get("rooms"):
-                    case {"rooms": [{"beds": beds}]}:
-                        return [f"{beds} beds."]
+                    case {"rooms": [*rooms], "guests": [*guests], "remarks": {}, "late": late}:
+                        beds = [room["beds"] for room in rooms]
+                        return [f"{sum(beds)} beds. For {', '.join(guests)}. Late: {late}."]
                     case None:
                         return [Call("rooms", {})]
                 return ["I wait."]

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from stream_protocol.wire import AiSdkVersion
-from tests.demo_page import COLOURED, STREAMING_TEXT, answers, expect_status, press, say, texts
+from tests.demo_page import COLOURED, STREAMING_TEXT, answers, expect_status, press, say, texts, unfolded
 from tests.pages.conftest import Open
 from tests.pages.scenes import BEGINNING, END, Scenes
 from tests.processes import ROOT
@@ -36,6 +36,11 @@ def complaints(page: Page) -> list[str]:
     return [f"{one['id']}: {node['html'][:200]}" for one in found["violations"] for node in one["nodes"]]
 
 
+SCENES: Final = ("think", "table", "wind", "draw", "both", "timetable", "fail", "pay", "nested", "trip", "sail")
+GONE: Final = ("fail", "pay", "nested", "trip")
+"""Scenes that the next message changes. All others stay, and are looked at together at the end."""
+
+
 @pytest.mark.parametrize("colors", ["light", "dark"])
 @pytest.mark.parametrize("width", [1100, 390], ids=["desktop", "phone"])
 def test_axe_has_nothing_to_say(open_page: Open, shots: Path, width: int, colors: Colors) -> None:
@@ -44,13 +49,18 @@ def test_axe_has_nothing_to_say(open_page: Open, shots: Path, width: int, colors
     name = f"{'desktop' if width > 500 else 'phone'}-{colors}"
     found = {"welcome": complaints(page)}
     page.screenshot(path=shots / f"{name}-welcome.png")
-    for number, words in enumerate(("think", "table", "wind", "draw", f"fail {name}", "pay", "sail"), start=1):
+    for number, scene in enumerate(SCENES, start=1):
+        words = f"{scene} {name}"
         say(page, words)
         expect(answers(page)).to_have_count(number)
         expect(page.get_by_role("status")).to_have_attribute("data-status", re.compile("ready|error"))
-        if words.startswith(("fail", "pay")):  # gone with the next words: all others stay, and are looked at with these
-            found[words] = complaints(page)
-        page.screenshot(path=shots / f"{name}-{words.split()[0]}.png")
+        if scene in GONE:
+            found[scene] = complaints(page)
+        page.screenshot(path=shots / f"{name}-{scene}.png")
+    page.get_by_role("button", name="Used 2 tools").click()
+    for name_of_tool in ("timetable", "draw"):
+        unfolded(page.locator(f'[data-tool="{name_of_tool}"]').last)
+    found["chat"] = complaints(page)
     page.keyboard.press("Control+k")
     expect(page.get_by_role("dialog")).to_be_visible()
     found["palette"] = complaints(page)

@@ -187,6 +187,8 @@ def test_each_message_says_its_model_and_its_usage(page: Page) -> None:
     expect(usage).to_have_text(facts)
     page.set_viewport_size({"width": 320, "height": 700})
     assert usage.evaluate("line => line.clientHeight") < 20  # one line
+    page.set_viewport_size({"width": 390, "height": 700})
+    assert usage.evaluate("line => line.scrollWidth <= line.clientWidth")  # a phone shows all numbers
 
 
 ABOVE_THE_COMPOSER: Final = """() => {

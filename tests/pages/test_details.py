@@ -74,6 +74,15 @@ def test_a_picture_opens_in_the_whole_window_and_closes(page: Page, shots: Path)
     expect(small).to_be_focused()
 
 
+def test_a_picture_of_a_tool_is_named_by_its_tool_and_argument(page: Page) -> None:
+    say(page, "draw")
+    expect(answers(page).get_by_role("img")).to_have_accessible_name("Draw")
+    say(page, "sketch a boat")
+    expect(answers(page).last.get_by_role("img")).to_have_accessible_name("Sketch: a boat")
+    say(page, "both")  # two calls: nothing says which of them it was
+    expect(answers(page).last.get_by_role("img")).to_have_accessible_name("Image from the conversation")
+
+
 def test_a_file_has_a_name_a_size_and_a_look_into_it(page: Page) -> None:
     say(page, "sheet")
     expect_status(page, "ready")
@@ -214,3 +223,42 @@ def test_of_many_suggestions_six_are_shown_at_first(browser: Browser, scenes: Sc
         expect(listed).to_have_count(6)
         press(page, "Show all 20")
         expect(listed).to_have_count(20)
+
+
+def test_calls_of_one_step_are_rows_in_one_frame_and_a_failure_is_counted(page: Page, shots: Path) -> None:
+    calls = [f"c{number}" for number in range(12)]
+    asked: list[AnyChunk] = [
+        {"type": "tool-input-available", "toolCallId": call, "toolName": "grep", "input": {"pattern": call}}
+        for call in calls
+    ]
+    ended: list[AnyChunk] = [
+        {"type": "tool-output-error", "toolCallId": call, "errorText": "It took too long."}
+        if call == "c3"
+        else {"type": "tool-output-available", "toolCallId": call, "output": {"matches": 1}}
+        for call in calls
+    ]
+    chunks: list[AnyChunk] = [{"type": "start", "messageId": "m1"}, *asked, *ended, {"type": "finish"}]
+    body = b"".join(map(encode_sse, chunks))
+    page.route("**/api/chat", lambda route: route.fulfill(body=body, headers=SSE_HEADERS))
+    say(page, "search")
+    group = page.get_by_role("button", name="Used 12 tools 1 failed")
+    expect(group).to_have_attribute("aria-expanded", "true")
+    expect(page.get_by_text("It took too long.")).to_be_visible()
+    page.screenshot(path=shots / "twelve-calls.png")
+    height = page.locator("[data-calls]").evaluate("box => box.offsetHeight")
+    assert height < 660, height  # of a window of 900
+
+
+SCROLLED: Final = """() => {
+    document.querySelector("[role=log]").lastElementChild.scrollIntoView({ block: "start" });
+    return document.querySelector("header").getBoundingClientRect().top;
+}"""
+
+
+def test_only_the_conversation_scrolls_and_the_header_stays(page: Page) -> None:
+    for _ in range(4):
+        say(page, "both")
+        expect_status(page, "ready")
+        press(page, "Used 2 tools")
+        unfolded(tool(page, "trains", "output-available").last)
+    assert page.evaluate(SCROLLED) == 0

@@ -55,6 +55,19 @@ def test_messages_in_mid_answer_are_queued_without_another_script(page_without_s
     expect(texts(page)).to_have_text([BEGINNING + END, "You said: later"])
 
 
+def test_a_text_is_shown_as_it_was_written_until_the_script_for_markdown_is_there(
+    page: Page, expected_errors: list[str]
+) -> None:
+    expected_errors += ["Failed to load resource", "A part of the page is missing"]
+    page.route("**/RenderedMarkdown-*.js", lambda route: route.abort())
+    page.reload()
+    say(page, "write\n**Bold** and more.")
+    expect(texts(page)).to_have_text("**Bold** and more.")
+    page.unroute_all()
+    say(page, "write\n**Bold** again.")
+    expect(texts(page).last).to_have_text("Bold again.")
+
+
 def test_the_palette_is_loaded_again_by_its_button_and_by_its_keys(page_without_scripts: Page) -> None:
     page = page_without_scripts
     say(page, "hello")

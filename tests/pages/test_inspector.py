@@ -110,6 +110,8 @@ def answer(request: Any) -> Any:
         return [Call("helper", {"request": "go"}), Call("measure", {})]
     if "wait" in last.text:
         return ["Now ", Wait(2.0), "then."]
+    if "both" in last.text:
+        return [Call("look_up", {"city": "Oslo"}), Call("look_up", {"city": "Rome"}), Call("measure", {})]
     return [Thought("The user asks for the weather."), Call("look_up", {"city": "Oslo"})]
 
 
@@ -242,6 +244,15 @@ def test_each_event_of_a_live_chat_is_beside_the_chunks_that_it_became(page: Pag
     assert "hunter2" not in json.dumps(shown(page, "JSON of the entry"))
     page.keyboard.press("Escape")
     expect(panel(page).get_by_role("region", name="JSON of the entry")).to_have_count(0)
+
+
+def test_calls_of_one_tool_are_counted_and_an_output_names_its_tool(page: Page) -> None:
+    say(page, "both")
+    finished(page)
+    expect(rows(page).filter(has_text=re.compile("call look_up . 2, call measure"))).to_have_count(1)
+    outputs = panel(page).get_by_role("button", name=re.compile("^tool-output-available"))
+    expect(outputs.filter(has_text="look_up")).to_have_count(2)
+    expect(outputs.filter(has_text="measure")).to_have_count(1)
 
 
 def test_events_are_shown_as_they_come(page: Page) -> None:

@@ -19,7 +19,18 @@ from stream_protocol.serving import create_app
 from stream_protocol.testing import ScriptedLlm
 from tests.batch import batch
 from tests.chromium import opened_tab
-from tests.demo_page import STREAMING_TEXT, WHOLE_TEXT, answers, expect_status, field, say, texts, tool, unfolded
+from tests.demo_page import (
+    COLOURED,
+    STREAMING_TEXT,
+    WHOLE_TEXT,
+    answers,
+    expect_status,
+    field,
+    say,
+    texts,
+    tool,
+    unfolded,
+)
 from tests.pages.scenes import GROWING, Scenes
 from tests.served import served
 
@@ -128,6 +139,22 @@ def test_a_block_of_code_shows_its_code_and_the_prose_before_it(page: Page, fenc
     expect(text.locator(CODE)).to_have_text(code, use_inner_text=False)
     expect(text.locator("p").first).to_have_text("Before.")
     expect(page.locator(PLAIN)).to_have_count(0)
+
+
+@batch(
+    fence=[
+        ("dockerfile", "FROM python"),
+        ("toml", "a = 1"),
+        ("console", "$ ls"),
+        ("php", "<?php echo 1;"),
+        ("kotlin", "val a = 1"),
+        ("c++", "int a = 1;"),
+    ]
+)
+def test_code_in_a_common_language_is_coloured(page: Page, fence: tuple[str, str]) -> None:
+    tag, code = fence
+    text = write(page, f"```{tag}\n{code}\n```")
+    expect(text.locator(CODE).locator(COLOURED).first).to_be_visible()
 
 
 def test_code_whose_colouring_fails_has_one_colour(page: Page, expected_errors: list[str]) -> None:

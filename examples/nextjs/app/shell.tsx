@@ -12,7 +12,7 @@ import { useShortcuts } from "@/components/layout/shortcuts";
 import { useTheme } from "@/components/layout/theme";
 import { useNarrow } from "@/components/layout/use-narrow";
 import { useChatTitle } from "@/components/sidebar/chat-titles";
-import { preloadMarkdown } from "@/components/messages/Markdown";
+import { Markdown } from "@/components/messages/Markdown";
 import { Sidebar } from "@/components/sidebar/Sidebar";
 import { TooltipProvider } from "@/components/ui/tooltip";
 import { ABOUT, clientTools, dataParts } from "./agent-parts";
@@ -43,12 +43,12 @@ export function Shell({ agent, children }: { agent: string | undefined; children
     { keys: "Mod+Shift+O", run: host.openNewChat },
     { keys: "Mod+B", run: () => showSidebar(!sidebar) },
   ]);
-  useEffect(preloadMarkdown, []);
+  useEffect(() => void Markdown.preload(), []);
   return (
     <HostContext value={host}>
       <TooltipProvider delayDuration={400}>
         <SkipLink />
-        <div className="flex h-dvh overflow-hidden">
+        <div className="flex h-dvh overflow-clip">
           <Sidebar current={open} narrow={narrow} open={sidebar} onOpenChange={showSidebar} />
           <div className="flex min-h-0 min-w-0 flex-1 flex-col">
             <Header

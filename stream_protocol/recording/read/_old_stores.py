@@ -126,7 +126,7 @@ class _Placeholders:
         """The calls so far. ``entry`` of a call is the newest approval request for this call."""
 
     def mark(self, event: dict[str, Any]) -> None:
-        """Read the next event. Mark each result in it that only holds the place until the user approves the call."""
+        """Read the next event, and mark each of its results that only holds the place of a later result."""
         try:
             with self._warn.silenced():  # the event is read again after this module
                 facts = read(read_event(event, self._warn))

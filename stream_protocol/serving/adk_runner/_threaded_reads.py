@@ -2,8 +2,8 @@
 
 ADK converts rows to events and sessions on the caller's event loop. 5,000 events of a chat, or 5,000 chats of a user,
 block this loop for about 200 ms (ADK 2.13). Meanwhile, all other chats are blocked. A thread may create the objects
-that a read returns, because they are new. Writes stay on the caller's event loop, because ``append_event`` changes the
-session object of the run.
+that a read returns, because no other code uses these objects yet. Writes stay on the caller's event loop, because
+``append_event`` changes the session object of the run.
 """
 
 from __future__ import annotations

@@ -29,10 +29,10 @@ class ServiceTimes:
     response_patience: float = 5.0
     """The time that a history request waits for free memory. So two tabs can open a large chat one after the other."""
     shutdown: float = 10.0
-    """The time for which ``aclose`` waits for stopped runs, longer than ``stop``.
+    """The time that ``aclose`` waits for stopped runs; must be longer than ``stop``. A stopped run that the engine has
+    not stored within this time is cancelled, so that its chat becomes free.
 
-    A stopped run that the engine does not record within this time frees its chat. A call of the engine that ends a run
-    is repeated after this time.
+    Also the time limit of each call of the engine that ends a run. After the limit, the call is repeated.
     """
     answering: float = 3.0
     """The time that ``aclose`` waits for open requests before it closes the run log."""

@@ -3,15 +3,17 @@
 Where to change what:
 
 - ``_engine``: the interface of an engine.
-- ``_durable_executor``: begins, stops and ends runs with the engine, and finds orphaned runs for a request.
+- ``_deployment``: names the app and its stores, so that a worker recovers only runs of its own deployment.
+- ``_durable_executor``: executes runs with the engine. Stops, cancels and recovers runs for a request.
 - ``_recovery``: executes one orphaned run again, or stores its end.
 - ``_orphaned_runs``: finds orphaned runs (the runs of dead workers), and decides if they are recovered.
+- ``_isolation``: separates a run that may crash its worker from the other runs of the worker.
 - ``_records``: the data that the engine stores for a run. With this data, another worker plans the request again.
 - ``_repeated_run``: shows the partial texts of earlier executions at their positions.
+- ``_shown``: finds the part of a response that the client had received when the run's worker died.
 - ``_resumed_sessions``: the session of a recovered run, with the events of earlier executions.
-- ``_local_runs``: the runs of this worker; deletes the records of ended runs.
-- ``_run_ends``: the ends of runs. Stops the runs of a chat, and stores each end, so that no worker executes the run
-  again.
+- ``_local_runs``: the durable runs of this worker. Lets new runs begin, and deletes ended runs from the engine.
+- ``_run_ends``: stops the runs of a chat, and stores the ends of runs, so that no worker executes an ended run again.
 """
 
 from stream_protocol.serving.engine._deployment import deployment_of

@@ -129,7 +129,11 @@ class DurableExecutor(Executor):
 
     @_of_engine
     async def stop(self, key: ChatKey) -> bool:
-        """Stops the active run and the orphaned runs of the chat. A worker that recovers one only stores its end."""
+        """Stops the active run and the orphaned runs of the chat.
+
+        Returns False if the chat had none. No worker executes a stopped run again, even if the run's worker dies. A
+        worker that recovers a stopped run only stores the run's end.
+        """
         find_local, find_orphans = partial(self._local.in_chat, key), partial(self._in_stored_chat, key)
         return await self._local.ends.stop(key, find_local, find_orphans)
 
@@ -169,6 +173,6 @@ class DurableExecutor(Executor):
             await asyncio.sleep(self._times.recovery_check)
 
     async def _in_stored_chat(self, key: ChatKey) -> Sequence[OrphanedRun]:
-        """Return the orphaned runs of the chat; none if the session store lacks the chat."""
+        """Return the orphaned runs of the chat. Return no runs if the session store does not have the chat."""
         orphans = await self._orphans.in_chat(key)
         return orphans if orphans and await self._store.session_without_events(key) is not None else ()

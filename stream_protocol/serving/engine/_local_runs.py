@@ -70,11 +70,11 @@ class LocalRun:
 
     @property
     def is_recorded(self) -> bool:
-        """True if the engine has recorded this execution, and not only an earlier one."""
+        """True if the engine has stored this execution. False if the engine has only stored an earlier execution."""
         return self.is_kept or (self.earlier is None and self.has_record.is_set())
 
     def keep(self) -> None:
-        """Notes that the engine has recorded this execution, and that the run may begin."""
+        """Marks this execution as stored in the engine, and lets the run begin."""
         self.has_record.set()
         self.is_kept = True
 
@@ -88,7 +88,7 @@ class LocalRuns:
         self._runs = service.runs
         self._times = service.times
         self._local: dict[LocalRun, asyncio.Task[None]] = {}
-        """Run -> the task that stores the run's end in the engine."""
+        """The runs of this worker, each with the task that stores the run's end in the engine."""
         self._tasks = Tasks()
         self._draining = False
         self._closed = asyncio.Event()
@@ -136,7 +136,7 @@ class LocalRuns:
                 ending = reporting  # this worker could not store the end; the worker with the chat's lease stores it
             elif local.is_kept or (run.log.closed and await run.holds_lease()):
                 ending = self._tasks.start(self._forget_ended(local))
-            elif local.earlier is None:  # the request is refused, but the engine may have stored the record
+            elif local.earlier is None:  # the request is refused, but the engine may have stored the run
                 _ = self._tasks.start(self.ends.repeat(local.record, partial(self._forget_refused, local)))
             if ending is not reporting:
                 reporting.cancel()
@@ -144,12 +144,13 @@ class LocalRuns:
                 await asyncio.shield(ending)
 
     async def may_begin(self, local: LocalRun) -> bool:
-        """Called when the engine has stored the record of a new run. Returns True if the run may begin.
+        """Marks a new run as stored in the engine, and returns True if the run may begin. Then other workers can
+        recover the run.
 
-        Returns False if the lease is lost: another run may have answered the request meanwhile.
+        Returns False if the run has lost its lease. In this case, another run may have answered the request.
         """
         local.has_record.set()
-        if self._draining:  # `drain` came before the record
+        if self._draining:  # `drain` was called before the engine had stored the run
             _ = self._tasks.start(self._mark(local, "left"))
         if not await local.run.holds_lease():
             return False
@@ -160,7 +161,7 @@ class LocalRuns:
         return True
 
     async def forget(self, record: RunRecord) -> None:
-        """Deletes the record of a run that nobody recovers."""
+        """Deletes this run from the engine, because no worker recovers it."""
         await self.ends.repeat(record, partial(self._engine.cancel, record))
 
     async def _forget_ended(self, local: LocalRun) -> None:

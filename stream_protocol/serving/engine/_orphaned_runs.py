@@ -83,7 +83,7 @@ class OrphanedRuns:
             await asyncio.gather(self._watching, return_exceptions=True)
 
     async def in_chat(self, key: ChatKey | None = None) -> Sequence[OrphanedRun]:
-        """Return the unfinished runs that this worker does not execute, of this chat, or of all chats."""
+        """Return the chat's unfinished runs that this worker does not execute. ``key``: ``None`` for all chats."""
         await self.start()
         return [orphan for orphan in await self._engine.unfinished(key) if orphan.record.id not in self._absent]
 

@@ -179,7 +179,7 @@ class Recovery:
         return not self._run.was_left
 
     async def _logs(self) -> list[list[bytes]]:
-        """Return the SSE events of the earlier executions, oldest first."""
+        """Return the SSE events of each earlier execution, the oldest execution first."""
         runs = self._tools.service.runs
         return [await runs.written(self._record.key, log_id) for log_id in self._sessions.executions]
 

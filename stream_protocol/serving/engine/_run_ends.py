@@ -1,7 +1,7 @@
-"""``RunEnds``: the ends of runs, by a stop or otherwise, in the engine. A run with an end is never executed again.
+"""Provides ``RunEnds``, which stops the runs of a chat, and stores the ends of runs in the engine.
 
-The client has received the end, and the worker that sent it may be dead. ``_recovery`` only stores the end of such a
-run in the session.
+A run with an end is never executed again. The client of the run has received this end, but the worker that sent the
+end may be dead. In this case, ``_recovery`` only stores the end in the session.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _ENDS: Final[tuple[Ending, ...]] = ("abort", "error", "timeout")
-"""The ends of responses. If the executions of a run ended differently, the first of these ends counts."""
+"""The ends of responses, by priority. If the executions of a run ended differently, the first of these ends counts."""
 
 
 class RunEnds:
-    """Stores the ends of runs in the engine. A call that must succeed is repeated until this worker is ``closed``."""
+    """Stops durable runs, and stores their ends in the engine. ``closed``: set when this worker shuts down."""
 
     def __init__(self, service: DurableService, closed: asyncio.Event) -> None:
         self._engine = service.engine
@@ -44,10 +44,10 @@ class RunEnds:
         self._times = service.times
         self._closed = closed
         self._unforgotten: set[str] = set()
-        """The record ids of ended runs that the engine has not deleted yet."""
+        """The ids (``RunRecord.id``) of runs for which an engine call has failed. Only the first failure is logged."""
 
     async def find(self, orphan: OrphanedRun) -> ToldEnd | None:
-        """Return the end of an orphaned run: see ``end_of_orphan``."""
+        """Return the end of an orphaned run; ``None`` if the run has no end. See ``end_of_orphan``."""
         return end_of_orphan(orphan, await self._runs.written(orphan.record.key, orphan.log_id))
 
     async def stop(
@@ -56,10 +56,12 @@ class RunEnds:
         find_local: Callable[[], Sequence[LocalRun]],
         find_orphans: Callable[[], Coroutine[Any, Any, Sequence[OrphanedRun]]],
     ) -> bool:
-        """Stops the active run, this worker's runs and the orphaned runs of a chat. Returns False if there was none.
+        """Stops the active run, this worker's runs and the orphaned runs of a chat. Returns False if the chat had none.
 
-        When it returns, the engine has the ends. So no worker executes a stopped run again, even if the run's worker
-        dies. Runs that begin later are not stopped.
+        The engine has stored the stop when this method returns. So no worker executes a stopped run again, even if the
+        run's worker dies. Runs that begin later are not stopped.
+
+        ``find_local``: returns the chat's runs on this worker. ``find_orphans``: returns the chat's orphaned runs.
         """
         beginning = await self._runs.not_accepted_yet(key)
         local, reading = find_local(), asyncio.create_task(find_orphans())
@@ -70,19 +72,19 @@ class RunEnds:
             orphans = await reading
         finally:
             abandon(reading)
-        if beginning is not None:  # the engine may have recorded this run meanwhile
+        if beginning is not None:  # the engine may have stored this run since
             await self._runs.wait_until_accepted(key, beginning)
             orphans = [*orphans, *(orphan for orphan in await find_orphans() if orphan.record.id == beginning)]
         unfinished: list[LocalRun | OrphanedRun] = [*local, *orphans]
         ends = [(each.record.idempotency_key, await self._store(each)) for each in unfinished]
-        # Another worker may have begun to recover one of these runs before the engine had the stop.
+        # Another worker may have begun to recover one of these runs before the engine stored the stop.
         await self._runs.stop_if_answering(key, {repeated for repeated, end in ends if end.outcome != "finish"})
         return stopped or bool(unfinished)
 
     async def report(self, local: LocalRun, task: asyncio.Task[object]) -> None:
         """Stores the end of a run in the engine as soon as the client has received the end. ``task``: the run's task.
 
-        Cancels the task of a stopped run that the engine does not record in time.
+        Cancels the task if the engine has not stored a stopped run within ``ServiceTimes.shutdown``.
         """
         await local.run.agent_task.abort_signal.wait()
         try:
@@ -99,8 +101,8 @@ class RunEnds:
     async def _store(self, unfinished: LocalRun | OrphanedRun) -> ToldEnd:
         """Store the end of a run in the engine, and return the end. A run without an end counts as stopped.
 
-        Does not store the end of a finished run, because its calls may wait for the user. A repeated execution would
-        also finish.
+        The end of a finished run is not stored, because the run's calls may wait for the user. A repeated execution of
+        such a run would also finish.
         """
         if isinstance(unfinished, OrphanedRun):
             end = await self.find(unfinished) or ToldEnd("abort")
@@ -111,9 +113,9 @@ class RunEnds:
         return end
 
     async def repeat(self, record: RunRecord, call: Callable[[], Awaitable[object]]) -> None:
-        """Repeats ``call``, which calls the engine to end a run, until it succeeds or this worker is closed.
+        """Repeats ``call``, a call of the engine that ends a run, until the call succeeds or this worker is closed.
 
-        ``call`` is repeated if it raises, returns False, or takes longer than ``ServiceTimes.shutdown``.
+        The call has failed if it raises, returns False, or takes longer than ``ServiceTimes.shutdown``.
         """
         pause = self._times.forgetting
         while not self._closed.is_set():
@@ -122,7 +124,7 @@ class RunEnds:
                     is_done = await call() is not False
             except ChatRequestError:
                 is_done = False  # the run log is unreachable, which is logged, or this worker shuts down
-            except Exception as error:  # noqa: BLE001 - after any error, the record still exists
+            except Exception as error:  # noqa: BLE001 - after any error, the run is still stored
                 is_done = False
                 if record.id not in self._unforgotten:
                     self._unforgotten.add(record.id)
@@ -137,16 +139,16 @@ class RunEnds:
 
 
 def log_absence(text: str, error: Exception) -> None:
-    """Logs the consequence of an unreachable store, and the store's error."""
+    """Logs the consequence of an unreachable store (``text``), and the store's error."""
     logger.error(text)
     log_error(logger, error)
 
 
 def end_of_orphan(orphan: OrphanedRun, log: Sequence[bytes]) -> ToldEnd | None:
-    """Return the end of an orphaned run, from the engine or else from the run's log; ``None`` without an end.
+    """Return the end of an orphaned run, from the engine or from the run log; ``None`` if the run has no end.
 
-    A run with an end is not executed again. If one execution was stopped and another ended with an error, the stop
-    counts.
+    A run with an end is not executed again. If a run was stopped and has also failed, the stop counts. ``log``: the SSE
+    events of the last execution.
     """
     ends = (end for end in _ENDS if end in orphan.executions.values())
     recorded = (ToldEnd(end, orphan.error_text, orphan.shown, orphan.unfinished_text) for end in ends)
@@ -165,10 +167,10 @@ def end_of_local(run: Run) -> ToldEnd:
 
 
 def end_in_log(log: Sequence[bytes]) -> ToldEnd | None:
-    """Return the end in a run's log; ``None`` without an end.
+    """Return the end that the SSE events of a run contain; ``None`` if they contain no end.
 
-    A timeout is recognized by its error text. If the app's ``on_error`` has replaced this text, the end counts as a
-    failure.
+    A timeout is recognized by its error text. If the app's ``on_error`` has replaced this text, the end counts as an
+    error.
     """
     match next((chunks[-1] for events in reversed(log) if (chunks := [*parse_sse(events)])), None):
         case {"type": "abort"}:

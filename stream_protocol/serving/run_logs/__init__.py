@@ -3,16 +3,18 @@
 Where to change what:
 
 - ``_run_log``: the interface of a run log.
-- ``_event_buffer``: slow and late readers, size of a response; holds the end until the store has it.
-- ``_readers``: counts readers, and cuts off slow ones.
+- ``_event_buffer``: slow and late readers, the size of a response, and when readers get the end.
+- ``_event_list``: the events of one response. Joins text deltas above a size limit.
+- ``_readers``: counts readers, and disconnects slow readers.
 - ``_load_run_log``: creates the run log of a URL.
 - ``_shared_run_log``: stops, resumes and messages between workers.
-- ``_lease``: the lease of a run. The module handles dead workers, takeovers, lost stores and the arrival of a stop; see
-  docs/redis.md.
-- ``_log_tail``: reads runs of other workers, and detects that the writer of a run is dead.
-- ``_log_writer``: writes runs for other workers, and decides when readers of this worker get the end.
+- ``_lease``: the lease of a run: its renewal and its loss, unreachable stores, the arrival of a stop, and the report of
+  an end. See docs/redis.md.
+- ``_log_tail``: reads runs of other workers, and detects dead workers.
+- ``_log_writer``: writes runs for other workers.
 - ``_run_store``: the interface of a store for leases and logs.
-- ``_memory``: the run log of one process. ``_post_replies``: messages to runs of other workers.
+- ``_memory``: the run log of one process.
+- ``_post_replies``: messages from requests to runs of other workers, and the replies.
 - ``redis``, ``postgres``: the stores. For a new store, implement ``RunStore``, pass it to ``SharedRunLog``, and add a
   test with ``RunLogConformance``: see docs/durable.md. ``_load_run_log`` has the URLs of ``serve``. Implement
   ``RunLog`` directly only for a run log without such a store.

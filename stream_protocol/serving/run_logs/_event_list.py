@@ -97,7 +97,7 @@ class EventList:
         return map(self._tail.__getitem__, range(position - self._tail_begin, len(self._tail)))
 
     def all(self) -> Iterator[bytes]:
-        """Returns all events without copying them. The first events may be joined."""
+        """Returns all events without copying them. The first events may be joined to larger events."""
         return chain(self.joined.complete, self.joined.growing, self.since(self.joined_count))
 
 

@@ -52,9 +52,10 @@ class LogWriter:
     workers get the end, because a client may send its next request to another worker. If the store does not respond,
     readers of this worker get the end after ``END_SECONDS``.
 
-    ``renew_lease`` is called when the store has no lease of the run, or does not take the end. ``read_elsewhere``: set
-    while other workers read the run. ``patience``: the seconds for which the log keeps its original events while the
-    store is unreachable. Afterwards the log may join events in memory, and readers at other workers are cut off.
+    ``renew_lease``: called when the store has no lease of the run, or does not store the end in time.
+    ``read_elsewhere``: set while other workers read the run. ``patience``: seconds for which ``log`` keeps its original
+    events while the store is unreachable. Afterwards ``log`` may join events, and readers at other workers are
+    disconnected.
     """
 
     def __init__(
@@ -96,9 +97,10 @@ class LogWriter:
             await cancel_and_wait([giving])
 
     async def _give_end_later(self) -> None:
-        """Give readers the end although the store lacks it.
+        """Give readers the end ``END_SECONDS`` after the response has ended, even if the store does not have the end.
 
-        A full store still takes a renewal, which closes the run.
+        Requests a renewal of the lease first. A full store refuses log entries, but accepts a renewal, which also
+        closes the run.
         """
         await self._log.wait_closed()
         await asyncio.sleep(END_SECONDS)

@@ -175,8 +175,8 @@ class RunLog(Protocol):
         the response.
 
         ``rebuild``: see ``EventBuffer.read``. If the run's worker dies, the open parts of the message are closed, and
-        the response ends in an error. ``runs_are_recovered``: True if another worker continues such a run. Then the
-        readers are disconnected instead, and reconnect.
+        the response ends in an error. ``runs_are_recovered``: True if another worker continues such a run. If such a
+        run loses its worker, its readers are disconnected and reconnect.
         """
 
     async def written(self, chat: str, run_id: str) -> list[bytes]:

@@ -4,8 +4,9 @@ Where to change what:
 
 - ``_active_runs``: lets only one run of a chat be active. Resume, retry, stop, and requests during a shutdown.
 - ``_claim``: reserves a chat for one request and its run.
-- ``_planner``: decides what to run for a request. ``_history_policy``: takes the history from the server or the client.
-- ``_executor``: executes runs; ``engine`` has the durable executor.
+- ``_planner``: decides what to run for a request.
+- ``_history_policy``: takes the history from the server or the client.
+- ``_executor``: executes runs, stores their ends, and calls ``on_finish``; ``engine`` has the durable executor.
 - ``_run``: a run from its start to its end: stop, timeout, missing readers, failures.
 - ``_agent_task``: asks the agent of a run to end, and cancels an agent that does not end.
 - ``_run_response``: the response of a run.
@@ -20,17 +21,18 @@ Where to change what:
 
 A stop passes through these places, in this order:
 
-1. ``requests/_chat_reads`` takes the request, and ``Executor.stop`` passes it on. With an engine,
-   ``RunEnds.stop`` also stores the stop, so that no worker executes the run again.
-2. ``ActiveRuns.stop`` stops a run of this worker, or asks the run log.
-3. ``SharedRunLog.stop`` stores the stop in one step: for the run, and for requests that wait for the chat. It sends the
-   stop again and again until one lease time has passed.
+1. ``requests/_chat_reads`` gets the stop request and calls ``Executor.stop``. With an engine, ``RunEnds.stop`` also
+   stores the stop, so that no worker executes the run again.
+2. ``ActiveRuns.stop`` calls the run log.
+3. ``SharedRunLog.stop`` stores the stop for the run, and for requests that wait for the chat. For one lease time, it
+   sends the stop repeatedly.
 4. When the run's worker renews its lease, ``SharedLease`` receives the stop.
 5. ``Run.stop`` ends the response and the agent. If the run has not begun, ``Job`` asks the run what may still be
    stored.
 
-A request may arrive before the stop, and claim its chat after it. So each claim calls ``Run.heed_stops``, which looks
-for stops since the request arrived. A worker that recovers a run asks ``RunEnds`` first.
+A request may arrive before the stop, and claim its chat after the stop. So each claim calls ``Run.heed_stops``, which
+looks for stops since the request's arrival. ``RunEnds`` and ``_recovery`` of the engine do not let a stopped run be
+executed again.
 """
 
 from stream_protocol.serving.base import warn_of_other_workers

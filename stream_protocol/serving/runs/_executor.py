@@ -1,6 +1,8 @@
 """Provides ``Executor``, which executes the runs of a service. ``DurableExecutor`` of ``engine`` also recovers orphaned
-runs. ``ChatService(engine=…)`` selects the executor. Both use ``RunWork``, which runs the agent of a job and stores the
-end of the run."""
+runs. ``ChatService(engine=…)`` selects the executor.
+
+Both executors use ``RunWork``, which runs the agent of a job and stores the end of the run.
+"""
 
 from __future__ import annotations
 

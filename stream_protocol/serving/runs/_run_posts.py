@@ -72,7 +72,7 @@ class RunPosts:
             await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._room(), self._loop))
 
     def write_waiting(self) -> None:
-        """Writes the events of ``post_newest`` that still wait. Called on the event loop."""
+        """Writes the events that were given to ``post_newest`` and are not written yet. Called on the event loop."""
         if self._newest:
             with self._lock:
                 waiting = [make for make in self._newest.values() if make is not None]

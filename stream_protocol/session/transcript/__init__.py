@@ -6,7 +6,7 @@ Where to change what:
 - ``_transcript_reader``: finds the beginnings of messages and responses, and the ids of messages.
 - ``_turn_calls``: calls of a session with their ids and answers.
 - ``_first_reading``: finds events that are hidden, rewound, or shown in a different order.
-- ``_version_tree``: versions of messages that rewinds removed; the rewind that restores one.
+- ``_version_tree``: lists the versions of messages that rewinds removed, and finds the rewind that restores a version.
 - ``_metadata``: this library's metadata on stored events.
 """
 
@@ -36,7 +36,6 @@ from stream_protocol.session.transcript._turn_calls import (
 )
 from stream_protocol.session.transcript._version_tree import (
     MessageVersions,
-    VersionTree,
     message_versions,
     rewind_to_choose,
 )

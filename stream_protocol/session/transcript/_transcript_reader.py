@@ -86,10 +86,10 @@ class TranscriptReader:
         return message_id(invocation_id, self._counts[invocation_id] + 1)
 
     def begin_turn(self, *, continues: bool, earlier_ids: CallIds | None = None) -> None:
-        """Note that the recording marks the beginning of a turn. From now on, the recording marks all turns.
+        """Begin a turn that a recording marks. After this call, no event begins a message or a response.
 
-        ``continues``: True if the turn continues the newest message. ``earlier_ids``: the ids of calls before the
-        turn, if the turn removes earlier turns.
+        ``continues``: True if the turn continues the newest message. ``earlier_ids``: the client ids of calls before
+        the turn, if the turn removes earlier turns; otherwise ``None``.
         """
         self._has_turns = True
         if earlier_ids is not None:

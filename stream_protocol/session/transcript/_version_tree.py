@@ -1,7 +1,7 @@
 """Finds the versions of user messages among all stored events of a session, including rewound events.
 
 User messages form a tree. The parent of a message is the message before it. Messages with the same parent are versions
-of one turn. A client can list the versions of a message, and restore one.
+of one turn. A client can list the versions of a message, and restore a version.
 
 A rewind names an invocation. The events of this invocation and all later events are removed from the chat, but stay in
 the store. A rewind has an invocation of its own. If a later rewind names this invocation, the removed messages come
@@ -172,7 +172,8 @@ def _message_versions(transcript: Transcript) -> Iterator[MessageVersions]:
 
 
 def _words(facts: EventFacts) -> _Words:
-    """Return a key for a user message: the client's id and the texts. A regenerated reply does not change this key."""
+    """Return a key for a user message: the message id that the client sent, and the texts. A regenerated reply does not
+    change this key."""
     return EventMetadata.of(facts.event).message_id, tuple(part.text for part in facts.parts if isinstance(part, Text))
 
 

@@ -17,7 +17,7 @@ export function Conversation({ busy, sent, children }: ConversationProps) {
         aria-live="off" // every word would be read: the announcer says what matters
         aria-label="Conversation"
         aria-busy={busy}
-        className="mx-auto flex min-h-full w-full max-w-3xl flex-col gap-4 px-4 pt-6 pb-8"
+        className="relative mx-auto flex min-h-full w-full max-w-3xl flex-col gap-4 px-4 pt-6 pb-8"
       >
         <WithFollowing>{children}</WithFollowing>
       </StickToBottom.Content>

@@ -6,15 +6,18 @@ import { Collapsible } from "../ui/collapsible";
 import { Elsewhere, isOwn, Picture } from "./Elsewhere";
 import { bytesIn, shownSize, splitDataUrl } from "./file-size";
 
+/** `from`: the tool that has returned the file. */
+type FileProps = { part: FileUIPart; from?: string | undefined };
+
 /** An image, a sound or a video that the page has; of anything else a link, with a look into it if it is text. */
-export function File({ part: { mediaType, url, filename } }: { part: FileUIPart }) {
+export function File({ part: { mediaType, url, filename }, from }: FileProps) {
   const name = filename ?? `file.${extensionOf(mediaType)}`;
   if (mediaType.startsWith("image/")) {
     return (
       <Picture
         className="max-h-96 max-w-full rounded-xl border in-[[aria-label=You]]:max-h-56"
         url={url}
-        alt={filename ?? "Image from the conversation"}
+        alt={filename ?? from ?? "Image from the conversation"}
       />
     );
   }

@@ -1,4 +1,4 @@
-import { getToolName, isDataUIPart, isToolUIPart, type TextUIPart } from "ai";
+import { type FileUIPart, getToolName, isDataUIPart, isToolUIPart, type TextUIPart } from "ai";
 import {
   approvalReasonOf,
   type ChatMessage,
@@ -13,7 +13,7 @@ import {
 import { steeringOf } from "../chat/use-queue";
 import { gatedByCredential } from "../tools/Credential";
 import { readableName } from "../tools/readable-name";
-import { type Answers, ToolCard } from "../tools/ToolCard";
+import { type Answers, firstArgument, ToolCard, type ToolPart } from "../tools/ToolCard";
 import { later } from "../ui/later";
 import { Data } from "./data/Data";
 import { File } from "./File";
@@ -40,7 +40,7 @@ export function Part({ part, message, root, agent, live, ...answers }: PartProps
   if (isToolUIPart(part)) {
     const confirmation = confirmationOf(message, part.toolCallId);
     const gated = gatedByCredential(message.parts).has(part.toolCallId);
-    const name = part.title ?? TITLES[getToolName(part)] ?? readableName(getToolName(part));
+    const name = nameOf(part);
     const caller = callerOf(message, part) ?? root ?? agent;
     return (
       <ToolCard
@@ -65,10 +65,24 @@ export function Part({ part, message, root, agent, live, ...answers }: PartProps
     case "reasoning":
       return <Reasoning part={part} live={live && part.state === "streaming"} />;
     case "file":
-      return <File part={part} />;
+      return <File part={part} from={fromTool(part, message)} />;
     default:
       return null; // sources stand together at the end; where a step begins is not shown
   }
+}
+
+function nameOf(call: ToolPart): string {
+  return call.title ?? TITLES[getToolName(call)] ?? readableName(getToolName(call));
+}
+
+/** The tool that has returned the file, with its argument. If the step has several calls, nothing says which one it was. */
+function fromTool(file: FileUIPart, { parts }: ChatMessage): string | undefined {
+  const before = parts.slice(0, parts.indexOf(file));
+  const step = before.slice(before.findLastIndex(({ type }) => type === "step-start") + 1);
+  const [call, ...others] = step.filter(isToolUIPart);
+  if (call?.state !== "output-available" || others.length > 0) return undefined;
+  const argument = firstArgument(call);
+  return argument === undefined ? nameOf(call) : `${nameOf(call)}: ${argument}`;
 }
 
 type TextProps = { part: TextUIPart; message: ChatMessage; root: string | undefined; live: boolean };

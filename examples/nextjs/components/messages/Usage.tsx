@@ -8,11 +8,13 @@ export function Usage({ metadata }: { metadata: ChatMetadata | undefined }) {
     counted(usage?.outputTokens, usage?.inputTokens ? "out" : "tokens out"),
     counted(usage?.outputTokenDetails?.reasoningTokens, "reasoning"),
   ];
-  const facts = [modelId, ...counts].filter((fact) => fact !== undefined);
-  if (facts.length === 0) return null;
+  const facts = counts.filter((count) => count !== undefined).join(" · ");
+  if (modelId === undefined && facts === "") return null;
+  const model = modelId !== undefined && facts !== "" ? `${modelId} · ` : modelId;
   return (
-    <p className="ms-1.5 min-w-0 truncate text-xs text-muted-foreground" data-usage title={facts.join(" · ")}>
-      {facts.join(" · ")}
+    <p className="ms-1.5 min-w-0 truncate text-xs text-muted-foreground" data-usage title={`${model ?? ""}${facts}`}>
+      <span className={facts === "" ? "" : "max-sm:hidden"}>{model}</span>
+      {facts}
     </p>
   );
 }

@@ -3,7 +3,6 @@ import { Button } from "../ui/button";
 import { Field, Input } from "../ui/field";
 import { useDraft } from "./drafts";
 import { Fields } from "./Fields";
-import { JsonBox } from "./JsonBox";
 import { Pending } from "./Pending";
 import { SchemaField } from "./SchemaField";
 import { isObject, schemaOf } from "./schema";
@@ -77,23 +76,22 @@ export function Approval({ id, agent, tool, input, confirmation, reason: why, on
 
 type PayloadProps = { asked: unknown; now: unknown; onChange: (payload: unknown) => void };
 
-/** What the tool would like back: fields where it is flat, else JSON. What is emptied comes back as `null`. */
+/** What the tool would like back, in fields. What is emptied comes back as `null`. */
 function Payload({ asked, now, onChange }: PayloadProps) {
-  const schema = schemaOf(asked);
-  if (schema === undefined) return <JsonBox label="Payload" required value={now} onChange={onChange} />;
-  const nulled = (given: unknown) =>
-    isObject(given)
-      ? Object.fromEntries(Object.entries(given).map(([name, value]) => [name, value ?? null]))
-      : (given ?? null);
-  const label = isObject(asked) ? "" : "payload";
   return (
     <SchemaField
-      label={label}
-      schema={schema}
+      label={isObject(asked) ? "" : "Payload"}
+      schema={schemaOf(asked)}
       defs={{}}
       required={false}
       value={now}
       onChange={(given) => onChange(nulled(given))}
     />
   );
+}
+
+function nulled(given: unknown): unknown {
+  if (Array.isArray(given)) return given.map(nulled);
+  if (isObject(given)) return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, nulled(value)]));
+  return given ?? null;
 }

@@ -1,4 +1,5 @@
 import { Json } from "./Json";
+import { isTable, Table } from "./Output";
 import { readableName } from "./readable-name";
 import { isObject } from "./schema";
 
@@ -19,7 +20,7 @@ export function Fields({ value: input, label = "input" }: { value: unknown; labe
             {readableName(name)}
           </dt>
           <dd dir="auto" className="min-w-0 font-medium whitespace-pre-wrap tabular-nums wrap-anywhere">
-            {shown(value)}
+            {isTable(value) ? <Table rows={value} /> : shown(value)}
           </dd>
         </div>
       ))}

@@ -8,12 +8,19 @@ import { isObject, type Values } from "./schema";
  */
 export function Output({ value }: { value: unknown }) {
   const only = isObject(value) && Object.keys(value).length === 1 ? Object.values(value)[0] : value;
-  if (isTable(only)) return <Table rows={only} />;
+  if (isTable(only)) {
+    return (
+      <figure data-json="output">
+        <figcaption className="mb-1 text-xs text-muted-foreground">Output</figcaption>
+        <Table rows={only} />
+      </figure>
+    );
+  }
   const isWrapped = isObject(value) && "result" in value && Object.keys(value).length === 1;
   return <Json value={isWrapped ? only : value} label="output" />;
 }
 
-function isTable(value: unknown): value is Values[] {
+export function isTable(value: unknown): value is Values[] {
   return Array.isArray(value) && value.length > 0 && value.every(isFlat);
 }
 
@@ -21,35 +28,33 @@ export function isFlat(value: unknown): value is Values {
   return isObject(value) && Object.values(value).every((each) => typeof each !== "object" || each === null);
 }
 
-function Table({ rows }: { rows: Values[] }) {
+/** A row for each object, and a column for each name. */
+export function Table({ rows }: { rows: Values[] }) {
   const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   return (
-    <figure data-json="output">
-      <figcaption className="mb-1 text-xs text-muted-foreground">Output</figcaption>
-      <div className="scroller max-h-80 overflow-auto rounded-lg border" tabIndex={0}>
-        <table className="w-full text-start tabular-nums">
-          <thead className="bg-muted text-muted-foreground">
-            <tr>
+    <div className="scroller max-h-80 overflow-auto rounded-lg border" tabIndex={0}>
+      <table className="w-full text-start tabular-nums">
+        <thead className="bg-muted text-muted-foreground">
+          <tr>
+            {columns.map((column) => (
+              <th key={column} scope="col" className="px-3 py-1.5 text-start font-medium whitespace-nowrap">
+                {readableName(column)}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, index) => (
+            <tr key={index} className="border-t">
               {columns.map((column) => (
-                <th key={column} scope="col" className="px-3 py-1.5 text-start font-medium whitespace-nowrap">
-                  {readableName(column)}
-                </th>
+                <td key={column} dir="auto" className="px-3 py-1.5 text-start">
+                  {String(row[column] ?? "")}
+                </td>
               ))}
             </tr>
-          </thead>
-          <tbody>
-            {rows.map((row, index) => (
-              <tr key={index} className="border-t">
-                {columns.map((column) => (
-                  <td key={column} dir="auto" className="px-3 py-1.5 text-start">
-                    {String(row[column] ?? "")}
-                  </td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-    </figure>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }

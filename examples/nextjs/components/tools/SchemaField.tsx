@@ -1,10 +1,11 @@
 import { useId } from "react";
 import { Checkbox, Field, Input, Select, useFault } from "../ui/field";
 import { JsonBox } from "./JsonBox";
+import { ListField } from "./ListField";
 import { readableName } from "./readable-name";
 import { isObject, kindOf, resolved, type Schema } from "./schema";
 
-type SchemaFieldProps = {
+export type SchemaFieldProps = {
   label: string;
   schema: Schema;
   defs: Record<string, Schema>;
@@ -20,7 +21,7 @@ export function SchemaField({ schema, defs, label, ...rest }: SchemaFieldProps) 
   const id = useId();
   const props = { ...rest, schema: known, defs, label: known.title ?? label, note: known.description && id };
   return (
-    <div className={`flex min-w-0 flex-col gap-1 ${kindOf(known) === "object" ? "col-span-full" : ""}`}>
+    <div className={`flex min-w-0 flex-col gap-1 ${["object", "list"].includes(kindOf(known)) ? "col-span-full" : ""}`}>
       <Control {...props} />
       {known.description && (
         <p id={id} dir="auto" className="text-xs text-muted-foreground wrap-anywhere">
@@ -41,6 +42,8 @@ function Control(props: ControlProps) {
       return <Choice {...props} />;
     case "choices":
       return <Choices {...props} />;
+    case "list":
+      return <ListField {...props} />;
     case "boolean":
       return <Tick {...props} />;
     case "number":
@@ -56,7 +59,7 @@ function Properties({ label, schema, defs, required, value, onChange, note }: Co
   const values = isObject(value) ? value : {};
   const begun = required || Object.values(values).some(isGiven);
   return (
-    <fieldset aria-describedby={note} className="grid min-w-0 gap-3 sm:grid-cols-2 in-[fieldset]:mt-3">
+    <fieldset aria-describedby={note} className="grid min-w-0 gap-3 sm:grid-cols-2 in-[fieldset]:mt-3 in-data-row:grid-cols-2 sm:in-data-row:grid-cols-3">
       <legend className="mb-2 font-medium empty:hidden">{label}</legend>
       {Object.entries(schema.properties ?? {}).map(([name, property]) => (
         <SchemaField

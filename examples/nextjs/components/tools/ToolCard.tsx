@@ -54,10 +54,12 @@ export function ToolCard({ part, name, confirmation, reason, progress, denial, g
   const waits = part.state === "input-available" && !part.providerExecuted && answerable;
   const asks = part.state === "approval-requested" && answerable;
   const seconds = useSeconds(part.state === "input-available" && !answerable && !passed);
+  const argument = firstArgument(part);
   const asksInside = answerable && asksSomebody(part, answers.asked);
   const open = chosen ?? (showsItself(part, answers) && !(waits && gated));
   return (
     <section
+      role="group" // not a landmark: two calls may have one name
       data-tool={getToolName(part)}
       data-state={part.state}
       aria-label={`Tool ${name}`}
@@ -73,7 +75,11 @@ export function ToolCard({ part, name, confirmation, reason, progress, denial, g
             <bdi className="min-w-0 shrink-0 truncate font-medium max-sm:shrink" title={getToolName(part)}>
               {name}
             </bdi>
-            <FirstArgument part={part} />
+            {argument !== undefined && (
+              <bdi className="min-w-0 shrink-[9999] truncate text-muted-foreground" data-argument>
+                {argument}
+              </bdi>
+            )}
             <ToolState
               part={part}
               waiting={waits || asksInside ? (gated ? "credential" : "user") : undefined}
@@ -152,15 +158,10 @@ function isRunning(part: ToolPart, passed: boolean): boolean {
 }
 
 /** What tells two calls of one tool apart: the first value that goes into each. */
-function FirstArgument({ part }: { part: ToolPart }) {
+export function firstArgument(part: ToolPart): string | undefined {
   const values = isObject(part.input) && !isQuestion(part) && getToolName(part) !== CREDENTIAL ? Object.values(part.input) : [];
   const first = values.find((value) => (typeof value === "string" && value !== "") || typeof value === "number");
-  if (first === undefined) return null;
-  return (
-    <bdi className="min-w-0 shrink-[9999] truncate text-muted-foreground" data-argument>
-      {String(first)}
-    </bdi>
-  );
+  return first === undefined ? undefined : String(first);
 }
 
 /** What came out: of a sign-in only that it was given, of an agent its whole work. */

@@ -43,7 +43,7 @@ export function ToolState({ part, waiting, passed, seconds }: ToolStateProps) {
   return (
     <Badge tone={tone} className="ms-auto">
       <Icon className={Icon === Loader ? "animate-spin motion-reduce:animate-none" : ""} aria-hidden />
-      <span className="inline-block first-letter:uppercase">{label}</span>
+      <span className={label === LOOKS["output-available"].label ? "sr-only" : "inline-block first-letter:uppercase"}>{label}</span>
       {seconds !== undefined && <Time seconds={seconds} running={OPEN.includes(part.state)} />}
     </Badge>
   );

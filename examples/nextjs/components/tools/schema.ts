@@ -41,14 +41,17 @@ export function resolved(schema: Schema, defs: Record<string, Schema>, depth = 0
   return types.length === 1 ? { ...schema, type: types[0]! } : schema;
 }
 
+type Kind = "object" | "list" | "choice" | "choices" | "boolean" | "number" | "text" | "json";
+
 /** Which control a value of this schema has; `json` for what has none of its own. */
-export function kindOf(schema: Schema): "object" | "choice" | "choices" | "boolean" | "number" | "text" | "json" {
+export function kindOf(schema: Schema): Kind {
   if (schema.enum !== undefined) return "choice";
   switch (schema.type) {
     case "object":
       return schema.properties === undefined ? "json" : "object";
     case "array":
-      return schema.items?.enum === undefined ? "json" : "choices";
+      if (schema.items === undefined) return "json";
+      return schema.items.enum === undefined ? "list" : "choices";
     case "boolean":
       return "boolean";
     case "number":
@@ -61,36 +64,61 @@ export function kindOf(schema: Schema): "object" | "choice" | "choices" | "boole
   }
 }
 
-/** What a form begins with: the defaults, and `false` for what is only ticked. */
-export function initial(schema: Schema, defs: Record<string, Schema>): unknown {
+/** Objects and lists in each other that a form has at most; what is deeper is JSON. */
+const DEEPEST = 4;
+/** Rows that a list has at most before one is added. */
+const FIRST_ROWS = 5;
+
+/** What a form begins with: the defaults, `false` for what is only ticked, and as many rows as a list needs. */
+export function initial(schema: Schema, defs: Record<string, Schema>, depth = 0): unknown {
   const known = resolved(schema, defs);
+  if (depth > DEEPEST) return undefined;
   if (known.default !== undefined) return known.default ?? undefined;
   if (known.const !== undefined) return known.const;
   switch (kindOf(known)) {
     case "object":
       return Object.fromEntries(
-        Object.entries(known.properties ?? {}).map(([name, property]) => [name, initial(property, defs)]),
+        Object.entries(known.properties ?? {}).map(([name, property]) => [name, initial(property, defs, depth + 1)]),
       );
     case "boolean":
       return false;
     case "choices":
       return [];
+    case "list":
+      return Array.from({ length: Math.min(known.minItems ?? 0, FIRST_ROWS) }, () => initial(known.items ?? {}, defs, depth + 1));
     default:
       return undefined;
   }
 }
 
-/** A schema for values like this one; `undefined` for what is no flat object and no single value. */
-export function schemaOf(value: unknown): Schema | undefined {
-  if (!isObject(value)) return scalarSchema(value);
-  const properties = Object.entries(value).map(([name, each]) => [name, scalarSchema(each)] as const);
-  if (properties.some(([, schema]) => schema === undefined)) return undefined;
-  return { type: "object", properties: Object.fromEntries(properties) as Record<string, Schema> };
+/** A schema for values like this one. One that says nothing is JSON in a form. */
+export function schemaOf(value: unknown, depth = 0): Schema {
+  if (value === null) return { type: "string" };
+  if (typeof value !== "object") return { type: typeof value };
+  if (depth === DEEPEST) return {};
+  if (isObject(value)) {
+    const properties = Object.entries(value).map(([name, each]) => [name, schemaOf(each, depth + 1)] as const);
+    return properties.length === 0 ? {} : { type: "object", properties: Object.fromEntries(properties) };
+  }
+  const items = commonSchema((value as unknown[]).map((each) => schemaOf(each, depth + 1)));
+  return items === undefined ? {} : { type: "array", items };
 }
 
-function scalarSchema(value: unknown): Schema | undefined {
-  if (value === null) return { type: "string" };
-  return ["string", "number", "boolean"].includes(typeof value) ? { type: typeof value, default: value } : undefined;
+/** The schema for each of these items; `undefined` if they differ, or if there is none. */
+function commonSchema(schemas: Schema[]): Schema | undefined {
+  const [first, ...others] = schemas;
+  if (first?.type === undefined || others.some(({ type }) => type !== first.type)) return undefined;
+  if (first.type === "array") {
+    const items = commonSchema(schemas.map((each) => each.items ?? {}));
+    return items && { type: "array", items };
+  }
+  if (first.type !== "object") return first;
+  const names = [...new Set(schemas.flatMap(({ properties }) => Object.keys(properties ?? {})))];
+  const properties = names.map((name) => {
+    const found = schemas.flatMap(({ properties: some }) => some?.[name] ?? []);
+    return [name, commonSchema(found) ?? {}] as const;
+  });
+  return { type: "object", properties: Object.fromEntries(properties) };
 }
 
 /** What is typed, as JSON if it is JSON, else as text. */

@@ -22,7 +22,7 @@ export function Collapsible({ open, onOpenChange, summary, className = "", summa
           aria-hidden
         />
       </Radix.Trigger>
-      <Radix.Content>{children}</Radix.Content>
+      <Radix.Content className="unfolds">{children}</Radix.Content>
     </Radix.Root>
   );
 }

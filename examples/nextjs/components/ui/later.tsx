@@ -4,6 +4,9 @@ import { Button } from "./button";
 /** A component without its script is `undefined`. */
 type Loading<Props> = Promise<ComponentType<Props> | undefined>;
 
+/** `preload` loads the script before the component is shown. Its promise is never rejected. */
+type Later<Props> = ((props: Props) => ReactNode) & { preload: () => Promise<unknown> };
+
 /**
  * A component whose script is loaded when it is first shown. Offline, or after a new version of the page was installed,
  * the script may be missing: then a line with "Try again" stands in its place, and the next use loads it again. `lazy`
@@ -14,11 +17,12 @@ export function later<Props extends object>(
   load: () => Promise<{ default: ComponentType<Props> }>,
   otherwise: (line: ReactNode, props: Props) => ReactNode = (line) => line,
   meanwhile: (props: Props) => ReactNode = () => null,
-): (props: Props) => ReactNode {
+): Later<Props> {
   let loading: Loading<Props> | undefined;
+  let loaded: ComponentType<Props> | undefined;
   const start = (): Loading<Props> =>
     (loading = load().then(
-      (module) => module.default,
+      (module) => (loaded = module.default),
       (error: unknown) => {
         console.error("A part of the page is missing:", error);
         return (loading = undefined);
@@ -26,18 +30,20 @@ export function later<Props extends object>(
     ));
 
   function Loaded({ from, props, onRetry }: { from: Loading<Props>; props: Props; onRetry: () => void }) {
-    const Piece = use(from);
+    const Piece = loaded ?? use(from); // `use` would wait once for each place, also for what is loaded
     return Piece ? <Piece {...props} /> : otherwise(<NotLoaded onRetry={onRetry} />, props);
   }
 
-  return function Later(props: Props) {
+  function Later(props: Props) {
     const [from, setFrom] = useState(() => loading ?? start());
     return (
       <Suspense fallback={meanwhile(props)}>
         <Loaded from={from} props={props} onRetry={() => setFrom(start())} />
       </Suspense>
     );
-  };
+  }
+
+  return Object.assign(Later, { preload: () => loading ?? start() });
 }
 
 function NotLoaded({ onRetry }: { onRetry: () => void }) {

@@ -315,7 +315,7 @@ function EventRow({ row, turn, chosen, onChoose }: EventRowProps) {
                   <Marked text={chunk.chunk?.type ?? "not JSON"} />
                 </span>
                 <span className="max-w-full truncate text-muted-foreground" dir="auto">
-                  <Excerpt text={(chunk.chunk ? detailOf(chunk.chunk) : chunk.text) ?? ""} />
+                  <Excerpt text={detailOf(chunk)} />
                 </span>
               </span>
               <Figures entry={{ bytes: chunk.bytes ?? 0 }} />
@@ -338,7 +338,7 @@ function useHit(row: Row): string {
   if (words === "" || !row.entry.event) return "";
   const { entry, chunks, call } = row;
   const own = [kindOf(row.entry.event, call), wordsOf(row.entry.event), authorOf(row.entry.event)];
-  const seen = [...own, ...chunks.flatMap(({ chunk }) => (chunk ? [chunk.type, detailOf(chunk)] : []))];
+  const seen = [...own, ...chunks.flatMap((sent) => [sent.chunk?.type ?? "", detailOf(sent)])];
   const isSeen = seen.some((text) => text.toLowerCase().includes(words.toLowerCase()));
   return isSeen || entry.turn ? "" : hitIn(row, words);
 }

@@ -20,7 +20,7 @@ export function Filter({ field, found, counts, families, words, onFamilies, onWo
   const there = (Object.keys(FAMILIES) as (keyof typeof FAMILIES)[]).filter((family) => counts.has(family));
   return (
     <div className="flex flex-wrap items-center gap-1.5 border-b px-3 py-2" role="search" aria-label="Events">
-      <label className="relative min-w-32 flex-1">
+      <label className="relative min-w-32 flex-1 max-md:basis-full">
         <Search className="pointer-events-none absolute inset-y-0 start-2 my-auto size-4 text-muted-foreground" aria-hidden />
         <Input
           ref={field}
@@ -37,18 +37,20 @@ export function Filter({ field, found, counts, families, words, onFamilies, onWo
           {found === undefined ? <kbd className="rounded border px-1.5 font-mono pointer-coarse:hidden">/</kbd> : `${found} found`}
         </span>
       </label>
-      {there.map((family) => (
-        <button
-          key={family}
-          type="button"
-          aria-pressed={families.has(family)}
-          onClick={() => toggle(family)}
-          className="flex h-7 items-center gap-1.5 rounded-full border px-2.5 text-xs hover:bg-accent aria-pressed:border-ring aria-pressed:bg-accent"
-        >
-          <span className={`size-2 rounded-full ${COLOURS[family]}`} aria-hidden />
-          {FAMILIES[family]} <span className="text-muted-foreground tabular-nums">{counts.get(family)}</span>
-        </button>
-      ))}
+      <div className="flex gap-1.5 max-md:w-full max-md:overflow-x-auto max-md:py-0.5 md:contents">
+        {there.map((family) => (
+          <button
+            key={family}
+            type="button"
+            aria-pressed={families.has(family)}
+            onClick={() => toggle(family)}
+            className="flex h-7 shrink-0 items-center gap-1.5 rounded-full border px-2.5 text-xs hover:bg-accent aria-pressed:border-ring aria-pressed:bg-accent"
+          >
+            <span className={`size-2 rounded-full ${COLOURS[family]}`} aria-hidden />
+            {FAMILIES[family]} <span className="text-muted-foreground tabular-nums">{counts.get(family)}</span>
+          </button>
+        ))}
+      </div>
     </div>
   );
 }

@@ -11,7 +11,7 @@ export function TurnTiming({ rows, onChoose }: TurnTimingProps) {
   const speaking = spans.filter(({ isTool }) => !isTool).reduce((sum, { from, to }) => sum + to - Math.max(from, first ?? from), 0);
   const figures = [
     first !== undefined && `first event ${inSeconds(first)}`,
-    tokens > 0 && speaking > 0 && `${Math.round(tokens / speaking)} tokens/s`,
+    tokens > 0 && speaking > 0 && `${Math.round(tokens / speaking).toLocaleString("en")} tokens/s`,
     `total ${inSeconds(total)}`,
     bytesIn > 0 && `${inBytes(bytesIn)} → ${inBytes(bytesOut)}`,
   ];

@@ -8,6 +8,8 @@ export type Entry = {
   turn?: { request: { messages?: Said[]; message?: Said; trigger?: string } | null; message_id: string | null };
   event?: AdkEvent;
   chunk?: { type: string } & Record<string, unknown>;
+  /** The tool of the chunk, which an output names by the id of its call only. */
+  tool?: string | undefined;
   /** The chunk was made by the end of the response, not by an event. */
   closing?: boolean;
   /** Data in a capture that is no JSON. */
@@ -50,6 +52,8 @@ export type Row = {
   chunks: Entry[];
   /** The name of the newest call so far: the fragments of its arguments do not repeat it. */
   call?: string | undefined;
+  /** The tools of all calls so far, by the ids of the calls. */
+  tools: Map<unknown, string>;
 };
 
 /** The most chunks in a row that has no event: a capture has nothing else. */
@@ -58,7 +62,11 @@ const CHUNKS_IN_ROW = 20;
 /** Adds entries to rows. All rows but the last stay the same objects, so that they are drawn once. */
 export function addToRows(rows: Row[], entries: Entry[]): Row[] {
   const added = [...rows];
-  for (const entry of entries) {
+  const tools = rows.at(-1)?.tools ?? new Map<unknown, string>();
+  for (const given of entries) {
+    const { chunk } = given;
+    if (typeof chunk?.["toolName"] === "string") tools.set(chunk["toolCallId"], chunk["toolName"]);
+    const entry = chunk?.["toolCallId"] === undefined ? given : { ...given, tool: tools.get(chunk["toolCallId"]) };
     const last = added.at(-1);
     if (last !== undefined && takes(last, entry)) {
       added[added.length - 1] =
@@ -67,7 +75,7 @@ export function addToRows(rows: Row[], entries: Entry[]): Row[] {
       const sent = entry.chunk !== undefined || entry.text !== undefined;
       const without: Entry = { ...(entry.closing && { closing: true }), ...(entry.at !== undefined && { at: entry.at }) };
       const call = (entry.event && calledBy(entry.event)) ?? last?.call;
-      added.push({ key: added.length, entry: sent ? without : entry, chunks: sent ? [entry] : [], call });
+      added.push({ key: added.length, entry: sent ? without : entry, chunks: sent ? [entry] : [], call, tools });
     }
   }
   return added;
@@ -117,7 +125,9 @@ export function kindOf(event: AdkEvent, call = ""): string {
     const action = actions[key];
     if (action && (typeof action !== "object" || Object.keys(action).length > 0)) kinds.push(name);
   }
-  return [...new Set(kinds)].filter(Boolean).join(", ") || "no content";
+  const counts = new Map<string, number>();
+  for (const kind of kinds.filter(Boolean)) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  return [...counts].map(([kind, count]) => (count > 1 ? `${kind} × ${count}` : kind)).join(", ") || "no content";
 }
 
 const ACTIONS = {
@@ -163,11 +173,14 @@ export function wordsOf(event: AdkEvent): string {
 }
 
 /** What a chunk is about: its words, its tool, or the message of a tool's progress. */
-export function detailOf({ delta, inputTextDelta, toolName, errorText, preliminary, data }: NonNullable<Entry["chunk"]>): string {
-  if (preliminary === true) return "preliminary";
+export function detailOf({ chunk, tool, text = "" }: Entry): string {
+  if (chunk === undefined) return text;
+  const { delta, inputTextDelta, errorText, preliminary, data } = chunk;
+  if (preliminary === true) return tool === undefined ? "preliminary" : `${tool}, preliminary`;
   const { message } = (data ?? {}) as { message?: unknown };
-  const detail = [delta, inputTextDelta, toolName, errorText, message].find((value) => typeof value === "string");
-  return typeof detail === "string" ? detail : "";
+  const detail = [delta, inputTextDelta, errorText, message].find((value) => typeof value === "string");
+  const words = typeof detail === "string" ? detail : "";
+  return inputTextDelta === undefined && tool !== undefined ? [tool, words].filter(Boolean).join(": ") : words;
 }
 
 /** What the user said or did, by which the turn began. */

@@ -4,7 +4,7 @@ import { Chat } from "../components/chat/Chat";
 import { HostContext } from "../components/chat/host";
 import { isBegunHere, nameInUrl, useChatId } from "./chat-id";
 import { Problem } from "../components/chat/Problem";
-import { preloadMarkdown } from "../components/messages/Markdown";
+import { Markdown } from "../components/messages/Markdown";
 import { useHistory } from "./use-history";
 import { pageCommands } from "../commands/commands";
 import { Shortcuts } from "../commands/Shortcuts";
@@ -65,14 +65,14 @@ export function App() {
   const openShortcuts = () => setExplaining(true);
   const commands = pageCommands({ toggleSidebar, toggleInspector, openPalette, openShortcuts, chooseTheme });
   useShortcuts(commands);
-  useEffect(preloadMarkdown, []);
+  useEffect(() => void Markdown.preload(), []);
 
   return (
     <HostContext value={HOST}>
       <Direction.Provider dir={document.dir === "rtl" ? "rtl" : "ltr"}>
         <TooltipProvider delayDuration={400}>
           <SkipLink />
-          <div className="flex h-dvh overflow-hidden">
+          <div className="flex h-dvh overflow-clip">
             <Sidebar current={id} narrow={overlaid} open={sidebar} onOpenChange={showSidebar} />
             <div className="flex min-w-0 flex-1 flex-col">
               <Header

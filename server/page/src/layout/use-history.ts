@@ -1,5 +1,6 @@
 import { useEffect, useState } from "react";
 import { loadChat } from "../components/chat/chat-api";
+import { Markdown } from "../components/messages/Markdown";
 import { API } from "./host";
 import { isBegunHere } from "./chat-id";
 import type { StoredChat } from "../components/chat/message-types";
@@ -17,8 +18,9 @@ export function useHistory(id: string): History {
     if (isBegunHere(id)) return;
     let current = true;
     const show = (history: History) => current && setLoaded({ ...history, id });
-    loadChat(API, id).then(
-      (chat) => show(chat ?? { messages: [], missing: true }),
+    // Without its script, a long chat would be drawn twice.
+    Promise.all([loadChat(API, id), Markdown.preload()]).then(
+      ([chat]) => show(chat ?? { messages: [], missing: true }),
       (error: unknown) => show({ error: error instanceof Error ? error.message : String(error) }),
     );
     return () => {

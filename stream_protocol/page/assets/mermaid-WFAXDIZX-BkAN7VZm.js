@@ -1,1 +1,0 @@
-export{s as Mermaid}from"./chunk-7TTQLYRW-Bzkhn6X4.js";

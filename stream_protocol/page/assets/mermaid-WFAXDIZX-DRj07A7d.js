@@ -1,0 +1,1 @@
+export{i as Mermaid}from"./RenderedMarkdown-B2WJkc56.js";
