@@ -53,11 +53,12 @@ class RecordedTurn:
     options: ConverterOptions = field(default_factory=ConverterOptions)
     """The recorded converter options. Options that are functions cannot be recorded."""
     end: Ending | None = None
-    """How the response ended; ``None`` if this was not recorded. A replay then uses the events to end the response."""
+    """How the response ended; ``None`` if this was not recorded. Without this value, a replay decides from the events
+    how the response ends."""
     failure: str = ""
     """The text of the exception that the run raised; empty if it was not recorded."""
     call_ids: CallIds = NO_IDS
-    """The client ids of calls in earlier messages."""
+    """The ids that the client has for the calls in earlier messages."""
 
 
 @dataclass(frozen=True)

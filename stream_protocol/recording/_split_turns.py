@@ -56,7 +56,7 @@ class TurnHead:
     options: ConverterOptions = field(default_factory=ConverterOptions)
     """The converter options that were recorded with the turn."""
     call_ids: CallIds = NO_IDS
-    """The client ids of calls in earlier messages."""
+    """The ids that the client has for the calls in earlier messages."""
 
 
 TurnStream = Iterable[tuple[TurnHead, Iterable[TurnItem]]]

@@ -38,7 +38,7 @@ def is_conformance(document: Any) -> bool:
 def read_conformance(document: dict[str, Any], lines: ItemLines) -> Iterator[EventRecord]:
     """Yield the events of all turns. ``lines``: known line numbers of entries in the file.
 
-    Raises ``RecordingError`` if there are only user messages, or if an entry has a different format.
+    Raises ``RecordingError`` if there are only user messages, or if the format of an entry is unknown.
     """
     entries = document["recordings"]
     for index, entry in enumerate(entries):

@@ -1,7 +1,7 @@
 """Reads the events of SQLite stores with schema 0, which ``DatabaseSessionService`` created up to ADK 1.21.
 
 Source: ``schemas/v0.py`` of google-adk 2.13. Each field of an event is a column. Structured fields are JSON. The
-actions are pickled, and are not read, because unpickling can execute code. Only the names of their fields are read.
+actions are pickled, and unpickling can execute code. So this module reads only the names of the fields in the actions.
 
 A call that waits for approval has a placeholder result. ADK recognizes placeholders by the actions. This module
 recognizes them by the approval request, which is a separate event.

@@ -18,7 +18,7 @@ MAX_YAML_DEPTH: Final = 200
 in C."""
 
 ItemLines: TypeAlias = Mapping[tuple[str, int], int]
-"""Line numbers of list items: key of the list in the document and index of the item -> the item's first line.
+"""Line numbers of list items: pair of the list's key in the document and the item's index -> first line of the item.
 
 The key is empty if the document itself is a list.
 """

@@ -33,7 +33,8 @@ _ANYBODY: Final[SpeakerKey] = ("", None, "")
 """Placeholder author for all calls and responses, because their authors differ between files."""
 
 _MIN_FRAGMENTS: Final = 2
-"""The minimum number of texts that count as fragments of a joined text. An agent may repeat a single text."""
+"""The minimum number of texts that count as fragments of a joined text. One text is not enough, because an agent may
+repeat a single text."""
 
 
 def mark_fragments(events: Sequence[dict[str, Any]]) -> None:

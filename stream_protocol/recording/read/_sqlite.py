@@ -4,7 +4,8 @@ Source: google-adk 2.13. The tables ``sessions`` and ``events`` store each event
 each field: see ``_old_stores``. Reading a store never writes a file.
 
 The file is not trusted. Only plain tables are read, because reading a view may never end. The work of SQLite is limited
-in proportion to the file's size, because the pages of a broken file may refer to each other in a circle.
+in proportion to the file's size. Without a limit, a broken file whose pages refer to each other could keep SQLite busy
+for ever.
 """
 
 import sqlite3
