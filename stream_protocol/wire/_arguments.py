@@ -188,7 +188,7 @@ def _check_items(name: str, items: Iterable[object], expected: str) -> None:
 
 
 def check_path(name: str, value: object) -> None:
-    """Raise ``InvalidArgumentError`` if the value is neither a path object nor a text that is not empty."""
+    """Raise ``InvalidArgumentError`` unless the value is a path object or a text with at least one character."""
     path = os.fspath(value) if isinstance(value, os.PathLike) and not isinstance(value, type) else value
     if not isinstance(path, str) or not path:
         raise argument_error(name, "the path of a file or folder", value)

@@ -41,7 +41,7 @@ class JoinedStream:
 
     def __init__(self) -> None:
         self.complete: list[bytes] = []
-        """The finished events. Later events are appended."""
+        """The events that no later event can change. Further events are appended."""
         self.size = 0
         """The number of bytes of all events."""
         self._open: dict[bytes, _Delta | bytes] = {}

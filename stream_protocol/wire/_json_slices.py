@@ -102,8 +102,8 @@ class _Open:
         self.key = ""
         """The key of the large value that is being read. Empty in a list."""
         self.follows_value = False
-        """True if the unparsed text comes directly after a large value, so that it must begin with a comma or the
-        end."""
+        """True if the unparsed text comes directly after a large value, so that this text must begin with a comma or
+        the container's end."""
 
     @property
     def in_constructor(self) -> bool:
@@ -132,7 +132,7 @@ class _SlicedParser:
         self._text = text
         self._stack: list[_Open] = []
         self._unparsed = 0
-        """The position from which the text is not parsed."""
+        """The position of the first byte that is not parsed."""
         self._read = 0
         """The work since the last pause: the number of bytes, plus ``VALUE_COST`` for each value."""
         self._commas = self._containers = self._counted = 0

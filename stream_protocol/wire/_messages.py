@@ -215,7 +215,7 @@ def parse_chat_id(value: object) -> str:
 def _parse_json_object(
     body: bytes | bytearray | str | Mapping[str, Any],
 ) -> Generator[int, None, tuple[int, dict[str, Any]]]:
-    """Return the size of the body in bytes, and its JSON object."""
+    """Return the size of the body in bytes, and the JSON object in the body."""
     _check_body(body)
     try:
         if isinstance(body, Mapping):
