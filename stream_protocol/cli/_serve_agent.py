@@ -80,7 +80,8 @@ class Loaded(NamedTuple):
 
 @dataclass(frozen=True)
 class _FlushingService:
-    """Service that exports the last spans and metrics when it is closed. The process may end directly afterwards."""
+    """Service that exports the last spans and metrics when it is closed, because the process may end directly
+    afterwards."""
 
     service: ChatService
 
