@@ -4,7 +4,7 @@ A copy of the client's reducer finds chunks on which the client fails. After suc
 the rest of the response is not checked.
 
 The other rules find chunks that the client accepts but shows wrongly. Most of these rules compare a chunk with the
-message so far. The others check the message at the end of the response.
+message so far. The remaining rules check the message at the end of the response.
 """
 
 from collections.abc import Collection, Iterator, Mapping
