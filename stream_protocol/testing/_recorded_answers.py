@@ -26,8 +26,8 @@ class RecordedAnswer:
     whole: LlmResponse | None
 
     def replay(self, *, stream: bool) -> Iterator[LlmResponse]:
-        """Yield copies of the fragments, and then a copy of the complete response. ADK changes the objects that it
-        gets.
+        """Yield copies of the fragments, and then a copy of the complete response, because ADK changes the objects that
+        it gets.
 
         Without ``stream``, yield only the complete response.
         """
