@@ -46,7 +46,8 @@ class _WireSchemas(GenerateJsonSchema):
 
     @override
     def timedelta_schema(self, schema: core_schema.TimedeltaSchema) -> JsonSchemaValue:
-        """Return a schema for a text or a number. Pydantic models write a text, and ``json_value`` writes seconds."""
+        """Return a schema for a text or a number. A duration in a pydantic model is sent as a text. Any other duration
+        is sent as a number of seconds."""
         return {"type": ["string", "number"]}
 
 
