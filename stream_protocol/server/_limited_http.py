@@ -62,7 +62,7 @@ class ServerLimits:
     """Maximum number of open connections.
 
     The number is lower if the process may open fewer files. An additional connection replaces the connection that has
-    been idle for the longest time. If no connection is idle, it gets 503.
+    been idle for the longest time. If no connection is idle, the additional connection gets 503.
     """
     head_seconds: float = 20.0
     """Time for all headers of a request.
