@@ -13,7 +13,7 @@ The largest request with an inline image that Gemini accepts has a third of this
 """
 
 PIECE: Final = 64 * 2**10
-"""The number of bytes that are read at once. The format of the file is detected from the first piece."""
+"""The number of bytes that are read in one step. The format of the file is detected from the first piece."""
 
 MAX_DOCUMENT: Final = 256 * 2**20
 """The maximum number of bytes of a file that is read as a whole: YAML, or JSON on several lines.

@@ -33,7 +33,7 @@ _ANYBODY: Final[SpeakerKey] = ("", None, "")
 """Placeholder author for all calls and responses, because their authors differ between files."""
 
 _MIN_FRAGMENTS: Final = 2
-"""The minimum number of texts that count as fragments of a joined text. One text is not enough, because an agent may
+"""The minimum number of texts that count as fragments of a longer text. One text is not enough, because an agent may
 repeat a single text."""
 
 

@@ -24,8 +24,8 @@ TOO_LARGE: Final = "[too large to be searched for secrets]"
 """Placeholder for a value that is too large to be searched."""
 
 MAX_WORK: Final = 700_000
-"""The maximum estimated work of one search, in units of 0.1 µs. It is enough for 15,000 members, or for 300 KB of
-prose."""
+"""The maximum estimated work of one search, in units of 0.1 µs. This work is enough for a value with 15,000 members, or
+with 300 KB of prose."""
 
 MAX_LEVELS: Final = 200
 """The maximum number of nesting levels, including levels in texts that are JSON. Deeper values are replaced with
