@@ -1,7 +1,7 @@
 """Check arguments of the library's public functions: options, services, callables, names.
 
-Public functions and constructors call these checks first. So a wrong value raises an error at once, and not when it is
-first used. Each error message is one plain sentence.
+Public functions and constructors call these checks first. So a wrong value raises an error in this call, and not later
+when the value is used. Each error message is one plain sentence.
 """
 
 import inspect
@@ -28,8 +28,8 @@ _HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 def argument_error(name: str, expected: str, value: object, hint: str = "") -> InvalidArgumentError:
     """Return the error for an argument with a wrong value.
 
-    Its text is "`name` must be EXPECTED, not VALUE: HINT." For a class or a coroutine, the default hint tells how to
-    fix the call.
+    The text of the error is "`name` must be EXPECTED, not VALUE: HINT." For a class or a coroutine, the default hint
+    tells how to fix the call.
     """
     if inspect.iscoroutine(value):
         value.close()  # prevents Python's warning about a coroutine that was never awaited

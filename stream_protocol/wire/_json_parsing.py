@@ -35,7 +35,7 @@ def parse_json(text: bytes | str) -> Any:
 
 
 def parse_client_json(text: str) -> Any:
-    """Parse a JSON text, as ``parse_json`` does. Also raises ``ValueError`` for keys that clients refuse."""
+    """Parse a JSON text in the same way as ``parse_json``. Also raises ``ValueError`` for keys that clients refuse."""
     value = parse_json(text)
     if has_forbidden_key(value):
         raise ValueError("a key is forbidden")

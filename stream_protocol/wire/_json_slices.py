@@ -18,7 +18,7 @@ from stream_protocol.wire._forbidden_keys import CONSTRUCTOR, FORBIDDEN, rename_
 from stream_protocol.wire._json_parsing import parse_json
 
 PIECE: Final = 64 * 1024
-"""The approximate number of bytes that are parsed at once. Parsing such a piece takes up to 2 ms."""
+"""The approximate number of bytes that orjson parses in one step. Parsing such a piece takes up to 2 ms."""
 
 SLICE: Final = 256 * 1024
 """The maximum work between two pauses, which takes 2 to 4 ms. Work is the number of bytes, plus ``VALUE_COST`` for each
@@ -33,7 +33,7 @@ MAX_VALUES: Final = 1_000_000
 MAX_CONTAINERS: Final = 400_000
 """The maximum number of lists and objects in a text. A chat of 5,000 messages with four tool calls each has 175,000.
 
-Python's garbage collector visits all lists and objects at once. At this limit, that takes 30 to 50 ms.
+Python's garbage collector visits all lists and objects in one step. At this limit, that takes 30 to 50 ms.
 """
 
 MAX_LEVELS: Final = 254

@@ -32,14 +32,16 @@ parts.
 """
 
 JSON_OPTIONS: Final = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
-"""Options for ``orjson``. They leave dataclasses and datetimes to ``_Walk``, which converts them differently."""
+"""Options for ``orjson``. With these options, ``orjson`` does not convert dataclasses and datetimes itself, but calls
+``_Walk`` for them."""
 
 _INT_RANGE: Final = range(-(2**63), 2**64)
 _PATH_SHOWN: Final = 80
 
 
 class UnrepresentableValueError(ValueError):
-    """Raised for a value without a JSON form. It contains itself, is nested too deeply, or has an unknown type.
+    """Raised for a value without a JSON form. Such a value contains itself, is nested too deeply, or has an unknown
+    type.
 
     ``str(error)`` is one line with the type and the path of the value.
     """

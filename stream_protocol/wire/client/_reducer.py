@@ -113,9 +113,10 @@ class _OpenText:
 class MessageReducer:
     """Builds a message from the chunks of one response.
 
-    ``message``: the assistant message that the response continues. It is copied. ``message_id``: the id of a new
-    message until a ``start`` chunk sets it. ``replay``: True if the response repeats a stream from its beginning. In
-    this case, the first ``start`` and any ``start`` with a different id clear the message.
+    ``message``: the assistant message that the response continues. The reducer changes only a copy of this message.
+    ``message_id``: the id of a new message until a ``start`` chunk sets it. ``replay``: True if the response repeats a
+    stream from its beginning. In this case, the first ``start`` and any ``start`` with a different id clear the
+    message.
     """
 
     def __init__(

@@ -61,7 +61,8 @@ class _PartialCall:
     deltas: list[str] = field(default_factory=list)
 
     def text(self) -> str:
-        """Return the text so far. Deltas are joined only once."""
+        """Return all deltas so far as one text. This text replaces the single deltas, so that no delta is joined
+        twice."""
         self.deltas = [to_well_formed("".join(self.deltas))]
         return self.deltas[0]
 
