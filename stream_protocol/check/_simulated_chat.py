@@ -4,8 +4,8 @@ A file does not contain the user's actions between two responses. So these rules
 
 - A response with the id of an earlier message continues this message. The user may have answered all of its calls.
 - A response with a new id begins a new message.
-- A response without an id continues the last message if it begins with a call or an approval that waited there. Other
-  calls of the message may still wait after the response.
+- A response without an id continues the last message if the response begins with a call or an approval that waited in
+  this message. Other calls of the message may still wait after the response.
 """
 
 from collections.abc import Iterator, Mapping
