@@ -128,7 +128,7 @@ def _is_time(seconds: float) -> bool:
 
 
 def words(text: str) -> list[str]:
-    """Split a text into fragments: each word with the white space before it. The joined fragments equal the text."""
+    """Split a text into fragments: each word with the white space before it. All fragments together equal the text."""
     check_text("text", text)
     return re.findall(r"\s*\S+|\s+", text)
 

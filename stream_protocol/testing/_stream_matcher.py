@@ -36,8 +36,8 @@ TurnChunks = list[list[Json]]
 class StreamMatcher:
     """Compares replayed streams with expected streams: ``matcher(recording)`` raises ``AssertionError`` if they differ.
 
-    The expected stream of ``booking.jsonl`` is ``booking.expected.jsonl`` in the same folder. It has a chunk on each
-    line, and ``[DONE]`` after each turn. Numbered names replace ids, and ``<time>`` replaces times.
+    The expected stream of ``booking.jsonl`` is ``booking.expected.jsonl`` in the same folder. This file has a chunk on
+    each line, and ``[DONE]`` after each turn. Numbered names replace ids, and ``<time>`` replaces times.
     """
 
     update: bool
