@@ -19,8 +19,8 @@ from stream_protocol.serving.errors import OMITTED, Quoting, exception_text
 from stream_protocol.serving.telemetry import ID_NAMES
 
 OURS: Final = ("stream_protocol.serving", "stream_protocol.server", "stream_protocol.cli")
-"""Names of this library's loggers. Their records, and those of their children, mark every quote of a chat: see
-``Quoting``."""
+"""Names of this library's loggers. The records of these loggers and of their child loggers mark every quote of a chat:
+see ``Quoting``."""
 
 _CONVERSION: Final = re.compile(r"%(?:\(\w*\))?[-#0 +]*(?:\*|\d+)?(?:\.(?:\*|\d+))?[hlL]?([a-zA-Z%])")
 """The placeholders of ``%`` formatting: ``%s``, ``%(name)s``, ``%5.1f``; ``%%`` is a percent sign."""

@@ -22,7 +22,7 @@ from stream_protocol.serving.telemetry import count_cut_reader, count_refusal
 from stream_protocol.wire import check_count, check_seconds
 
 READ_BYTES: Final = 4 * 1024
-"""The maximum number of bytes that are read and parsed at once. By default, asyncio reads 256 KiB."""
+"""The maximum number of bytes that are read and parsed in one step. By default, asyncio reads 256 KiB."""
 
 LOOK_SECONDS: Final = 1.0
 """Seconds between two checks of a connection. Time is counted in checks, so a busy event loop does not shorten a
@@ -67,8 +67,8 @@ class ServerLimits:
     head_seconds: float = 20.0
     """Time for all headers of a request.
 
-    It starts when the client connects, or after the previous response. A slower client gets 408. uvicorn closes an idle
-    connection 5 s after a response.
+    The time starts when the client connects, or after the previous response. A slower client gets 408. uvicorn closes
+    an idle connection 5 s after a response.
     """
     body_seconds: float = 20.0
     """Time after which a body gets 408 if it is slower than ``body_bytes_per_second``. A faster body has no time limit.

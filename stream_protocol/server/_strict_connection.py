@@ -16,8 +16,8 @@ CHUNK_BYTES: Final = 32
 """The smallest average size of a chunk. A client that streams JSON line by line sends larger chunks."""
 
 CHUNKS_AT_ONCE: Final = 100
-"""The number of chunks that may be smaller than ``CHUNK_BYTES``. If they arrive at once, h11 needs about two
-milliseconds."""
+"""The number of chunks that may be smaller than ``CHUNK_BYTES``. If these chunks arrive together, h11 needs about two
+milliseconds to parse them."""
 
 _BLANK_LINE: Final = re.compile(rb"\n\r?\n")
 

@@ -34,7 +34,7 @@ if sys.platform != "win32":
     import resource
 
 ACCEPTED_AT_ONCE = 32
-"""The number of connections that asyncio accepts at once. asyncio's default is about three times as high."""
+"""The number of connections that asyncio accepts in one step. asyncio's default is about three times as high."""
 
 BEING_REFUSED = 3 * ACCEPTED_AT_ONCE
 """The number of connections above the limit that may be open for a moment. The server refuses such a connection two
