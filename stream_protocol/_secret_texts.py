@@ -83,7 +83,8 @@ _NAMED: Final = re.compile(
 """Pattern for names with values in a sentence, such as ``api_key=…``, ``"Authorization": "Bearer …"`` and ``API key
 provided: …``.
 
-A match begins at the beginning of a word. Otherwise a long word would take seconds.
+A match begins only at the beginning of a word. If a match could begin inside a word, the search of a long word would
+take seconds.
 """
 _COOKIE: Final = re.compile(r"(?i)\b((?:set-)?cookie[\"']?\s*[:=]\s*[\"']?)[^\s\"';,]+(?:;\s*[^\s\"';,]+)*")
 _CUT_TOKEN: Final = re.compile(r"\b(?:AIza|AKIA|(?:sk|pk|rk|gsk|hf|r8|xai|pplx)[-_])[\w*-]{4,}")
