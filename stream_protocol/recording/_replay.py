@@ -38,8 +38,8 @@ class ReplayStep(Generic[T]):
     """The recorded item; ``None`` for the step at the end of the turn."""
     sent: list[T]
     at: float | None = None
-    """The time of the event in seconds since the turn began. ``None`` without a recorded time, or if the item is not an
-    event."""
+    """The time of the event in seconds since the turn began. ``None`` if the time was not recorded, or if the item is
+    not an event."""
     outcome: Ending | None = None
     """How the response ended, in the last step of the turn; ``None`` in all other steps."""
 
@@ -61,7 +61,7 @@ def check_recording(recording: object) -> None:
 
 
 def select_turn(turns: TurnStream, turn: int | None) -> TurnStream:
-    """Return all turns, or only the turn with this number, from 1.
+    """Return all turns, or only the turn with this number. The first turn has the number 1.
 
     Raises ``RecordingError`` if the turn does not exist.
     """
@@ -190,7 +190,8 @@ def _reasons(message: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def end_as_recorded(conversion: Conversion[Any], end: Ending | None, failure: str) -> None:
-    """End the conversion of a response as recorded. If ``end`` is ``None``, the events decide how the response ends."""
+    """End the conversion of a response in the recorded way. If ``end`` is ``None``, the events decide how the response
+    ends."""
     check_instance("conversion", conversion, Conversion, "a conversion")
     if end is not None:
         check_choice("end", end, get_args(Ending))

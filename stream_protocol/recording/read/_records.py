@@ -21,7 +21,7 @@ class EventRecord:
     """A recorded ADK event."""
 
     number: int
-    """The number of the event's line, from 1. If events are not on separate lines, the number of the event."""
+    """The number of the event's line, from 1. If events are not on separate lines, this is the number of the event."""
     value: Any
     """The event as JSON, not validated. The receiver may change this object."""
     at: float | None = None

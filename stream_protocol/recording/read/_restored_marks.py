@@ -161,8 +161,8 @@ class _Questions:
             response["id"], response["name"] = question.id, question.name
 
     def take_result(self, event: dict[str, Any], response: dict[str, Any]) -> None:
-        """Process a tool's response. If its call waits for the answer to a question, mark the response as a
-        placeholder."""
+        """Process a tool's response. If the call still waits for the user's answer to a question, mark the response as
+        a placeholder."""
         call_id, name = _id(response), _name(response)
         reference = CallReference(call_id, name)
         known = self._known.find_answered(event, None, reference, is_placeholder=False)

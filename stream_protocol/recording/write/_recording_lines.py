@@ -28,7 +28,8 @@ _DIGITS: Final = 4
 
 
 def header_line(*, chat: str | None, options: ConverterOptions) -> bytes:
-    """Return the first line of a file. ``chat``: the client's id of the chat. The line does not name the user."""
+    """Return the first line of a file. ``chat``: the id that the client gave to the chat. The line does not name the
+    user."""
     header = {HEADER_KEY: VERSION, "adk": adk.__version__, "ai_sdk": options.get("ai_sdk", 6)}
     return _line(header if chat is None else {**header, "chat": chat})
 

@@ -178,7 +178,7 @@ class Search:
     def _known(self, name: str) -> tuple[str, Meaning]:
         """Return a name without separators, and the meaning of the name.
 
-        If no work is left, a new name counts as secret.
+        If the search has used all of its work, a new name counts as secret.
         """
         if (known := self._names.get(name)) is None:
             if not self._take(NAME_WORK):
