@@ -223,7 +223,8 @@ def check_interface(
 
 
 def check_iterable(function: str, value: object, items: str, *, is_async: bool = False, otherwise: str = "") -> None:
-    """Raise ``TypeError`` if the value is not an iterable that the function named ``function`` accepts.
+    """Raise ``TypeError`` if the value is not an iterable of the kind that a function needs. ``function``: the name of
+    the function in the error message.
 
     ``items``: the description of the items in the error message. ``is_async``: True if the function uses ``async for``.
     ``otherwise``: the hint for a value of the wrong kind: asynchronous where the function needs a synchronous iterable,

@@ -29,7 +29,8 @@ class ClientVersion(NamedTuple):
     patch: int
 
     def accepts(self, kind: str, key: str | None = None) -> bool:
-        """Return True if the client accepts chunks of type ``kind`` and, if given, this key in such chunks."""
+        """Return True if the client accepts chunks of type ``kind``. With a key, the client must also accept this key
+        in such chunks."""
         if not _is_since(self, CHUNK_VERSIONS.get(kind)):
             return False
         return key is None or self >= IGNORING_KEYS[self.major] or _is_since(self, KEY_VERSIONS.get((kind, key)))

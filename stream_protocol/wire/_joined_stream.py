@@ -1,4 +1,4 @@
-"""A shorter stream for clients that begin to read late. Consecutive deltas become one delta, and only the last
+"""A shorter stream for clients that begin to read late. The deltas of a part become one delta, and only the last
 preliminary output of a call stays."""
 
 import re
@@ -29,11 +29,11 @@ _STEP_START: Final = b'data: {"type":"start-step"}\n\n'
 
 
 class JoinedStream:
-    """Joins consecutive deltas of a part to one delta, and keeps only the last preliminary output of each call.
+    """Joins the deltas of a part to one delta, and keeps only the last preliminary output of each call.
 
-    Deltas are joined if only other deltas or preliminary outputs come between them. Preliminary outputs are replaced
-    under the same condition. A client builds the same message from the joined stream. Texts are joined as JSON, without
-    parsing. The time is linear in the number of bytes.
+    Two deltas are joined if only other deltas or preliminary outputs come between them. Preliminary outputs are
+    replaced under the same condition. A client builds the same message from the joined stream. Texts are joined as
+    JSON, without parsing. The time is linear in the number of bytes.
 
     Input deltas of a call that began in an earlier step are not joined. For such a call, the client shows the first
     delta only when the second delta arrives.

@@ -31,7 +31,8 @@ MAX_VALUES: Final = 1_000_000
 """The maximum number of values in a text. A chat of 5,000 messages with four tool calls each has 400,000 values."""
 
 MAX_CONTAINERS: Final = 400_000
-"""The maximum number of lists and objects in a text. A chat of 5,000 messages with four tool calls each has 175,000.
+"""The maximum number of lists and objects in a text. A chat of 5,000 messages with four tool calls each has 175,000
+lists and objects.
 
 Python's garbage collector visits all lists and objects in one step. At this limit, that takes 30 to 50 ms.
 """

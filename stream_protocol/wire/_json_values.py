@@ -263,9 +263,9 @@ def _shape_of_library_type(value: Any) -> Any:
 
 
 def is_instance(value: Any, module: str, *classes: str) -> bool:
-    """Return True if the value is an instance of one of ``classes`` of a module.
+    """Return True if the value is an instance of one of the module's ``classes``.
 
-    The module is not imported. If it is not loaded, its classes have no instances.
+    The function does not import the module. While the module is not loaded, its classes have no instances.
     """
     loaded = sys.modules.get(module)
     return loaded is not None and isinstance(value, tuple(getattr(loaded, name) for name in classes))

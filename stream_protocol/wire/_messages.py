@@ -29,7 +29,8 @@ MAX_PARTS: Final = 5_000
 """The maximum number of parts of a message."""
 
 MAX_KEYS: Final = 1_000
-"""The maximum number of keys of the body, of a message and of a part. The server copies these objects."""
+"""The maximum number of keys of the body, of a message and of a part. The limit exists because the server copies these
+objects."""
 
 PARTS_PER_SLICE: Final = 1_000
 """The number of parts and messages that are checked between two pauses. Checking them takes about 2 ms."""
@@ -81,7 +82,8 @@ class ChatRequest:
     def messages_to_target(self) -> tuple[UIMessage, ...]:
         """The messages up to the target of the request, including the target. Later messages are not read.
 
-        The target is the assistant message with the id ``message_id``. If there is none, it is the newest message.
+        The target is the assistant message with the id ``message_id``. Without such a message, the target is the newest
+        message.
         """
         for index, message in enumerate(self.messages if self.trigger == "submit-message" else ()):
             if message["id"] and message["id"] == self.message_id and message["role"] == "assistant":
@@ -194,8 +196,8 @@ def _refuse_sdk_4(fields: Mapping[str, Any]) -> None:
 
 
 def parse_chat_id(value: object) -> str:
-    """Return the chat id. Raises ``ChatRequestError`` (400) if it is not valid as a session id and as a segment of a
-    URL path."""
+    """Return the chat id. Raises ``ChatRequestError`` (400) for an id that cannot be a session id or a segment of a URL
+    path."""
     if value is None:
         raise ChatRequestError("The chat id is missing.")
     if not isinstance(value, str):

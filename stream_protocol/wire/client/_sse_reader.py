@@ -5,7 +5,7 @@ numbers:
 
 - Lines end in LF, CR or both. Invalid UTF-8 becomes U+FFFD.
 - Several ``data`` lines are joined. Comments and other fields are skipped.
-- ``[DONE]`` is skipped anywhere.
+- ``[DONE]`` is skipped at any position.
 - The last event is dropped if no blank line follows it, or if the stream ends in a single CR.
 """
 
