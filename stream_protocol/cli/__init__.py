@@ -20,7 +20,7 @@ Where to change what:
 - ``_broken_agent``: ``serve --reload`` while the agent cannot be loaded.
 - ``_workers``: ``serve --workers``.
 - ``project``: the project that ``init`` creates. Its page is a symbolic link to ``examples/nextjs``. On Windows, Git
-  makes such links only with ``core.symlinks``. After a change of its agent: ``cd stream_protocol/cli/project;
+  makes such links only with ``core.symlinks``. After a change of the project's agent: ``cd stream_protocol/cli/project;
   adk-ui-stream types my_package``.
 """
 

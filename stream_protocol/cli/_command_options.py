@@ -107,7 +107,8 @@ class HeaderName(TextParam):
     name = "header"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the name, which may be empty for no header. Raises ``click.BadParameter`` for an invalid name."""
+        """Return the name. An empty name means that there is no header. Raises ``click.BadParameter`` for an invalid
+        name."""
         try:
             if value:
                 check_header_name("--user-header", value)

@@ -271,8 +271,8 @@ class AgentServer:
         )
 
     def _export(self, app: ASGIApp) -> ASGIApp:
-        """Start the export of OpenTelemetry data. Return the app. With ``--metrics``, the app has the metrics
-        endpoint."""
+        """Start the export of OpenTelemetry data, and return the app. With ``--metrics``, the returned app has the
+        metrics endpoint."""
         if self.options.metrics:
             return MetricsPage(app, export_for_prometheus())
         export_to_otlp()

@@ -2,8 +2,8 @@
 
 Exit codes:
 
-- 0: all streams, or the server, are valid.
-- 1: a stream, or the server, is invalid.
+- 0: all streams are valid, or the server is valid.
+- 1: a stream is invalid, or the server is invalid.
 - 2: a file is not a stream, or the server cannot be reached.
 """
 
