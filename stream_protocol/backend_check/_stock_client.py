@@ -197,7 +197,7 @@ class Chat:
         return response.status_code
 
     async def reload(self) -> "Chat":
-        """Return the chat with the messages that the history route returns, as a reloaded page does.
+        """Return the chat as on a reloaded page: with the messages that the history route returns.
 
         Raises ``NotOfferedError`` if the server has no history route.
         """
