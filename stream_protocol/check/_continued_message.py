@@ -10,7 +10,7 @@ from stream_protocol.wire.client import step_start
 MAX_PARTS: Final = 256
 """The maximum number of parts of a message in memory. The newest parts stay.
 
-If a server gives all responses the same message id, they form one endless message.
+If a server gives all responses the same message id, these responses form one endless message.
 """
 
 

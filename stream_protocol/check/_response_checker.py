@@ -65,9 +65,9 @@ class ResponseChecker:
     """Checks the chunks of one response in order.
 
     ``continued``: the message whose id is in the ``start`` of the response, so that the response continues it.
-    ``last``: the client's last message. The response also continues this message if its first content belongs to a call
-    or an approval of the message. ``earlier``: the client's other messages. The response cannot change the calls of
-    these messages.
+    ``last``: the client's last message. The response also continues this message if the first content of the response
+    belongs to a call or an approval of the message. ``earlier``: the client's other messages. The response cannot
+    change the calls of these messages.
     """
 
     def __init__(
