@@ -111,7 +111,8 @@ def agent_output(output_schema: Any) -> WireForm:
 
 
 def _without_none(schema: Any) -> Any:
-    """Return the schema, in which keys that may be null become optional. ADK omits a key whose value is null."""
+    """Return the schema with a change: each key that may be null becomes optional, because ADK omits a key whose value
+    is null."""
     match schema:
         case {"properties": dict(properties), "required": list(required)}:
             present = [name for name in required if {"type": "null"} not in properties[name].get("anyOf", ())]
