@@ -43,7 +43,8 @@ def test_{name}(adk_recording):
 
 
 def test_name(messages: Sequence[UIMessage]) -> str:
-    """Return a name for a test and its recording, from the user's first message; ``chat`` without a message."""
+    """Return a name for a test and its recording, from the user's first message. Without a message, the name is
+    ``chat``."""
     text = next((part["text"] for part in _parts(messages, "user") if part.get("type") == "text"), "")
     name = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
     return name[:MAX_NAME].rstrip("_") or "chat"
