@@ -46,7 +46,7 @@ class ReceivedAnswer:
     id: str
     """The id of the approval or of the call."""
     value: Any
-    """The value of ``approved`` for an approval. Otherwise the output of the call, or ``{"error": …}``."""
+    """For an approval, the value of ``approved``. For any other answer, the output of the call, or ``{"error": …}``."""
     tool: str
     is_approval: bool
 

@@ -171,7 +171,8 @@ def _turns_by_message(entry: LibraryEntry) -> list[list[TurnSummary]]:
 def _find_in_message(
     entry: LibraryEntry, turns: Sequence[TurnSummary], received: Sequence[ReceivedAnswer]
 ) -> LibraryTurn | Mismatch:
-    """Return the last of these turns for which the request has all answers and no other answers.
+    """Return the last of these turns up to which the request has all recorded answers. The request must have no other
+    answers.
 
     ``turns``: the turns of one assistant message.
     """
