@@ -126,6 +126,6 @@ def _allowed_name(text: str) -> str:
 
 
 def _is_loopback_name(name: str) -> bool:
-    """Return True for a name or an address of loopback. Browsers do not look up ``localhost`` and its subdomains (RFC
-    6761)."""
+    """Return True for a name or an address of loopback. Browsers resolve ``localhost`` and its subdomains without DNS
+    (RFC 6761)."""
     return name == "localhost" or name.endswith(".localhost") or is_loopback_address(name)

@@ -107,8 +107,8 @@ def _omitted(conversion: re.Match[str]) -> str:
 
 
 def _stack(trace: TracebackType | None) -> Iterator[str]:
-    """Yield the innermost frames of a traceback, the outermost of these first. Frames of generated code are left
-    out."""
+    """Yield the innermost frames of a traceback. The outermost of these frames comes first. Frames of generated code
+    are left out."""
     lines = []
     while trace is not None:
         code = trace.tb_frame.f_code
