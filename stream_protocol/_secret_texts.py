@@ -1,6 +1,6 @@
 """Remove secrets from texts: the patterns of credentials for recordings, logs and error messages.
 
-``without_secrets`` removes only text that is clearly a credential, because a recording must still replay.
+``without_secrets`` removes only text that is clearly a credential, because a replay of the recording must still work.
 ``message_without_secrets`` is for logs and errors, and also removes text that may be a credential. ``_secret_names``
 finds secrets by the names of their keys.
 """
