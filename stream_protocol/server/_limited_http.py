@@ -62,7 +62,7 @@ class ServerLimits:
     """Maximum number of open connections.
 
     The number is lower if the process may open fewer files. An additional connection replaces the connection that has
-    been idle for the longest time. If no connection is idle, it gets 503.
+    been idle for the longest time. If no connection is idle, the additional connection gets 503.
     """
     head_seconds: float = 20.0
     """Time for all headers of a request.
@@ -71,9 +71,7 @@ class ServerLimits:
     connection 5 s after a response.
     """
     body_seconds: float = 20.0
-    """After this time, a body that is slower than ``body_bytes_per_second`` gets 408.
-
-    A faster client has no time limit.
+    """Time after which a body gets 408 if it is slower than ``body_bytes_per_second``. A faster body has no time limit.
     """
     body_bytes_per_second: int = 500
     """Lowest speed of a body."""

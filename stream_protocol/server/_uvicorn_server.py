@@ -69,7 +69,7 @@ class StreamingService(Protocol):
     """A service with open streams, such as ``ChatService``. The streams must end before the server stops."""
 
     async def drain(self) -> None:
-        """Stops starting streams. Returns when all streams of this process have ended."""
+        """Starts no more streams, and returns when all streams of this process have ended."""
 
     async def aclose(self) -> None:
         """Ends the streams."""
@@ -122,9 +122,9 @@ class ChatServer(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Lets the runs end, and then stops the server.
 
-        After the runs, the server first refuses connections. Then the server closes the service, so that clients get an
-        ``abort``. No request may come later, because the service closes its stores. uvicorn itself would close the
-        service only after all responses have ended.
+        When no run is left to wait for, the server first refuses new connections. Then it closes the service, so that
+        clients get an ``abort``. The order matters, because a closed service has no stores for a new request. uvicorn
+        itself would close the service only after all responses have ended.
         """
         draining = asyncio.create_task(self._service.drain())
         await self._wait(lambda: draining.done() and not self.server_state.tasks, self._drain)
@@ -171,7 +171,7 @@ class RareRecords(logging.Filter):
     always passes.
 
     uvicorn logs a message for each request with invalid HTTP. When the server disconnects a client during a response,
-    our code logs the reason. So uvicorn's records about this are dropped.
+    our code logs the reason. So the filter drops uvicorn's records about such a response.
     """
 
     def __init__(self) -> None:
