@@ -31,8 +31,9 @@ class ServiceTimes:
     shutdown: float = 10.0
     """The time for which ``aclose`` waits for stopped runs, longer than ``stop``.
 
-    A stopped run that the engine does not record within this time frees its chat. A call of the engine that ends a run
-    is repeated after this time.
+    The engine has the same time to record a stopped run. If the engine takes longer, the run ends unrecorded, and its
+    chat is free. When the service reports the end of a run to the engine, and the engine takes longer than this time,
+    the report is repeated.
     """
     answering: float = 3.0
     """The time that ``aclose`` waits for open requests before it closes the run log."""
@@ -57,8 +58,8 @@ class ServiceTimes:
     suspect: float = 30.0
     """The time that a busy worker leaves a suspect run to idle workers. A suspect run may have crashed its workers."""
     alone: float = 10.0
-    """The time that new runs wait while a worker executes a suspect run. They wait this time twice: until the worker is
-    idle, and while the suspect run executes. Most runs that crash their worker do so at once."""
+    """The maximum duration of each of two waits around a suspect run. New runs wait until the worker's other runs have
+    ended. Then new runs wait while the suspect run executes alone. Most runs that crash their worker do so at once."""
 
     readiness: float = 0.8
     """The time in which a store must respond to a readiness probe. Kubernetes allows one second for a probe."""
