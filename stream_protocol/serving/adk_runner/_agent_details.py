@@ -32,7 +32,7 @@ class UsedModels:
     names: tuple[str, ...]
     """The distinct names of the models."""
     missing: tuple[str, ...]
-    """A sentence for each missing API key or package. A failing run logs an equal sentence."""
+    """A sentence for each missing API key or package. A run that fails for the same reason logs the same sentence."""
 
 
 def model_names(root: BaseNode) -> tuple[str, ...]:

@@ -1,5 +1,5 @@
-"""Finds the agents that Python files define. Parses the files without running them. The agents are suggested in error
-messages. A suggestion must not run code that the user has not named."""
+"""Finds the agents that Python files define. Error messages suggest these agents. The files are parsed and not run,
+because the user has not asked to run them."""
 
 import ast
 import importlib
