@@ -43,7 +43,7 @@ _INVISIBLE: Final = frozenset({"Cf", "Zs"})
 
 
 class ChatChanges(TypedDict, total=False):
-    """The changes for ``ChatService.update``. An absent key changes nothing."""
+    """The changes for ``ChatService.update``. If a key is absent, its value does not change."""
 
     title: str | None
     """The new title: one line of 1 to 200 characters, with at least one visible character. ``None`` removes the user's
