@@ -50,7 +50,7 @@ class StoredChat:
     messages: list[UIMessage]
     """The messages of the chat, as in a client that received each response live."""
     versions: list[MessageVersions]
-    """The versions of each message that has several, in the order of the chat."""
+    """The versions of each message that has more than one version, in the order of the chat."""
     stopped: list[str]
     """The ids of the assistant messages whose run was stopped."""
     state: dict[str, Any] | None = None
