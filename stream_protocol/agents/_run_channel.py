@@ -2,10 +2,10 @@
 
 Code inside a run uses the channel to add events to the response while ADK itself yields no event.
 
-A context variable holds the channel. These tasks and threads can read the variable: the run's task, the tasks and
-threads in which ADK executes tools, and the tasks of agents inside an ``AgentTool``. A thread that a tool starts cannot
-read the variable. Some tasks that call a tool cannot read it either. So the channel is also stored for the tool's call
-context. Outside a ``ChatService`` there is no channel.
+A context variable holds the channel. The run's task can read the variable. So can the tasks and threads in which ADK
+executes tools, and the tasks of agents inside an ``AgentTool``. A thread that a tool starts cannot read the variable.
+Some tasks that call a tool cannot read it either. So the channel is also stored for the tool's call context. Outside a
+``ChatService`` there is no channel.
 """
 
 from collections.abc import Callable, Iterator

@@ -114,8 +114,8 @@ class DbosEngine:
         self._file = StoreFile(url) if url is not None else None
         self._deployment: Deployment | None = None
         self._kept: dict[str, KeptRun | None] = {}
-        """Unfinished runs by workflow id, as of the last query. So each run is read only once. ``None``: this release
-        cannot read the run."""
+        """Unfinished runs by workflow id, as of the last query. With this cache, each run is read only once. The value
+        is ``None`` if this release cannot read the run."""
         self._durable_runners: dict[int, tuple[Runner, Runner]] = {}
         self._launching = asyncio.Lock()
         self._workflows: Workflows | None = None

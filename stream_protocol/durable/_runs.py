@@ -35,12 +35,12 @@ OLDEST_PREFIX: Final = "adk-ui-stream/"
 """The prefix of workflow ids in the oldest stored format. ``PREFIX`` is the prefix in the present format."""
 
 EXECUTION: Final = "execution "
-"""Prefix of the workflow attribute with the state of an execution. The execution's id in the run log follows the
-prefix."""
+"""Prefix of the name of a workflow attribute that contains the state of an execution. The execution's id in the run log
+follows the prefix."""
 
 END: Final = "end "
-"""Prefix of the workflow attribute with the end of an execution. If a ``LiveState`` is stored later, it does not
-replace this attribute."""
+"""Prefix of the name of a workflow attribute that contains the end of an execution. If a ``LiveState`` is stored later,
+it does not replace this attribute."""
 
 ERROR_TEXT: Final = "error"
 """Name of the workflow attribute with the error text that the client received. See ``ToldEnd``."""

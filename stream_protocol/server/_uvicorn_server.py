@@ -52,7 +52,7 @@ DRAIN_SECONDS = 30.0
 seconds in total."""
 
 FORCED_SECONDS = 1.0
-"""Seconds that a server may still store the output of its runs after a second signal."""
+"""After a second signal, the maximum number of seconds in which a server still stores the output of its runs."""
 
 TICK_SECONDS = 0.05
 """Seconds between two checks during the shutdown, for ended runs and for a second signal. A signal does not wake the
@@ -69,7 +69,7 @@ class StreamingService(Protocol):
     """A service with open streams, such as ``ChatService``. The streams must end before the server stops."""
 
     async def drain(self) -> None:
-        """Stops starting streams. Returns when all streams of this process have ended."""
+        """Starts no more streams from now on. Returns when all streams of this process have ended."""
 
     async def aclose(self) -> None:
         """Ends the streams."""

@@ -41,8 +41,8 @@ class ChatService:
     raise ``ChatRequestError`` (400) for an invalid ``chat_id``.
 
     ``target``: an agent, an ``App`` or a ``Runner``. ``options``: see ``ServiceOptions``, which include the options of
-    the converter. The calls of task-mode sub-agents are always hidden from the client. You do not have to name them in
-    ``hidden_tools``. Raises ``StreamProtocolError`` for an invalid value.
+    the converter. If a task-mode sub-agent is shown ``"flat"`` (``nested_agents``), the calls of this sub-agent are
+    hidden, as if ``hidden_tools`` named it. Raises ``StreamProtocolError`` for an invalid value.
     """
 
     def __init__(self, target: Target, **options: Unpack[ServiceOptions]) -> None:

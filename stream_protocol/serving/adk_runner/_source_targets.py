@@ -253,7 +253,7 @@ class _Scope:
 
     def kind(self, name: str, seen: frozenset[str] = frozenset()) -> type | None:
         """Return the class of the target with this name; ``None`` if the name is not a target. If the source does not
-        show the class of ``root_agent``, it counts as an agent."""
+        show the class of ``root_agent``, ``root_agent`` counts as an agent."""
         binding = self._bindings.get(name)
         match binding:
             case ast.Call(func=function) if (made := self._class_of(function)) is not None:

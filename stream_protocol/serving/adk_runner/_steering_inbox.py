@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from stream_protocol.wire import UIMessage
 
 MAX_WAITING: Final = 16
-"""The maximum number of steering messages that wait in one run. Users type only a few between two model calls."""
+"""The maximum number of steering messages that wait in one run. Users type only a few messages between two model
+calls."""
 
 Refusal: TypeAlias = Literal["finished", "aborted", "left"]
 """The reason why a run refuses a steering message. ``finished``: the run accepts no more messages. ``aborted``: the run

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 UNCOUNTED_BYTES: Final = 64 * 1024
 """The number of bytes of each request that are not counted. So small requests are served even if the budget is full.
-The number of connections bounds the number of these requests."""
+The maximum number of connections limits how many such requests are served at once."""
 
 USER_SHARE: Final = 2
 """Divisor for the share of one user. With 2, a user can hold at most half of the budget."""

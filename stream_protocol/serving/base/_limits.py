@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MAX_RUNS: Final = 300
 """The maximum number of concurrent runs of a worker. A run has up to three connections: to its model, its client and a
-store. So all runs fit in a process's default of 1,024 file descriptors."""
+store. So the connections of all runs fit into the default limit of 1,024 open files for a process."""
 
 MAX_RUNS_PER_USER: Final = 50
 """The maximum number of concurrent runs of one user: a sixth of ``MAX_RUNS``. Without ``identify``, all requests belong

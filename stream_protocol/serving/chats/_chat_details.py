@@ -32,7 +32,8 @@ MAX_TITLE_LENGTH: Final = 200
 WITHOUT_EVENTS: Final = GetSessionConfig(num_recent_events=0)
 
 CHANGED_BY_OTHERS: Final = (AlreadyExistsError, StaleSessionError, SessionNotFoundError)
-"""The exceptions of a session store if another worker has concurrently created, changed or deleted the session."""
+"""The exceptions that a session store raises if another worker has concurrently created, changed or deleted the
+session."""
 
 _NOT_IN_A_LINE: Final = frozenset({"Cc", "Cs", "Zl", "Zp"})
 """Unicode categories of the characters that a title must not have: control characters, line breaks and lone surrogates.

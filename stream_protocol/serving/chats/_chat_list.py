@@ -50,7 +50,7 @@ TITLE_LENGTH: Final = 80
 
 MAX_LOADED: Final = 5
 """The maximum number of sessions that are loaded to find missing titles for one page of the list. A session can have
-megabytes of events. Parsing them may block the event loop."""
+megabytes of events, and parsing these events may block the event loop."""
 
 
 class ListedChat(TypedDict):
@@ -138,8 +138,8 @@ def title_delta(session: Session, transcript: Transcript, request_plan: NewUserT
 def _unread(
     listed: Sequence[Session], reached: ChatCursor, *, archived: bool
 ) -> tuple[list[Session], dict[str, ChatDetails]]:
-    """Return two values: the chats that were on no earlier page, newest first, and the details (title and archive mark)
-    of all chats, by chat id."""
+    """Return two values. The first is a list of the chats that were on no earlier page, newest first. The second has
+    the details (title and archive mark) of all chats, by chat id."""
     by_id = details_by_id(listed)
     details = {chat.id: by_id.get(details_id(chat.id), NO_DETAILS) for chat in listed if not is_details_id(chat.id)}
     chats = [chat for chat in listed if chat.id in details and details[chat.id].archived == archived]

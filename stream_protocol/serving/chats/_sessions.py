@@ -131,8 +131,8 @@ def is_overtaken(events: Iterable[Event], *, mark: RunMark, execution: str) -> b
 
 
 class Completion:
-    """Completes the session after a run: stores the output that the client has received and that is not yet stored, and
-    the fact that the run was interrupted.
+    """Completes the session after a run. Stores the output that the client has received and that is not yet stored.
+    Also stores that the run was interrupted.
 
     ``before``: the session when the run began. ``agent``: the name of the run's root agent. ``mark``: the ``RunMark``
     that the run's user events have. ``holds_lease``: returns True if the run still holds the chat's lease; called after

@@ -61,7 +61,7 @@ _CLASSES: Final = frozenset(
         "SlotNotCoveredError",
     }
 )
-"""Names of exceptions without a database code that mean an unreachable, locked or full store."""
+"""Names of exceptions that have no database code, and that mean an unreachable, locked or full store."""
 
 _REDIS_REPLIES: Final = ("BUSY ", "CLUSTERDOWN ", "LOADING ", "MASTERDOWN ", "MISCONF ", "NOREPLICAS ", "OOM ")
 """Prefixes of Redis's error replies for which redis-py has no exception class."""

@@ -1,8 +1,8 @@
 """Sends artifacts over HTTP in such a way that they cannot run scripts in the page's origin.
 
-A model or a tool may create any artifact: HTML with scripts, an SVG, a file with a wrong media type. So the headers do
-not let the browser guess another media type or run scripts. The browser shows only plain images, audio, video and text.
-It downloads all other files.
+A model or a tool may create any artifact: HTML with scripts, an SVG, a file with a wrong media type. So the headers of
+the response forbid the browser to guess another media type, and to run scripts. The browser shows only plain images,
+audio, video and text. It downloads all other files.
 """
 
 from __future__ import annotations

@@ -40,10 +40,10 @@ _SAME_ORIGIN: Final = frozenset({"same-origin", "none"})
 def page_site(headers: Headers) -> PageSite:
     """Return the relation of this server to the page that sent a request with these headers.
 
-    Browsers send this relation in the header ``Sec-Fetch-Site``, which no page can change. The header may be missing:
-    with older browsers, plain HTTP except on loopback, and some proxies. Then the host of ``Origin`` is compared with
-    ``Host``, like in Go's ``http.CrossOriginProtection``. A request without ``Sec-Fetch-Site`` and ``Origin`` comes
-    from a program that is not a browser, and counts as ``same-origin``.
+    Browsers send this relation in the header ``Sec-Fetch-Site``, which no page can change. Older browsers do not send
+    the header, and some proxies remove it. With plain HTTP, browsers send it only to loopback addresses. Without the
+    header, the host of ``Origin`` is compared with ``Host``, like in Go's ``http.CrossOriginProtection``. A request
+    without ``Sec-Fetch-Site`` and ``Origin`` comes from a program that is not a browser, and counts as ``same-origin``.
     """
     lines = headers.getlist("sec-fetch-site")  # a proxy may add a header line, or join lines
     if sites := {site.strip().lower() for line in lines for site in line.split(",")} - {""}:

@@ -92,8 +92,8 @@ run_duration: Final = _meter.create_histogram(
     explicit_bucket_boundaries_advisory=_RUN_TIMES,
 )
 chunks: Final = Total()
-"""The number of written chunks, as an observable counter. Adding to a ``Total`` is cheaper than a call of an
-instrument."""
+"""The number of written chunks, as the value of an observable counter. A ``Total`` is used because an addition is
+cheaper than a call of an OpenTelemetry instrument."""
 
 _meter.create_observable_counter(
     "adk_ui_stream.chunks", [chunks.observe], unit="{chunk}", description="Chunks that runs have written."
