@@ -40,7 +40,8 @@ class StrictConnection(h11.Connection):
         self._is_within_chunk = False
         self._is_in_trailers = False
         self._chunk_bytes = 0.0
-        """The remaining credit for small chunks, in bytes. Each chunk costs ``CHUNK_BYTES`` and adds its size."""
+        """The remaining credit for small chunks, in bytes. Each chunk takes ``CHUNK_BYTES`` from the credit, and adds
+        its own size to the credit."""
 
     def next_event(self) -> Any:
         """Return h11's next event. Raises ``h11.RemoteProtocolError`` if the HTTP is invalid or the request is
