@@ -102,7 +102,7 @@ def _mapping(value: dict[str, Any], *keys: str) -> dict[str, Any]:
 def is_confirmed(response: dict[str, Any] | None) -> bool | None:
     """Return True if this response approves a call, False if it denies the call, ``None`` for any other response.
 
-    An approval or denial is ``{"confirmed": bool, …}``. It may also be JSON text under the key ``response``.
+    An approval or denial is ``{"confirmed": bool, …}``. The key ``response`` may also have this object as JSON text.
     """
     match response:
         case {"confirmed": bool(confirmed)}:

@@ -111,7 +111,8 @@ def unwrap_a2a(event: "Event") -> "Event":
 
 
 def a2a_markers(events: "Iterable[Event]") -> "Iterator[Event]":
-    """Yield events to append to a session, so that its peers do not receive function responses.
+    """Yield events to append to a session, so that ADK sends no function responses to the session's remote agents
+    (peers).
 
     ADK sends a peer all events after the newest event that came from the peer. If a stopped run left calls open, these
     events include the function responses that close the calls. A peer that is an ADK agent refuses function responses
@@ -170,7 +171,7 @@ class _Task:
 
     @property
     def is_repeated(self) -> bool:
-        """True if the ADK peer has sent this update before, or will send it again as a failure."""
+        """True if the ADK peer has already sent the content of this update, or will send it again as a failure."""
         if "adk_error_code" in _mapping(self.message, "metadata"):
             return True
         if self.state == "working":
