@@ -2,7 +2,8 @@
 
 An ADK event is a fragment (``partial``) or a complete event. Each fragment is written when it arrives. A complete event
 repeats the fragments of its author, so only new content is written. If a callback has changed the streamed text, the
-changed text is not written again. A complete event that belongs to no stream is a separate response.
+client keeps the streamed text, and the changed text is not written. A complete event that belongs to no stream is a
+separate response.
 """
 
 from collections.abc import Callable, Iterable
@@ -124,7 +125,7 @@ class EventWriter(Generic[T]):
     def text_delta(self, event: "EventOrDict") -> T | None:
         """Return the item (chunk or bytes) for an event that only continues the open text or thought.
 
-        Return ``None`` for any other event, without a change. Pass such an event to ``add``. All earlier items must
+        For any other event, return ``None`` and change nothing. Pass such an event to ``add``. All earlier items must
         have been taken before this call, so that ``sink.queue`` is empty.
         """
         speaker = self._speaker
