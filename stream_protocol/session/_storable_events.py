@@ -38,9 +38,9 @@ _NUL: Final = re.compile(rb"((?<!\\)(?:\\\\)*)\\u0000")
 def make_storable(event: Event, state_writers: Mapping[str, Sequence[bool]]) -> list[str]:
     """Replace the event's values with plain JSON, in place. Return a problem text for each value that has no JSON form.
 
-    A call gets an error if its result or a state value that it wrote has no JSON form. Other values without a JSON form
-    are left out. ``state_writers``: state key -> one bool for each response of the event: True if its call wrote the
-    key.
+    A call gets an error if its result has no JSON form, or if the call has written a state value without a JSON form.
+    Other values without a JSON form are left out. ``state_writers``: state key -> one bool for each response of the
+    event: True if its call wrote the key.
     """
     problems: list[str] = []
     responses = event.get_function_responses()
@@ -101,7 +101,7 @@ def _stored(value: Any) -> Any:
 def _encoded(plain: Any) -> bytes | None:
     """Return plain JSON as text, inside extra arrays. Return ``None`` if it is nested too deeply for a store.
 
-    The extra arrays make ``orjson`` refuse such a value.
+    With the extra arrays, ``orjson`` refuses a value that is nested too deeply.
     """
     for _ in range(_ORJSON_DEPTH - MAX_STORED_DEPTH):
         plain = [plain]

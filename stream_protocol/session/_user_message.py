@@ -1,7 +1,7 @@
 """Converts a user's message between its forms: the UI message, its texts and files, the ADK event, and the record.
 
 The stored record of a run has the texts and files of the message as JSON, so that another worker can read them. This
-JSON has no file bytes. It identifies the artifact or the message part that has them.
+JSON has no file bytes. It identifies the artifact or the message part that contains the bytes.
 
 ADK can save the files of a message as artifacts (``SaveFilesAsArtifactsPlugin``, ``save_input_blobs_as_artifacts``). In
 the event, ADK then replaces each file with a line of text for the model. A reference to the artifact may follow. The
@@ -42,8 +42,8 @@ def texts_and_files(
     """Yield the texts and files of a UI message. Empty texts and parts of other types are left out.
 
     ``find_saved_file``: takes the URL of a file part, and returns the artifact to which the URL links, or ``None``.
-    Raises ``ChatRequestError`` for a refused file. More than ``MAX_TEXTS_AND_FILES`` texts and files raise it with
-    status 413.
+    Raises ``ChatRequestError`` for a refused file. Raises it with status 413 for more than ``MAX_TEXTS_AND_FILES``
+    texts and files.
     """
     if sum(part["type"] in ("text", "file") for part in message["parts"]) > MAX_TEXTS_AND_FILES:
         raise ChatRequestError(f"The message has more than {MAX_TEXTS_AND_FILES:,} texts and files.", status=413)

@@ -101,8 +101,7 @@ class EventMetadata:
     idempotency_key: str | None = None
     """On the events of a run: the idempotency key of the request that started the run."""
     record: str | None = None
-    """On the events of a run with an engine: the id of the run's record. It is the same in each execution of the
-    run."""
+    """On the events of a run with an engine: the id of the run's record. All executions of the run have the same id."""
     reasons: Mapping[str, str] = field(default_factory=dict)
     """On a user event with answers: approval id -> the user's reason for the decision."""
     outcome: str | None = None
@@ -116,7 +115,8 @@ class EventMetadata:
     before: str | None = None
     """On an appended event: the id of the stored event that the client was shown next."""
     unfinished: bool = False
-    """On an appended event: True if the event has the partial text of a model response whose worker died."""
+    """On an appended event: True if the event has the partial text of a model response, because the run's worker
+    died."""
     execution: str | None = None
     """On an appended user event without content: the id of the execution that recovers the run.
 
@@ -138,7 +138,7 @@ class EventMetadata:
     def is_of_another_run(self, mark: RunMark) -> bool:
         """Return True if the user event with this data was stored by a different run than ``mark`` identifies.
 
-        A client can send the same request twice.
+        Equal requests are not enough, because a client can send the same request twice.
         """
         is_equal_request = self.idempotency_key in (None, mark["idempotency_key"])
         return not is_equal_request or (bool(self.record and mark["record"]) and self.record != mark["record"])
@@ -205,8 +205,8 @@ def is_appended(event: Event) -> bool:
 def is_repeated_fragment(facts: EventFacts) -> bool:
     """Return True for a streamed fragment that a complete event repeats.
 
-    A complete event repeats each fragment from ADK that has only texts, or no parts. Fragments of the user's speech are
-    not repeated.
+    ADK's complete events repeat a fragment if all its parts are texts, or if it has no parts. They do not repeat
+    fragments of the user's speech.
     """
     if not facts.is_fragment or facts.by_user or "streamed" in _stored_on(facts.event):
         return False
