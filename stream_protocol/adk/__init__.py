@@ -6,8 +6,8 @@
         |                         |
     the stream: chunks        the transcript: requests, planning, input for ADK
 
-``KnownCalls`` finds the call to which an approval request, a function response, a user's answer or an event of a
-running tool belongs. It also stores the id that the call has in the client.
+``KnownCalls`` finds the call for an approval request, a function response, a user's answer, or an event of a running
+tool. It also stores the client's id of each call.
 
 Where to change what:
 

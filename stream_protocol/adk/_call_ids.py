@@ -29,8 +29,7 @@ class CallIds(Collection[str]):
         self._places = {call_id: place for place, call_id in enumerate(dict.fromkeys(taken))}
         """Id -> its position among all ids of the chat. Does not contain the ids of ``_earlier``."""
         self._numbers: dict[str, list[tuple[int, int]]] | None = None
-        """Position and number of each numbered client id, in increasing order, under the id in ADK on which it is
-        based.
+        """ADK's id -> position and number of each numbered client id that begins with it, in increasing order.
 
         For ``call_0`` and so on, the key is ``""``. ``None`` if no id was numbered.
         """

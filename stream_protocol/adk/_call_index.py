@@ -145,7 +145,8 @@ class CallRank(NamedTuple):
 
 
 RankKey = Callable[[CallRank], tuple[int, ...] | None]
-"""Sort key for a ``CallRank``. A search takes the call with the smallest key. ``None`` excludes calls of this rank."""
+"""Function that returns the sort key of a ``CallRank``. A search takes the call with the smallest key. It skips a call
+if the function returns ``None`` for its rank."""
 
 
 class CallsUnderId:
@@ -309,8 +310,8 @@ class OpenCalls:
         self._by_tool: dict[tuple[str, SpeakerKey | None, bool], list[tuple[int, KnownCall]]] | None = None
         """Tool, speaker and a bool -> heap of open calls. For the bool True, the heap has only calls without an id.
 
-        If the speaker is ``None``, the heap has the calls of all speakers. A call is added once the name of its tool is
-        known. The attribute is ``None`` without calls, because an emptied dictionary keeps its memory.
+        If the speaker is ``None``, the heap has the calls of all speakers. A call is added when the name of its tool
+        becomes known. The attribute is ``None`` without calls, because an emptied dictionary keeps its memory.
         """
 
     def add(self, known: KnownCall) -> None:

@@ -1,8 +1,8 @@
 """Types for the content of an ADK event. All code that reads events uses these types.
 
-``EventFacts`` is a parsed event. It has the author and the run, the event's parts in order (``Part``), and one object
-for each other field with a value (``Report``). ``Part`` and ``Report`` are closed unions, so ``match`` can cover all
-their types.
+``EventFacts`` is a parsed event. It has the author and the run. It has a ``Part`` for each part of the event, in order,
+and a ``Report`` for each other field with a value. ``Part`` and ``Report`` are closed unions, so ``match`` can cover
+all their types.
 """
 
 from collections.abc import Mapping, Sequence
@@ -276,7 +276,7 @@ class Steering(NamedTuple):
     """The mark of a steering message: a user message that a run receives while it works."""
 
     id: str
-    """The client's id of the message."""
+    """The id that the client gave the message."""
 
 
 class StateChange(NamedTuple):

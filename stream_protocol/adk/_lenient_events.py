@@ -41,8 +41,8 @@ _UNREADABLE: Final = "whose value the installed ADK cannot read"
 def read_leniently(value: dict[str, Any], warn: WarnOnce) -> Event:
     """Convert JSON to an event. Omits fields that the installed ADK cannot read, with a warning for each.
 
-    Values that are missing in an enum of google-genai are kept, and google-genai emits a Python warning. Raises
-    ``NotAnEventError`` if the rest of the event cannot be read.
+    If an enum of google-genai does not contain a value, the value is kept, and google-genai emits a Python warning.
+    Raises ``NotAnEventError`` if the rest of the event cannot be read.
     """
     for key in value.keys() - _FIELDS:
         warn(f"Ignored the field {_printable(str(key))}, which the installed ADK does not know.")

@@ -72,8 +72,8 @@ def without_sound(event: "Event") -> "Event":
 def readable_event(event: "Event") -> "Event":
     """Return the event with the user's speech and the messages of agents behind A2A as ordinary content.
 
-    The transcription of the user's speech becomes the content. If it is only a fragment of the speech, the event
-    becomes a fragment. Sound of live runs is removed. Any other event is returned unchanged.
+    The transcription of the user's speech becomes the content. If the transcription is only a fragment of the speech,
+    the event becomes a fragment. Sound of live runs is removed. Any other event is returned unchanged.
     """
     speech = event.input_transcription
     if speech is None or not speech.text or event.content is not None or event.output_transcription is not None:

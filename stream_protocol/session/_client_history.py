@@ -49,8 +49,8 @@ def restore_client_history(
 
     The last message is a user message, or an assistant message with outputs of client tools.
 
-    ``agent``: the root agent's name. ``agents``: names of other possible authors. Raises ``ChatRequestError`` for a
-    refused request.
+    ``agent``: the root agent's name. ``agents``: the names of other agents that may be authors. Raises
+    ``ChatRequestError`` for a refused request.
     """
     *earlier, last = request.messages_to_target
     if last["role"] == "assistant":

@@ -184,7 +184,7 @@ def _first_missing_turn(request: ChatRequest, transcript: Transcript) -> Turn | 
 def _content_of_stored(
     request: ChatRequest, message: UIMessage, transcript: Transcript, stored: Turn
 ) -> Iterable[TextOrFile]:
-    """Return the texts and files of a message that is stored. Changes in the request are included."""
+    """Return the texts and files of a stored message, with the changes from the request."""
     parts = _message_parts(stored)
     if request.trigger == "regenerate-message" and not _is_edited(message, parts):
         return stored_texts_and_files(parts, stored.stored[0].id)
@@ -206,7 +206,7 @@ def _is_edited(message: UIMessage, stored: list[types.Part | SavedFile]) -> bool
     """Return True if the text of a message in the request differs from its stored text. Some clients edit a message in
     place, and then request a regeneration.
 
-    Files are ignored. After a reload, a client may have a link or a line of text in place of a file.
+    Files are not compared, because after a reload, a client may have a link or a line of text in place of a file.
     """
     sent = texts(message)
     content = list(stored_texts_and_files(stored))

@@ -123,7 +123,8 @@ def _agent_waits_for(call: StoredCall, answered: Iterable[StoredCall], resumed: 
 
     - An agent waits for all calls of one model response, except for credential requests.
     - Calls with equal ids are answered together, because ADK cannot distinguish them.
-    - If ADK resumes the same agent for several calls, such as a parent agent, these calls are answered together.
+    - If ADK resumes the same agent for several calls, these calls are answered together. This agent may be a parent of
+      the agents that made the calls.
 
     ``resumed``: ``tool_call_id`` -> the agent that ADK resumes.
     """

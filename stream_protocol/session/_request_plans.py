@@ -50,7 +50,7 @@ class AttemptedDecisions:
 
 @dataclass(frozen=True, kw_only=True)
 class CallAnswer:
-    """A function response for ADK to a stored call."""
+    """The function response with which ADK gets the answer to a stored call."""
 
     id: str
     name: str
@@ -111,7 +111,7 @@ class NothingToRun:
 
     message_id: str
     past: tuple[Event, ...]
-    """Earlier events of the message that the client has received."""
+    """The message's earlier events, which the client has received."""
     events: tuple[Event, ...] = ()
     """The stored events that followed the repeated message or answers. Empty if answers to other calls are missing."""
     is_interrupted: bool = False

@@ -157,8 +157,8 @@ def _reason(answer: CallAnswer, reasons: Mapping[str, str]) -> dict[str, str]:
 
 
 def _answer_event(answer: CallAnswer, call: Event) -> Event:
-    """Return an event with the answer in the invocation, branch and scope of the call, where the calling agent reads
-    it."""
+    """Return an event with the answer. It has the invocation, branch and scope of the call, so that the agent that made
+    the call reads it."""
     return Event(
         author="user",
         invocation_id=call.invocation_id,

@@ -42,7 +42,7 @@ class RunOutput:
         return [] if self._response is None else self._response.unconfirmed
 
     def add_earlier(self, stored: Iterable[Event]) -> None:
-        """Add events that earlier executions of the run have stored. Clients have received them."""
+        """Add events that earlier executions of the run have stored. Clients have received these events."""
         self._shown_earlier.update({event.id: event for event in stored})
 
     def not_shown_again(self) -> list[Event]:

@@ -2,7 +2,7 @@
 
 ADK's stores differ. The memory store keeps any object. The other stores refuse some values, and change others: for
 example, they write the ``repr`` of a value. SQLite cannot read deeply nested values. All stores return plain JSON
-unchanged, so a reloaded chat equals the live chat.
+unchanged. So if all values are plain JSON, a reloaded chat equals the live chat.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ _ORJSON_DEPTH: Final = 254
 """The maximum number of nesting levels that ``orjson`` can write."""
 
 _NUL: Final = re.compile(rb"((?<!\\)(?:\\\\)*)\\u0000")
-"""Pattern for U+0000 in JSON text, after any escaped backslashes. PostgreSQL cannot store U+0000."""
+"""Pattern for the escape of U+0000 in JSON text. Group 1 has the escaped backslashes before it. PostgreSQL cannot store
+U+0000."""
 
 
 def make_storable(event: Event, state_writers: Mapping[str, Sequence[bool]]) -> list[str]:

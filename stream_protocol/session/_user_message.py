@@ -4,8 +4,8 @@ The stored record of a run has the texts and files of the message as JSON, so th
 JSON has no file bytes. It identifies the artifact or the message part that contains the bytes.
 
 ADK can save the files of a message as artifacts (``SaveFilesAsArtifactsPlugin``, ``save_input_blobs_as_artifacts``). In
-the event, ADK then replaces each file with a line of text for the model. A reference to the artifact may follow. The
-history links to the artifact, so that the client shows the file.
+the event, ADK then replaces each file with a line of text for the model. The event may also contain a reference to the
+artifact. The history links to the artifact, so that the client shows the file.
 """
 
 from __future__ import annotations
@@ -180,7 +180,8 @@ def user_message(
     artifact_url: ArtifactUrl | None = None,
     file_url: Callable[[DataUrl], Any] = str,
 ) -> UIMessage:
-    """Return the UI message of a stored user event. Its id is the client's id, or the event's id if there is none.
+    """Return the UI message of a stored user event. Its id is the message id that the client sent. If the client sent
+    none, it is the event's id.
 
     ``turn``: this event and the events up to the next user message. ``artifact_url``: takes an artifact's name and
     version, and returns its URL. Without a URL, a saved file appears as its line of text. ``file_url``: converts the

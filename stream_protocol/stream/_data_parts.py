@@ -67,8 +67,8 @@ class EventActions:
         self._settings = settings
         self._registry = registry
         self._posted: dict[str, dict[str, Any]] | None = None
-        """Widget id -> the newest posted payload. Entries are removed when the stored event comes. ``None`` if there
-        were none."""
+        """Widget id -> the newest posted payload. An entry is removed when the stored event comes. ``None`` before the
+        first posted widget."""
 
     def write_posted(self, facts: EventFacts) -> None:
         """Write the widgets of an event that a tool has posted while it runs."""

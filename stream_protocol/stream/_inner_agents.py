@@ -31,7 +31,7 @@ class InnerAgents:
         self._registry = registry
         self._begin_nested = begin_nested
         self._nested: dict[ToolCall, NestedMessage] | None = None
-        """Call -> message of the agent that runs inside the call now; ``None`` if there were no such agents."""
+        """Call -> message of the agent that runs inside the call now; ``None`` before the first such agent."""
         self._shows = True
         """False while no client reads the response. Then the agents' preliminary outputs are not written."""
 

@@ -1,8 +1,8 @@
 """The message of an agent that runs inside a tool call.
 
-The message is the output of the call, as for sub-agents of the AI SDK. A converter and a reducer of its own build the
-message from the agent's events. While the agent runs, preliminary outputs contain the message so far. The final output
-has the whole message and the tool's result.
+The message is the output of the call, as for sub-agents of the AI SDK. Each of these agents has a converter and a
+reducer, which build the message from the agent's events. While the agent runs, preliminary outputs contain the message
+so far. The final output has the whole message and the tool's result.
 """
 
 from collections.abc import Iterable, Mapping

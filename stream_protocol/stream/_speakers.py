@@ -74,7 +74,8 @@ class AuthorStream:
     streaming_calls: tuple[ToolCall, ...] = ()
     """The calls of the current response whose complete event has not come."""
     unfinished_calls: tuple[ToolCall, ...] = ()
-    """The streamed calls of earlier responses that their complete events did not contain."""
+    """The streamed calls of the author's earlier responses. The complete events of these responses did not contain the
+    calls."""
     in_response: bool = False
     """True if content of the author's current response was written."""
     may_be_busy: bool = False

@@ -14,8 +14,9 @@ after the last ``step-start`` of the last message (``ai@6`` ``lastAssistantMessa
 - The state ``approval-responded`` of an approved call is replaced if the client sends the output: see
   ``after_approval``.
 
-A step ends only when no author has an open part, so parallel agents share steps. At ``finish-step``, a v6 client closes
-all open text parts. A tool input that continued after ``start-step`` would become a second part.
+A step ends only when no author has an open part, so parallel agents share steps. An earlier end would break open parts:
+at ``finish-step``, a v6 client closes all open text parts. A tool input that continued after ``start-step`` would
+become a second part.
 """
 
 from dataclasses import dataclass
@@ -77,7 +78,7 @@ class Steps:
         self._step_has_content = self.response_has_content = True
 
     def end_unfinished_calls(self, speaker: AuthorStream) -> None:
-        """End the calls of the author's earlier responses whose complete events never came."""
+        """End the author's streamed calls that no complete event of an earlier response contained."""
         for call in speaker.unfinished_calls:
             if call.state <= CallState.INPUT_STREAMING:
                 if call.is_shown:

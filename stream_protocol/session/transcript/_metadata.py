@@ -62,7 +62,7 @@ class AcceptedMessage:
 
     message: Mapping[str, Any]
     model_calls: int
-    """The number of model calls of the run that began before the message came."""
+    """The number of the run's model calls that had begun when the message came."""
     context: Any = None
     """The context that the client sent with the message, as JSON; ``None`` without context."""
 
@@ -91,7 +91,7 @@ class TakenInMessage:
 
 @dataclass(frozen=True, kw_only=True)
 class EventMetadata:
-    """Data of this library on one event. Each field names the kind of event that has it."""
+    """Data of this library on one event. The description of each field names the events that have the field."""
 
     message_id: str | None = None
     """On a user event: the id of the message in the client; ``None`` if no chat client sent the message."""
@@ -158,12 +158,14 @@ def update_metadata(event: Event, **changes: Any) -> None:
 
 
 def hidden_events(event: Event) -> tuple[str, ...]:
-    """Return ``EventMetadata.of(event).hidden_events``. Fast, because it is called for each event of a session."""
+    """Return ``EventMetadata.of(event).hidden_events``. This function is fast, because it is called for each event of a
+    session."""
     return EventMetadata.of(event).hidden_events if "untold" in _stored_on(event) else ()
 
 
 def moved_before(event: Event) -> str | None:
-    """Return ``EventMetadata.of(event).before``. Fast, because it is called for each event of a session."""
+    """Return ``EventMetadata.of(event).before``. This function is fast, because it is called for each event of a
+    session."""
     return EventMetadata.of(event).before if "before" in _stored_on(event) else None
 
 
@@ -193,7 +195,8 @@ def steering_state(event: Event) -> tuple[AcceptedMessage | None, str | None]:
 
 
 def kept_steering(event: Event) -> tuple[str, ...]:
-    """Return ``EventMetadata.of(event).kept_steering``. Fast, because it is called for each event of a session."""
+    """Return ``EventMetadata.of(event).kept_steering``. This function is fast, because it is called for each event of a
+    session."""
     return EventMetadata.of(event).kept_steering if "kept" in _stored_on(event) else ()
 
 

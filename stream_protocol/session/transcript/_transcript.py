@@ -83,7 +83,7 @@ class Turn:
 
     @cached_property
     def user_message_ids(self) -> frozenset[str]:
-        """The ids of the user's message: the client's id and the event's id."""
+        """The ids of the user's message: the message id that the client sent, and the event's id."""
         event = self.user_event
         return frozenset(filter(None, (event.id, EventMetadata.of(event).message_id) if event is not None else ()))
 
@@ -200,7 +200,7 @@ class Transcript:
         )
 
     def find_user_message(self, client_id: str) -> Turn | None:
-        """Return the newest turn whose user message has this id (the client's id or the event's id)."""
+        """Return the newest turn whose ``user_message_ids`` contain this id."""
         return next((turn for turn in reversed(self.turns) if client_id in turn.user_message_ids), None)
 
     def find_steering(self, client_id: str) -> Turn | None:
