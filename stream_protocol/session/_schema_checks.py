@@ -1,7 +1,8 @@
 """Checks answers against JSON schemas that a model wrote, in bounded time.
 
 The library jsonschema-rs blocks the event loop during a check. So ``Budget`` limits the size of schemas and answers.
-Regular expressions run only in the engine that takes linear time. Nothing is read from the network or from files.
+The library has two engines for regular expressions, and only the engine with linear time is used. Nothing is read from
+the network or from files.
 """
 
 from __future__ import annotations

@@ -234,7 +234,7 @@ def new_speech(speech: AgentSpeech, author: "AuthorStream") -> str:
 
 
 class InnerStreams:
-    """Unrepeated streams of agents that run inside tool calls: no complete event has repeated these streams.
+    """Streams of agents that run inside tool calls. A stream is removed when a complete event has repeated it.
 
     ``max_length``: the maximum number of characters in all streams; ``None`` for no limit. With a limit, fragments
     above the limit and fragments without text are left out.

@@ -33,7 +33,7 @@ RUN_FAILED_TEXT = "The run failed before the tool finished."
 Ending = Literal["finish", "error", "timeout", "abort"]
 """The ending of a response.
 
-``timeout`` is like ``error``, but pending calls cannot be answered any more.
+``timeout`` is like ``error``, but pending calls cannot be answered afterwards.
 """
 
 T = TypeVar("T")
@@ -73,7 +73,7 @@ class Conversion(Generic[T]):
     def _replay(self, past: Iterable[EventOrDict]) -> None:
         by_user = False
         for facts in map(read, read_events(past, self.warn)):
-            if facts.reports_a(Compaction):  # has the user as author, and begins no response
+            if facts.reports_a(Compaction):  # its author is the user, but it begins no response
                 continue
             after_user, by_user = by_user, facts.by_user
             if self._running and by_user and not after_user:  # the event begins a new response
@@ -135,7 +135,7 @@ class Conversion(Generic[T]):
 
         Calls that wait for an answer stay open, unless the run was stopped from outside (``stopped=True``).
         """
-        closes_pending = stopped and self._running  # without an event of this run, its calls still wait
+        closes_pending = stopped and self._running  # if this run has no event yet, the calls still wait
         self._check_running()
         self.events.end_parts(RUN_FAILED_TEXT, closes_pending=closes_pending, error=error)
         self.events.steps.finish_last("error")
@@ -147,7 +147,7 @@ class Conversion(Generic[T]):
 
         Calls that wait for an answer also end, as they do in ADK.
         """
-        closes_pending = self._running  # without an event of this run, its calls still wait
+        closes_pending = self._running  # if this run has no event yet, the calls still wait
         self._check_running()
         metadata = self._metadata()
         self.events.responses.forget_failures()

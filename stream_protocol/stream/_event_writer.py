@@ -149,7 +149,7 @@ class EventWriter(Generic[T]):
         if facts.is_fragment and (posted := facts.report(Posted)) is not None:
             if nesting is None:
                 self.responses.add_posted(facts, posted)
-            else:  # of a tool that an agent inside a call uses
+            else:  # an agent inside a call uses the tool
                 self.responses.add_inner(nesting, facts, asks=False)
             return
         if facts.in_users_name:
@@ -160,7 +160,7 @@ class EventWriter(Generic[T]):
             self.responses.add_user_event(facts)
             if nesting is not None:
                 self.responses.add_inner(nesting, facts, asks=False)
-            if facts.failure is not None:  # of a task-mode agent that fails after a user's message
+            if facts.failure is not None:  # a task-mode agent has failed after a user's message
                 self.summary.add(facts, has_content=False, any_shown=self.steps.response_has_content)
             return
         if nesting is not None:

@@ -146,7 +146,8 @@ class FunctionResponses:
                 call.await_credential(lacking=True)
         elif failed and call.gated and call.approved is False:
             self._deny(call)
-        else:  # also placeholders of a tool for whose credential ADK does not ask again, or not after an approval
+        else:
+            # This may be a placeholder: ADK does not ask again for a credential, or does not ask after an approval.
             self._add_result(facts, call, result, failed=failed)
 
     def _add_result(self, facts: EventFacts, call: ToolCall, result: Result, *, failed: bool) -> None:

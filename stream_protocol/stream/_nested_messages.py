@@ -1,8 +1,8 @@
 """The message of an agent that runs inside a tool call.
 
-The message is the output of the call, as for sub-agents of the AI SDK. Each of these agents has a converter and a
-reducer, which build the message from the agent's events. While the agent runs, preliminary outputs contain the message
-so far. The final output has the whole message and the tool's result.
+The message is the output of the call, as for sub-agents of the AI SDK. Each agent inside a call has its own converter
+and its own reducer, which build the message from the agent's events. While the agent runs, preliminary outputs contain
+the message so far. The final output has the whole message and the tool's result.
 """
 
 from collections.abc import Iterable, Mapping
@@ -27,8 +27,8 @@ BYTES_PER_NEW_BYTE: Final = 6
 """The number of bytes that each new byte of the message adds to the budget for preliminary outputs."""
 
 RESERVE: Final = 2**18
-"""The number of bytes of the budget that are reserved for parts other than text. If sending the message would leave
-less than this, new text is sent less often."""
+"""The number of bytes of the budget that are reserved for parts other than text. If less than this reserve would be
+left after sending the message, new text is sent less often."""
 
 OFTEN, SELDOM = 64, 4
 """Divisors that decide when new text is sent. It is sent if its size is at least 1/64 (``OFTEN``) or 1/4 (``SELDOM``)

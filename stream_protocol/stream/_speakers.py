@@ -5,7 +5,7 @@ identified by agent, branch and node path. The event id does not identify an aut
 fragment.
 
 The texts that were streamed since the author's last complete event are stored. The next complete event repeats these
-texts, so only its other text is written.
+texts, so only the rest of its text is written.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

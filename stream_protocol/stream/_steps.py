@@ -78,7 +78,7 @@ class Steps:
         self._step_has_content = self.response_has_content = True
 
     def end_unfinished_calls(self, speaker: AuthorStream) -> None:
-        """End the author's streamed calls that no complete event of an earlier response contained."""
+        """End the author's ``unfinished_calls``, which no complete event contained."""
         for call in speaker.unfinished_calls:
             if call.state <= CallState.INPUT_STREAMING:
                 if call.is_shown:

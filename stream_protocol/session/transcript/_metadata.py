@@ -138,7 +138,7 @@ class EventMetadata:
     def is_of_another_run(self, mark: RunMark) -> bool:
         """Return True if the user event with this data was stored by a different run than ``mark`` identifies.
 
-        Equal requests are not enough, because a client can send the same request twice.
+        Equal idempotency keys are not enough, because a client can send the same request twice.
         """
         is_equal_request = self.idempotency_key in (None, mark["idempotency_key"])
         return not is_equal_request or (bool(self.record and mark["record"]) and self.record != mark["record"])

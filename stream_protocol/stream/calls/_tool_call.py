@@ -190,7 +190,7 @@ class ToolCall:
     def complete_input(self, arguments: Any, *, by_client: bool = False) -> None:
         """Set the final input.
 
-        ``arguments``: a JSON object. They are a text if the call ended early, or if they are too large to be shown.
+        ``arguments``: a JSON object, or a text if the call ended early or the arguments are too large to be shown.
         ``by_client``: True if the client or another system sends the output.
         """
         self.state = self._next("complete input")
