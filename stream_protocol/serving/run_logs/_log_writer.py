@@ -99,7 +99,8 @@ class LogWriter:
     async def _give_end_later(self) -> None:
         """Give readers the end ``END_SECONDS`` after the response has ended, even if the store does not have the end.
 
-        Renews the lease before. A full store refuses log entries, but accepts a renewal, which also closes the run.
+        Requests a renewal of the lease first. A full store refuses log entries, but accepts a renewal, which also
+        closes the run.
         """
         await self._log.wait_closed()
         await asyncio.sleep(END_SECONDS)
