@@ -6,8 +6,8 @@
         |                         |
     the stream: chunks        the transcript: requests, planning, input for ADK
 
-``KnownCalls`` finds the call to which an approval request, a function response, a user's answer or an event of a
-running tool belongs. It also stores the id that the call has in the client.
+``KnownCalls`` finds the call for an approval request, a function response, a user's answer, or an event of a running
+tool. It also stores the client's id of each call.
 
 Where to change what:
 
@@ -15,14 +15,13 @@ Where to change what:
 - ``_facts``: ``EventFacts``, and the types of its parts and reports.
 - ``_grounding``: sources, citations, and their positions (Google counts positions in bytes).
 - ``_calls``: ``KnownCalls``. It recognizes ids that a model uses again, and requests that ADK repeats.
-- ``_running_calls``: calls whose tools run, calls whose tools raised, and names of tool executions.
+- ``_running_calls``: finds the calls whose tools run or have raised, and names tool executions.
 - ``_call_index``: the indexes of calls by id, and of messages by call.
 - ``_call_ids``: the ids that calls have in the client, such as ``<id>.2`` and ``call_0``.
 - ``_event_dicts``: events that are dictionaries.
 - ``_lenient_events``: JSON of events that a different ADK version has written.
-- ``_readable_events``: speech and sound of live runs, and events of agents behind A2A.
-- ``_marks``: data of this library in events: steering messages, posted and nested events, numbers of answered calls,
-  and titles and reasons from tools.
+- ``_readable_events``: reads speech and sound of live runs, and events of agents behind A2A.
+- ``_marks``: data that this library adds to events, such as steering messages, nested events and tool titles.
 - ``_adk_requests``: calls that wait for a user or a client.
 - ``_failures``: errors and finish reasons in events; errors and client outputs in function responses.
 """

@@ -26,8 +26,8 @@ REQUEST_INPUT = "adk_request_input"
 class CallKind(StrEnum):
     """The kind of a call that waits for an answer from outside the agent.
 
-    The client shows an approval request on the call that needs approval. It shows calls of the other kinds as client
-    tools.
+    The client shows an approval request on the call that needs approval. It shows calls of the other kinds like calls
+    of client tools.
     """
 
     APPROVAL = "approval"
@@ -102,7 +102,7 @@ def _mapping(value: dict[str, Any], *keys: str) -> dict[str, Any]:
 def is_confirmed(response: dict[str, Any] | None) -> bool | None:
     """Return True if this response approves a call, False if it denies the call, ``None`` for any other response.
 
-    An approval or denial is ``{"confirmed": bool, …}``. It may also be JSON text under the key ``response``.
+    An approval or denial is ``{"confirmed": bool, …}``. The key ``response`` may also have this object as JSON text.
     """
     match response:
         case {"confirmed": bool(confirmed)}:

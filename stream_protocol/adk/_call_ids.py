@@ -29,8 +29,7 @@ class CallIds(Collection[str]):
         self._places = {call_id: place for place, call_id in enumerate(dict.fromkeys(taken))}
         """Id -> its position among all ids of the chat. Does not contain the ids of ``_earlier``."""
         self._numbers: dict[str, list[tuple[int, int]]] | None = None
-        """Position and number of each numbered client id, in increasing order, under the id in ADK on which it is
-        based.
+        """ADK's id -> position and number of each numbered client id that begins with it, in increasing order.
 
         For ``call_0`` and so on, the key is ``""``. ``None`` if no id was numbered.
         """
@@ -74,7 +73,7 @@ class CallIds(Collection[str]):
         return self._earlier is not None and self._earlier.has_among(call_id, min(count, self._begin))
 
     def newest_number(self, adk_id: str, count: int) -> int:
-        """Return the highest number that was added to this ADK id, among the first ``count`` client ids.
+        """Return the highest ``NUMBER`` of ``<adk_id>.NUMBER`` among the first ``count`` client ids.
 
         The search for a free number begins after this number.
         """
@@ -87,13 +86,14 @@ class CallIds(Collection[str]):
 
 
 NO_IDS: Final = CallIds()
-"""The ids before the first message of a chat: none. Callers must copy this object before they add ids."""
+"""The empty ``CallIds`` of a chat without messages. Callers must copy this object before they add ids."""
 
 
 def match_client_ids(
     shown: Collection[tuple[str, str]], tools: Mapping[str, str], unanswered: "Iterable[KnownCall]"
 ) -> dict[str, str]:
-    """Match ids that only the client knows with stored calls: id in the client's message -> id of the stored call.
+    """Return the stored call for each id that only the client knows: id in the client's message -> id of the stored
+    call.
 
     Some ids in a client's message are not stored. If a model adapter sends no call ids, ADK generates one id for the
     partial event and a second id for the complete event. The client has the first id, and the session has the second.

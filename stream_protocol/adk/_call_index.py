@@ -18,7 +18,7 @@ SpeakerKey = tuple[str, str | None, str]
 """Author, branch and node path of an event. Together they identify an agent within a run."""
 
 USER: Final = "user"
-"""The author of the user's events, and of the results that ADK stores with the user as author."""
+"""The author's name in the user's events. ADK also stores some results with this author."""
 
 MAX_ANSWERED: Final = 8
 """The number of newest calls with the same id that are always kept. Older calls are dropped once they have a
@@ -44,7 +44,8 @@ class CallReference(NamedTuple):
 
     @property
     def stored_number(self) -> dict[str, int]:
-        """The number of the call as a JSON field, to be stored beside its id. Empty for the first call with the id."""
+        """The number of the call as a JSON field, to be stored beside its id. For the first call with an id, the result
+        is empty."""
         return {"number": self.number} if self.number else {}
 
 
@@ -91,7 +92,8 @@ class KnownCall:
     has_id: bool = True
     """False if ADK has given the call no id so far."""
     opened: int | None = None
-    """The number that ``OpenCalls`` gave the call. ``None`` from a response until the next approval request."""
+    """The number of the call in ``OpenCalls``. A response to the call sets it to ``None``, and the next approval
+    request for the call sets a new number."""
     placeholders: int = 0
     """The number of function responses to the call that are only placeholders."""
     approval_id: str = ""
@@ -101,15 +103,15 @@ class KnownCall:
     decided: bool = False
     """True after the user has approved or denied the call, until the call has a response."""
     mentioned: bool = False
-    """True if the newest event contains the call. If this event contains the id again, the id belongs to a different
-    call."""
+    """True if the newest event contains the call. If the event has the same id a second time, it is the id of a
+    different call."""
     same_id: "list[CallsUnderId]" = field(default_factory=list, repr=False)
     """For each id of this call, the group of all calls with this id. The first group is set as ``[group]``, because
     ``append`` to an empty list reserves more memory."""
 
     entry: Any = None
-    """An object of the caller for the call, such as its state in a message, its answers in a session, or its
-    execution."""
+    """An object that code outside this module stores for the call: its state in a message, its answers in a session, or
+    its execution."""
 
     @property
     def content(self) -> Hashable:
@@ -143,7 +145,8 @@ class CallRank(NamedTuple):
 
 
 RankKey = Callable[[CallRank], tuple[int, ...] | None]
-"""Sort key for a ``CallRank``. A search takes the call with the smallest key. ``None`` excludes calls of this rank."""
+"""Function that returns the sort key of a ``CallRank``. A search takes the call with the smallest key. It skips a call
+if the function returns ``None`` for its rank."""
 
 
 class CallsUnderId:
@@ -213,8 +216,8 @@ class CallsUnderId:
         return next((known for known in reversed(self.numbers) if known.speaker == speaker), None)
 
     def first_equal(self, name: str, args: dict[str, Any], key: RankKey) -> KnownCall | None:
-        """Return the oldest call of this tool with these arguments. If ``key`` returns ``None`` for its rank, it is
-        skipped."""
+        """Return the oldest call of this tool with these arguments. Calls are skipped if ``key`` returns ``None`` for
+        their rank."""
         if self._index is None:
             calls = (known for known in self.numbers if (known.name, known.args) == (name, args))
             return next((known for known in calls if key(known.rank) is not None), None)
@@ -270,7 +273,8 @@ class _Index:
 
 
 class _Ranks:
-    """Index of calls by rank. If the rank of a call changes, a lookup removes the call from its old rank."""
+    """Index of calls by rank. After the rank of a call has changed, the next lookup removes the call from its old
+    rank."""
 
     def __init__(self) -> None:
         self._heaps: dict[CallRank, list[tuple[int, KnownCall]]] = {}
@@ -306,8 +310,8 @@ class OpenCalls:
         self._by_tool: dict[tuple[str, SpeakerKey | None, bool], list[tuple[int, KnownCall]]] | None = None
         """Tool, speaker and a bool -> heap of open calls. For the bool True, the heap has only calls without an id.
 
-        If the speaker is ``None``, the heap has the calls of all speakers. A call is added once the name of its tool is
-        known. The attribute is ``None`` without calls, because an emptied dictionary keeps its memory.
+        If the speaker is ``None``, the heap has the calls of all speakers. A call is added when the name of its tool
+        becomes known. The attribute is ``None`` without calls, because an emptied dictionary keeps its memory.
         """
 
     def add(self, known: KnownCall) -> None:
@@ -318,7 +322,7 @@ class OpenCalls:
             self.name(known)
 
     def name(self, known: KnownCall) -> None:
-        """Index the call by its tool. Call this method once the tool's name is known."""
+        """Index the call by its tool. Call this method when the tool's name becomes known."""
         if known.opened is None:
             return
         self._by_tool = self._by_tool or {}

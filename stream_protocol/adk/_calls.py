@@ -97,7 +97,8 @@ class KnownCalls:
     def read_call(
         self, facts: "EventFacts", call: "Call", *, streamed: KnownCall | None = None, shown: bool = True
     ) -> KnownCall | None:
-        """Find or add the call for a complete function call in an event. Return ``None`` if the event only repeats it.
+        """Find or add the call for a complete function call in an event. Return ``None`` if the event only repeats an
+        earlier call.
 
         For ADK's ``adk_request_confirmation``, the result is the call that needs approval. ``streamed``: the known call
         whose fragments were streamed; ``None`` if it was not streamed. ``shown``: True to give a new call an id in the
@@ -119,8 +120,8 @@ class KnownCalls:
         return known
 
     def _find_repeated(self, speaker: SpeakerKey, call: "Call") -> KnownCall | None:
-        """Return the earlier call that this complete call repeats; ``None`` if there is no such call. An earlier call
-        without a response is repeated by a call with the same run, speaker, tool and arguments."""
+        """Return the earlier call that this complete call repeats; ``None`` if there is no such call. A call repeats an
+        earlier call that has no response, if both have the same run, speaker, tool and arguments."""
 
         def key(rank: CallRank) -> tuple[()] | None:
             is_same = (rank.speaker, rank.run) == (speaker, self._run)
@@ -208,9 +209,9 @@ class KnownCalls:
         return known if known is not None and known.is_undecided else None
 
     def shows_approval(self, facts: "EventFacts") -> bool:
-        """Return True if this event is the first to show that a call was approved. The event then has the result,
-        and the answer to the approval request is not stored. Call this method before the event's calls and results are
-        read."""
+        """Return True if this event is the first to show that a call was approved. In this case, the session lacks the
+        user's answer to the approval request, and the event has the result of the call. Call this method before the
+        event's calls and results are read."""
         is_abort = facts.failure is not None and facts.failure.code == ABORTED  # ADK closes the calls of a stopped run
         if self._asked is None or facts.by_user or is_abort:
             return False
@@ -226,12 +227,12 @@ class KnownCalls:
         is_placeholder: bool = False,
         by_user: bool = False,
     ) -> Answered:
-        """Find the call that a function response answers, and count the response. ``find_answered`` has the order of
-        the search.
+        """Find the call that a function response answers, and count the response. ``find_answered`` describes the order
+        of the search.
 
         The answer to an approval request is not counted as a response of the call that needs approval. After this
-        answer, the next response with the call's id belongs to that call, even if several calls have the id. Answers to
-        replaced requests are ignored.
+        answer, the next response with the call's id belongs to the approved or denied call, even if several calls have
+        the id. Answers to replaced requests are ignored.
 
         ``speaker``: the author of the response. ``None`` for the user, and for results that ADK stores with the user as
         author. ``reference``: the id, the tool and, if known, the number of the answered call. ``is_placeholder``: True
@@ -356,7 +357,7 @@ class KnownCalls:
         return self._same_id.get(adk_id or "")
 
     def _note_changed(self, known: KnownCall, places: Sequence[CallsUnderId]) -> None:
-        """Store that the rank of a call has changed. ``places``: the ids under which its rank has changed."""
+        """Record that the rank of a call has changed. The next lookup updates the indexes ``places``."""
         if any(calls.has_several for calls in places):
             self._changed = self._changed or []
             self._changed.append((known, places))
@@ -368,7 +369,7 @@ class KnownCalls:
         self._changed = None
 
     def _begin_event(self, event: object) -> None:
-        """If this is not the event of the previous call, forget the calls of earlier events."""
+        """If this event differs from the event that was read last, forget the calls of earlier events."""
         if event is not self._event:
             self._event = event
             self._counts = None

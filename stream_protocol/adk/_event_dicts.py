@@ -1,6 +1,6 @@
 """Read events that are dictionaries: from an Agent Engine, the API server or a file.
 
-Each dictionary is converted to ADK's ``Event``. The first dictionary causes the import of ADK.
+Each dictionary is converted to ADK's ``Event``. ADK is imported when the first dictionary is converted.
 """
 
 import logging
@@ -37,8 +37,8 @@ class WarnOnce:
 
     @contextmanager
     def silenced(self) -> Iterator[None]:
-        """Context manager that suppresses warnings. Use it to read events again, because their warnings were logged
-        before."""
+        """Context manager that suppresses warnings. Use it to read events a second time. Their warnings were logged the
+        first time."""
         before, self._silent = self._silent, True
         try:
             yield

@@ -1,8 +1,8 @@
 """Types for the content of an ADK event. All code that reads events uses these types.
 
-``EventFacts`` is a parsed event. It has the author and the run, the event's parts in order (``Part``), and one object
-for each other field with a value (``Report``). ``Part`` and ``Report`` are closed unions, so ``match`` can cover all
-their types.
+``EventFacts`` is a parsed event. It has the author and the run. It has a ``Part`` for each part of the event, in order,
+and a ``Report`` for each other field with a value. ``Part`` and ``Report`` are closed unions, so ``match`` can cover
+all their types.
 """
 
 from collections.abc import Mapping, Sequence
@@ -89,9 +89,9 @@ class NestedEvents(NamedTuple):
     """The stored events of an agent that ran inside a tool call."""
 
     events: "Sequence[Any]"
-    """The first stored events, as JSON."""
+    """The stored events, as JSON. Only the agent's first events are stored."""
     omitted: int
-    """The number of later events that were not stored."""
+    """The number of the agent's later events, which were not stored."""
 
 
 class Result(NamedTuple):
@@ -190,7 +190,7 @@ class LiveTurnEnd(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """Report that one or more calls of the event wait for approvals or credentials."""
+    """A report that at least one call of the event waits for an approval or a credential."""
 
 
 class Compaction(NamedTuple):
@@ -276,7 +276,7 @@ class Steering(NamedTuple):
     """The mark of a steering message: a user message that a run receives while it works."""
 
     id: str
-    """The client's id of the message."""
+    """The id that the client gave the message."""
 
 
 class StateChange(NamedTuple):
@@ -341,7 +341,7 @@ class EventFacts(NamedTuple):
     finish_reason: str | None
     """The finish reason of the model's response, as google-genai names it."""
     is_streams_end: bool
-    """True if ADK marks the event as the end of a stream. ADK marks aggregates in this way."""
+    """True if ADK marks the event as the end of a stream. ADK marks events that repeat the text of a stream."""
     parts: tuple[Part, ...]
     reports: tuple[Report, ...]
 

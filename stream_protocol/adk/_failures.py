@@ -58,8 +58,8 @@ def is_aborted(event: "Event") -> bool:
 def told_reason(event: "Event") -> str | None:
     """Return the finish reason that the event reports as an error; ``None`` if the error is a real failure.
 
-    ADK sets an error code for every finish reason except ``STOP``. A truncated or filtered response does not count as a
-    failure.
+    ADK sets an error code for every finish reason except ``STOP``. So a truncated or filtered response also has an
+    error code, but it does not count as a failure.
     """
     code = event.error_code or (event.finish_reason and event.finish_reason.value)
     if code in UNEXPLAINED and event.error_message:

@@ -1,7 +1,8 @@
 """Read the sources of an event, the citations in its text, and Google's suggested searches.
 
 Google counts positions in UTF-8 bytes within one part. A ``Citation`` counts positions in characters of the event's
-whole text. A range that does not fit the text is left out. A callback may have changed or divided the text.
+whole text. A range may not fit the text, because a callback may have changed or divided the text. Such a range is left
+out.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -99,9 +100,9 @@ class _Places:
         fit.
 
         ``start``, ``end``: positions in bytes, in the part with the index ``part``. Protobuf omits the value 0 of
-        ``part`` and ``start``. Positions in the first part may also refer to the whole text, because ADK joins streamed
-        parts and puts thoughts before them. The range in the whole text is used if its characters are equal to
-        ``text``. Without ``text``, that range is used only if the event has one text.
+        ``part`` and ``start``. Positions in the first part may also be positions in the whole text, because ADK joins
+        streamed parts and puts thoughts before the joined text. In this case, the characters of the range in the whole
+        text must equal ``text``. If ``text`` is ``None``, the whole text is used only if the event has one text.
         """
         if not isinstance(end, int) or not isinstance(start, int | None):
             return None

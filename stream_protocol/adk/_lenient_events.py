@@ -29,7 +29,8 @@ ADK never writes these arguments to JSON. If JSON has such a key, the key is a f
 """
 
 _TYPE_ERRORS: Final = (AttributeError, TypeError)
-"""Validation errors that name no location. google-genai's enums raise them for numbers, pydantic for non-text keys."""
+"""Validation errors that name no location. An enum of google-genai raises such an error for a number. pydantic raises
+it for a key that is not a text."""
 
 _ANY_EVENT: Final = {"author": "agent"}
 """The fields that every event must have."""
@@ -40,8 +41,8 @@ _UNREADABLE: Final = "whose value the installed ADK cannot read"
 def read_leniently(value: dict[str, Any], warn: WarnOnce) -> Event:
     """Convert JSON to an event. Omits fields that the installed ADK cannot read, with a warning for each.
 
-    Values that are missing in an enum of google-genai are kept, and google-genai emits a Python warning. Raises
-    ``NotAnEventError`` if the rest of the event cannot be read.
+    If an enum of google-genai does not contain a value, the value is kept, and google-genai emits a Python warning.
+    Raises ``NotAnEventError`` if the rest of the event cannot be read.
     """
     for key in value.keys() - _FIELDS:
         warn(f"Ignored the field {_printable(str(key))}, which the installed ADK does not know.")
@@ -81,7 +82,7 @@ def _of_wrong_types(
     """Yield the locations of the innermost values for which ADK's validation raises one of ``_TYPE_ERRORS``.
 
     These errors name no location. So this function validates each value in an event without the other values.
-    ``within``: takes a value in place of the searched object or list, and returns an event with this value. The values
+    ``within``: takes a value, and returns an event with this value in place of the searched object or list. The values
     of a list come in reverse order, so that a caller can delete them in this order.
     """
     items = [*value.items()] if isinstance(value, dict) else [*reversed([*enumerate(value)])]

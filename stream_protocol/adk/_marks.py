@@ -159,7 +159,8 @@ def answered_number(event: "Event", response: "FunctionResponse") -> int | None:
 
 
 def items_by_id(event: "Event", items: Iterable[T]) -> dict[str, list[T]]:
-    """Group one item for each response by the call id of the response. ``item_of`` finds the item of a response again.
+    """Return call id -> the items for the event's responses with this id, in order. ``item_of`` finds the item of one
+    response in such a list.
 
     ``items``: one item for each function response of the event, in their order.
     """

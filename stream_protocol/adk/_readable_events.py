@@ -72,8 +72,8 @@ def without_sound(event: "Event") -> "Event":
 def readable_event(event: "Event") -> "Event":
     """Return the event with the user's speech and the messages of agents behind A2A as ordinary content.
 
-    The transcription of the user's speech becomes the content. If it is only a fragment of the speech, the event
-    becomes a fragment. Sound of live runs is removed. Any other event is returned unchanged.
+    The transcription of the user's speech becomes the content. If the transcription is only a fragment of the speech,
+    the event becomes a fragment. Sound of live runs is removed. Any other event is returned unchanged.
     """
     speech = event.input_transcription
     if speech is None or not speech.text or event.content is not None or event.output_transcription is not None:
@@ -111,7 +111,8 @@ def unwrap_a2a(event: "Event") -> "Event":
 
 
 def a2a_markers(events: "Iterable[Event]") -> "Iterator[Event]":
-    """Yield events to append to a session, so that its peers do not receive function responses.
+    """Yield events to append to a session, so that ADK sends no function responses to the session's remote agents
+    (peers).
 
     ADK sends a peer all events after the newest event that came from the peer. If a stopped run left calls open, these
     events include the function responses that close the calls. A peer that is an ADK agent refuses function responses
@@ -170,7 +171,7 @@ class _Task:
 
     @property
     def is_repeated(self) -> bool:
-        """True if the ADK peer has sent this update before, or will send it again as a failure."""
+        """True if the ADK peer has already sent the content of this update, or will send it again as a failure."""
         if "adk_error_code" in _mapping(self.message, "metadata"):
             return True
         if self.state == "working":

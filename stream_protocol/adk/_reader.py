@@ -77,7 +77,7 @@ _HEADER: Final = itemgetter("author", "branch", "partial", "finish_reason", "err
 
 
 class OpenText(NamedTuple):
-    """A streamed text or thought that has not ended, as the values that each continuing fragment must have."""
+    """The values that a fragment must have to continue a streamed text or thought that has not ended."""
 
     header: tuple[object, ...]
     """The values of the fields ``_HEADER`` in each fragment that continues the text."""
@@ -86,7 +86,7 @@ class OpenText(NamedTuple):
 
 
 def open_text(speaker: "SpeakerKey", *, is_thought: bool) -> OpenText:
-    """Return the ``OpenText`` for a text or thought of this speaker. ``continued_text`` takes the result."""
+    """Return the ``OpenText`` for a text or thought of this speaker. Pass the result to ``continued_text``."""
     author, branch, path = speaker
     return OpenText((author, branch, True, None, None, None), path, is_thought)
 
@@ -159,8 +159,8 @@ def find_task_agents(events: "Iterable[Event]") -> frozenset[str]:
     The history hides calls of these tools. Such a call looks like any other tool call, but its output comes in a later
     turn, in a different message.
 
-    The agent of a task has the tool's name, and its events have the id of the call. Both the name and the id must match
-    a call, because a model may reuse an id.
+    A task-mode agent has the name of its tool, and the agent's events have the id of the call. Both the name and the id
+    must match a call, because a model may reuse an id.
     """
     called: set[tuple[str | None, str | None]] = set()
     spoken: set[tuple[str, str]] = set()
@@ -306,7 +306,8 @@ def read_failure(event: "Event") -> facts.Failure | None:
 
 
 def _fragment_reports(event: "Event", fields: dict[str, Any]) -> tuple[facts.Report, ...]:
-    """Return the reports of a fragment: its failure and its speech. A failure may be missing in later complete events.
+    """Return the reports of a fragment: its failure and its speech. The failure is read from the fragment, because it
+    may be missing in later complete events.
 
     The ``actions`` of a model's fragment are not read, because they belong to the later complete event. The ``actions``
     of a posted event are read.

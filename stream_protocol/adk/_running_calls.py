@@ -47,7 +47,8 @@ class RunningCall:
 
 
 class RunningCalls:
-    """The calls whose tools have started in a run. Finds the call of a context, a request or a response."""
+    """The calls whose tools have started in a run. Finds the call to which a tool context, an approval request or a
+    function response belongs."""
 
     def __init__(self) -> None:
         self._calls: dict[tuple[str, str, str | None], KnownCalls] = defaultdict(lambda: KnownCalls(NO_IDS))
@@ -96,8 +97,8 @@ class RunningCalls:
         return ""
 
     def end(self, context: "ToolContext", *, may_be_silent: bool) -> RunningCall | None:
-        """Store that the tool of this context has returned, and return its call. A callback may have replaced the
-        tool."""
+        """Store that the tool of this context has returned, and return the call. A callback may have returned a value
+        in place of the tool."""
         if (running := running_call(context)) is not None:
             running.has_returned = True
             running.may_be_silent = may_be_silent
@@ -201,8 +202,8 @@ class UsedCalls:
     The id of a call is not enough for a name, because some providers number the calls of each response from 0. So the
     name also contains the speaker, the tool and the arguments. Equal calls are numbered in order.
 
-    ``names_by_id``: True if an older release began the run. That release named the first call with an id by the id
-    alone.
+    ``names_by_id``: True if an older release began the run. In that release, the name of the first call with an id is
+    only the id.
     """
 
     def __init__(self, *, names_by_id: bool = False) -> None:
@@ -210,7 +211,7 @@ class UsedCalls:
         self._uses = Counter[str]()
 
     def name(self, call: CallReference, args: Any, *, confirmed: bool) -> str:
-        """Return the name of the next execution of such a call.
+        """Return the name of the next tool execution for a call with this reference and these arguments.
 
         ``args``: the arguments from the model, as plain JSON. ``confirmed``: True if the user has approved the call, so
         that ADK runs the tool again under the same id.

@@ -19,8 +19,8 @@ from stream_protocol.serving.errors import OMITTED, Quoting, exception_text
 from stream_protocol.serving.telemetry import ID_NAMES
 
 OURS: Final = ("stream_protocol.serving", "stream_protocol.server", "stream_protocol.cli")
-"""Names of this library's loggers. The records of these loggers and of their child loggers mark every quote of a chat:
-see ``Quoting``."""
+"""Names of this library's loggers. Their records, and those of their children, mark every quote of a chat: see
+``Quoting``."""
 
 _CONVERSION: Final = re.compile(r"%(?:\(\w*\))?[-#0 +]*(?:\*|\d+)?(?:\.(?:\*|\d+))?[hlL]?([a-zA-Z%])")
 """The placeholders of ``%`` formatting: ``%s``, ``%(name)s``, ``%5.1f``; ``%%`` is a percent sign."""
@@ -91,8 +91,8 @@ def _is_below(name: str, loggers: Iterable[str]) -> bool:
 
 
 def _text_in_code(record: logging.LogRecord) -> str | None:
-    """Return the record's text if it is a literal in the code that logs the record; ``None`` if it was built at run
-    time."""
+    """Return the record's text if it is a literal in the code that logs the record; ``None`` if the text was built at
+    run time."""
     frame = inspect.currentframe()
     while frame is not None:
         code = frame.f_code
@@ -107,8 +107,8 @@ def _omitted(conversion: re.Match[str]) -> str:
 
 
 def _stack(trace: TracebackType | None) -> Iterator[str]:
-    """Yield the innermost frames of a traceback. The outermost of these frames comes first. Frames of generated code
-    are left out."""
+    """Yield the innermost frames of a traceback, in the order in which they were called. Frames of generated code are
+    left out."""
     lines = []
     while trace is not None:
         code = trace.tb_frame.f_code

@@ -148,7 +148,8 @@ class LimitedHttp(H11Protocol):
         self._next_look: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's
-        """Accepts the connection. If too many are open, closes the longest idle connection, or responds with 503."""
+        """Accepts the connection. If too many connections are open, closes the connection that has been idle for the
+        longest time. If no connection is idle, responds with 503."""
         super().connection_made(transport)
         transport.set_protocol(_InPieces(self))
         # uvicorn writes only while the buffer is empty. So the number of buffered bytes can only fall: see
@@ -176,8 +177,8 @@ class LimitedHttp(H11Protocol):
         request."""
 
     def send_400_response(self, msg: str) -> None:
-        """Sends a 400 to a client that sends invalid HTTP, and closes the connection. uvicorn's method fails if a
-        response has begun."""
+        """Sends a 400 to a client that sends invalid HTTP, and closes the connection. uvicorn's own method fails if a
+        response has already begun."""
         self._close(BAD_REQUEST)
 
     def look(self) -> None:

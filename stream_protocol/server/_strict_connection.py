@@ -16,8 +16,8 @@ CHUNK_BYTES: Final = 32
 """The smallest average size of a chunk. A client that streams JSON line by line sends larger chunks."""
 
 CHUNKS_AT_ONCE: Final = 100
-"""The number of chunks that may be smaller than ``CHUNK_BYTES``. If these chunks arrive together, h11 needs about two
-milliseconds to parse them."""
+"""The number of chunks that may be smaller than ``CHUNK_BYTES``. If they arrive at once, h11 needs about two
+milliseconds."""
 
 _BLANK_LINE: Final = re.compile(rb"\n\r?\n")
 
@@ -40,8 +40,8 @@ class StrictConnection(h11.Connection):
         self._is_within_chunk = False
         self._is_in_trailers = False
         self._chunk_bytes = 0.0
-        """The remaining credit for small chunks, in bytes. Each chunk lowers the credit by ``CHUNK_BYTES``, and raises
-        the credit by its own size."""
+        """The remaining credit for small chunks, in bytes. Each chunk takes ``CHUNK_BYTES`` from the credit, and adds
+        its own size to the credit."""
 
     def next_event(self) -> Any:
         """Return h11's next event. Raises ``h11.RemoteProtocolError`` if the HTTP is invalid or the request is

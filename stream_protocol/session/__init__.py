@@ -19,7 +19,7 @@ Where to change what:
 - ``_edited_messages``: plans a user message, and finds the turns that an edit removes.
 - ``_stored_responses``: recognizes repeated requests, and finds their stored responses.
 - ``_request_plans``: the types of plans, and the user's decisions for the audit trail.
-- ``_submitted_answers``: matches the user's answers with pending calls, and validates them.
+- ``_submitted_answers``: finds the pending call for each of the user's answers, and validates the answers.
 - ``_schema_checks``: checks user input against JSON schemas.
 - ``_schema_costs``: limits the work of a schema check.
 - ``_history``: builds the messages of ``GET /api/chat/{id}`` and ``session_to_messages``.
@@ -27,7 +27,7 @@ Where to change what:
 - ``_interrupted_runs``: closes calls of stopped or failed runs; creates the events of failed tools.
 - ``_storable_events``: replaces values that ADK's stores refuse or change.
 - ``_run_input``: builds the input for ADK.
-- ``_client_history``: chats whose client sends the history with each request.
+- ``_client_history``: reads chats whose client sends the history with each request.
 - ``_importing``: converts UI messages from other databases to ADK events.
 - ``_files``: accepts or refuses attached files.
 - ``_user_message``: converts the user message between its forms.

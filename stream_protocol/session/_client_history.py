@@ -1,8 +1,8 @@
 """Reads a chat whose client sends the whole history with each request.
 
-The history is not checked. Apps choose this mode if a forged history harms only the client itself. The model reads the
-history, but no call in it is executed. Approvals are refused, because the server has not stored the arguments of the
-approved call.
+The server does not check the history. This mode is for apps in which a forged history harms only the client itself. The
+model reads the history, but no call in it is executed. Approvals are refused, because the server has not stored the
+arguments of the approved call.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def restore_client_history(
 
     The last message is a user message, or an assistant message with outputs of client tools.
 
-    ``agent``: the root agent's name. ``agents``: names of other possible authors. Raises ``ChatRequestError`` for a
-    refused request.
+    ``agent``: the root agent's name. ``agents``: the names of other agents that may be authors. Raises
+    ``ChatRequestError`` for a refused request.
     """
     *earlier, last = request.messages_to_target
     if last["role"] == "assistant":
@@ -85,7 +85,8 @@ def _continuation(messages: list[UIMessage], last: UIMessage, agent: str, agents
 
 
 def _call_ids(messages: Iterable[UIMessage]) -> CallIds:
-    """Return the ids of all calls in these messages. The events for these messages get other ids."""
+    """Return the client's ids of all calls in these messages. The events that are created from the messages have
+    different call ids."""
     return CallIds(part["toolCallId"] for message in messages for part in message["parts"] if is_tool_part(part))
 
 

@@ -3,8 +3,8 @@
 ``plan_user_message`` decides if the agent runs, or if the message only repeats an earlier request. ``turn_to_rewind``
 finds the first stored turn to remove before the message is stored. The model does not read removed turns.
 
-Some UI libraries edit in a different way: they send a new message after a shorter history. An outdated tab sends a
-request of the same form. So the app decides how a truncated history is handled.
+For an edit, some UI libraries send a new message after a shorter history. A tab that lacks the newest messages sends
+the same kind of request. So the app decides how a shorter history is handled.
 """
 
 from __future__ import annotations
@@ -88,8 +88,8 @@ def _plan_run(
 ) -> NewUserTurn:
     """Return the plan for a user message that starts a run.
 
-    ``stored``: the turn with this message, if the message is stored. For a message that is not stored, the request's
-    trigger is ignored, because the request may repeat a failed regeneration.
+    ``stored``: the turn with this message, if the message is stored. If it is not stored, the request's ``trigger`` is
+    ignored, because the request may repeat a failed regeneration.
     """
     rewound = turn_to_rewind(request, transcript, stored, truncated_history)
     if stored is not None:
@@ -123,8 +123,8 @@ def _kept_steering(message: UIMessage, transcript: Transcript, stored: Turn) -> 
     """Return the ids of the steering messages that are kept for the next reply to this message.
 
     For a repeated message, steering messages that no model call has read are kept. If the stored reply is incomplete,
-    the steering messages that it has read are also kept. None are kept for an edited message, or for a message that is
-    not the newest.
+    the steering messages that it has read are also kept. If the message is edited, or is not the newest message, no
+    steering messages are kept.
     """
     if stored is not transcript.turns[-1] or _is_edited(message, _message_parts(stored)):
         return ()
@@ -152,7 +152,8 @@ def turn_to_rewind(
 
 
 def _begins_invocation(turn: Turn, transcript: Transcript) -> bool:
-    """Return True if no earlier turn has events of this turn's invocation. Only such a turn can be rewound."""
+    """Return True if no earlier turn has events of this turn's invocation. Otherwise a rewind of this turn would also
+    remove an earlier turn."""
     own = turn.invocation_id
     return turn is next(each for each in transcript.turns if any(event.invocation_id == own for event in each.stored))
 
@@ -162,8 +163,8 @@ def _first_missing_turn(request: ChatRequest, transcript: Transcript) -> Turn | 
 
     - A turn counts as present if the request has its user message. The reply may be missing after a lost connection.
     - If the request has no earlier user messages, all stored turns are missing.
-    - If the request has earlier user messages but none of them is stored, the result is ``None``: the history comes
-      from elsewhere.
+    - If the request has earlier user messages but none of them is stored, the result is ``None``, because the history
+      does not come from this session.
 
     Raises ``ChatRequestError`` (409) if the request has a rewound message.
     """
@@ -183,7 +184,7 @@ def _first_missing_turn(request: ChatRequest, transcript: Transcript) -> Turn | 
 def _content_of_stored(
     request: ChatRequest, message: UIMessage, transcript: Transcript, stored: Turn
 ) -> Iterable[TextOrFile]:
-    """Return the texts and files of a message that is stored. Changes in the request are included."""
+    """Return the texts and files of a stored message, with the changes from the request."""
     parts = _message_parts(stored)
     if request.trigger == "regenerate-message" and not _is_edited(message, parts):
         return stored_texts_and_files(parts, stored.stored[0].id)
@@ -205,7 +206,7 @@ def _is_edited(message: UIMessage, stored: list[types.Part | SavedFile]) -> bool
     """Return True if the text of a message in the request differs from its stored text. Some clients edit a message in
     place, and then request a regeneration.
 
-    Files are ignored. After a reload, a client may have a link or a line of text in place of a file.
+    Files are not compared, because after a reload, a client may have a link or a line of text in place of a file.
     """
     sent = texts(message)
     content = list(stored_texts_and_files(stored))
@@ -225,8 +226,8 @@ def _with_saved_files(request: ChatRequest, message: UIMessage, versions: Iterab
 def _saved_files(chat_id: str, versions: Iterable[Turn]) -> dict[str, SavedFile]:
     """Return the saved files of all versions of a message, by artifact path.
 
-    Earlier versions are included, because a client may still show a file that an edit has removed. The caller must use
-    each file only once. Otherwise a small request could repeat a link many times and load many files.
+    Earlier versions are included, because a client may still show a file that an edit has removed. The caller must load
+    each file only once. Otherwise a small request with many copies of a link could load a file many times.
     """
     files = [part for turn in versions for part in _message_parts(turn) if isinstance(part, SavedFile)]
     return {artifact_path(chat_id, file.artifact, file.version): file for file in files}

@@ -1,7 +1,7 @@
 """Reads the files attached to a user message, and checks them against the app's limits.
 
-A file comes as a data URL, or as an HTTP URL if the app has uploaded the file before. All other URL schemes are
-refused. The server never fetches a URL.
+A client sends a file as a data URL. If the app has uploaded the file before, the client sends an HTTP URL. All other
+URL schemes are refused. The server never fetches a URL.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ MAX_LINK_LENGTH: Final = 16 * 1024
 """The maximum number of characters in the URL of a linked file: twice the default limit of web servers."""
 
 DECODED_PIECE: Final = 1024 * 1024
-"""The number of bytes of a data URL that are decoded at once. It is a multiple of 4. Other threads can run in
-between."""
+"""The number of bytes of a data URL that are decoded at once, a multiple of 4. Other threads can run between two such
+pieces."""
 
 _NO_ESCAPE: Final = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 """Pattern for a percent sign that does not begin a valid escape."""
@@ -64,7 +64,8 @@ SCHEMES: Final = frozenset({"data", "http", "https"})
 
 @dataclass(frozen=True, kw_only=True)
 class SavedFile:
-    """A file of an earlier message that ADK saved as an artifact. The stored message has a line of text instead."""
+    """A file of an earlier message that ADK saved as an artifact. In the stored message, a line of text replaces the
+    file."""
 
     line: str
     artifact: str
@@ -113,9 +114,9 @@ TextOrFile: TypeAlias = str | InlineFile | LinkedFile | SavedFile
 class FilePolicy:
     """Limits for files attached to a message, and the form in which the agent's files are sent.
 
-    This library never fetches a link. Some model adapters fetch links from your server's machine, such as LiteLlm for
-    providers that accept no links. If your server can reach an internal network, set ``schemes={"data"}`` for such an
-    adapter.
+    This library never fetches a link. But some model adapters fetch links on your server's machine. For example,
+    LiteLlm does so for providers that accept no links. If your server can reach an internal network, set
+    ``schemes={"data"}`` for such an adapter.
 
     Raises ``StreamProtocolError`` for an invalid scheme or size.
     """
@@ -134,7 +135,7 @@ class FilePolicy:
     artifact_base: str | None = None
     """URL of the chat endpoint in the browser, such as ``/chat``. Set this option behind a proxy that rewrites paths.
 
-    The URL may have its origin.
+    The value may be a full URL with scheme and host.
     """
 
     def __post_init__(self) -> None:

@@ -100,15 +100,15 @@ def transcript_to_messages(
 
 
 def _without_answer(transcript: Transcript) -> list[UIMessage]:
-    """Return the steering messages that no run has read, because their worker has died."""
+    """Return the steering messages that a run has accepted but not read, because its worker has died."""
     return [cast("UIMessage", {"role": "user", **accepted.message}) for accepted in transcript.waiting]
 
 
 class HistorySettings(Settings):
     """Settings that send placeholder URLs in place of the agent's files. ``fill`` replaces the placeholders at the end.
 
-    So each file is encoded only once. The hook ``transform`` gets the real URL of a file. ``encoded``: True if the
-    final URL of a file is a text, False if it is a ``DataUrl``.
+    With placeholders, each file is encoded only once. The hook ``transform`` gets the real URL of a file. ``encoded``:
+    True if the final URL of a file is a text, False if it is a ``DataUrl``.
     """
 
     def __init__(self, task_agents: frozenset[str], /, *, encoded: bool, **options: Unpack[ConverterOptions]) -> None:
@@ -126,8 +126,8 @@ class HistorySettings(Settings):
     @property
     @override
     def nested(self) -> Settings:
-        """The settings for agents inside tool calls. They send real URLs, because ``fill`` does not change outputs of
-        calls."""
+        """The settings for agents inside tool calls. With these settings, the agents' files have real URLs, because
+        ``fill`` does not change outputs of calls."""
         return Settings(self._task_agents, **cast("ConverterOptions", {**self.options, "transform": None}))
 
     def _transformed(self, transform: Callable[[Any], Any], chunk: Any) -> Any:
@@ -200,7 +200,7 @@ class PageMessages:
         return list(self._turns[-1].messages())
 
     def _add_late_results(self) -> None:
-        """Add results in the newest turn to earlier messages, if these messages have the calls.
+        """Add results from the newest turn to the earlier messages that have the calls of these results.
 
         A live client does not get these results, because it refuses outputs for calls of earlier messages.
         """
@@ -317,7 +317,7 @@ def _drop_unanswered_approvals(message: UIMessage) -> None:
 
 
 def _apply_approvals(message: UIMessage | None, response: Iterable[EventFacts]) -> UIMessage | None:
-    """Add the user's answers in the first events of a response to the approvals in the message.
+    """Copy the user's approvals and denials from the first events of a response to the calls in the message.
 
     Changes the message, and returns it. The live client did the same when it sent the answers.
     """

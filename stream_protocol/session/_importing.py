@@ -8,8 +8,8 @@ ADK silently drops or rewrites events that break its rules. So the created event
 - Timestamps increase.
 - Call ids begin with ``adk-``. ADK removes these ids from requests to Gemini.
 
-An imported history cannot start anything. Events have no actions and no long-running ids. Calls without a result and
-calls of ADK's control tools are left out.
+An imported history never makes ADK run a call. The events have no actions and no long-running ids. Calls without a
+result and calls of ADK's control tools are left out.
 """
 
 import re
@@ -114,8 +114,8 @@ class _HistoryBuilder:
         self._results: list[types.FunctionResponse] = []
 
     def begin_invocation(self, name: str, *, only_first: bool = False) -> None:
-        """Begin a new invocation, with ``name`` as its id if possible. ``only_first``: do nothing if an invocation
-        exists."""
+        """Begin a new invocation, with ``name`` as its id if possible. ``only_first``: True to do nothing if an
+        invocation has begun before."""
         if only_first and self._invocations:
             return
         usable = name and len(name) <= MAX_INVOCATION_ID and name not in self._invocations
@@ -172,7 +172,8 @@ class _HistoryBuilder:
         )
 
     def _add_file(self, part: FilePart) -> None:
-        """Add a file of the agent. A file after a tool result is added to this result. A refused file is left out."""
+        """Add a file of the agent. If the file follows a tool result, it becomes a part of this result. A refused file
+        is left out."""
         with suppress(ChatRequestError):
             file = read_file(part)
             if self._results:

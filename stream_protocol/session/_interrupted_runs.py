@@ -1,7 +1,7 @@
 """Creates events to append after a run, so that the history and the next prompt match what the client has shown.
 
-ADK stores only complete events, and no event for a failure or a stop. So text of a stream, the end of the run and
-responses to calls can be missing in the session.
+ADK stores only complete events, and no event for a failure or a stop. So the session can lack streamed text, the end of
+a run, and responses to calls.
 """
 
 from collections.abc import Collection, Container, Iterable, Iterator, Sequence
@@ -36,8 +36,9 @@ from stream_protocol.stream import RUN_FAILED_TEXT, TOOL_FAILED_TEXT, Ending
 from stream_protocol.wire import RUN_STOPPED_TEXT
 
 RUN_FAILED_CODE: Final = "RUN_FAILED"
-"""The ``error_code`` of events that are appended after an error, and of the last event after a timeout. Other events
-after an abort or a timeout have ADK's ``ABORTED``, which closes pending calls."""
+"""The ``error_code`` of events that are appended after an error. After a timeout, only the last appended event has this
+code. All other events after a timeout, and all events after an abort, have ADK's ``ABORTED``. This code closes pending
+calls."""
 
 
 def completing_events(
@@ -122,7 +123,7 @@ def _closing_events(
 
 
 def _hidden_responses(turn: Turn, hidden: Sequence[Event]) -> Iterator[Event]:
-    """Yield error responses for calls that the client was shown, but whose stored responses it was not shown.
+    """Yield error responses for calls that the client was shown without their stored responses.
 
     Only the client gets these error responses, because the model reads the stored responses. So a call ends in the
     history as it ended in the live response.
@@ -137,7 +138,8 @@ def stopped_responses(late: Event) -> Event:
     """Return a copy of the event ``late`` with an error in place of each function response. ADK writes such errors for
     a stopped run.
 
-    ``late`` came after the end of the live response. The stored events of agents inside the calls are kept.
+    The event ``late`` came after the end of the live response. The copy keeps the stored events of agents inside the
+    calls.
     """
     metadata = late.custom_metadata or {}
     parts = [
@@ -173,8 +175,8 @@ def _missing_responses(
     """Yield error responses for the turn's unanswered calls.
 
     The calls of one event get their responses in one event. ``closes_pending``: True to include calls that wait for an
-    answer. ``hidden``: ids of stored events that the client was not shown. The call of a client tool counts as
-    unanswered if only such events answer it. ``failed``: the client ids of calls whose tools raised.
+    answer. ``hidden``: ids of stored events that the client was not shown. If only these events answer the call of a
+    client tool, the call counts as unanswered. ``failed``: the client ids of calls whose tools raised.
     """
     unanswered = (
         call

@@ -48,7 +48,7 @@ PREAMBLE: Final = (
 )
 
 _FOREIGN_PREFIXES: Final = (State.APP_PREFIX, State.USER_PREFIX, State.TEMP_PREFIX, "_adk")
-"""Prefixes of state keys that belong to the app, the user, a run or ADK, and not to one chat."""
+"""Prefixes of state keys that do not belong to one chat. They belong to the app, the user, a run or ADK."""
 
 
 class DeclaredType:
@@ -159,8 +159,8 @@ def replace_context(invocation: InvocationContext, request: LlmRequest, context:
     """Replace the client's context in this model request, and in all later model requests of the run.
 
     ``earlier``: the previous context; ``None`` if there was none. As in ADK, the context stands before the last content
-    that equals the invocation's user message. Without such a content, the context stands at the beginning. All agents
-    of the run share the run config.
+    that equals the invocation's user message. Without such a content, the context stands at the beginning. The context
+    is stored in the run config, which all agents of the run share.
     """
     run_config, contents = invocation.run_config, request.contents
     if run_config is None:

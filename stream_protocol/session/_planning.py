@@ -1,9 +1,9 @@
 """Decides what the server must run for a request, from the request and the stored events.
 
-Only the newest message of the client counts. A user message starts a new turn. The assistant message before it may
-contain the user's answers to calls. These answers count only if they merely inform the agent. If the newest message is
-an assistant message, the request answers calls of this message. An answer counts only if its call is pending in the
-*stored* events of the current turn. Arguments and earlier outputs are never read from the client.
+Only the client's newest message decides what runs. If it is a user message, it starts a new turn. The assistant message
+before it may contain the user's answers to calls. These answers count only if they do not start a call. If the newest
+message is an assistant message, the request answers calls of this message. An answer counts only if its call is pending
+in the *stored* events of the current turn. Arguments and earlier outputs are never read from the client.
 
 A repeated request is not an error, because the client may have lost the response. Its response consists of the stored
 events that followed the first request.
@@ -54,9 +54,9 @@ def plan(
     stored chat.
 
     ``chat_was_busy``: True if a run of the chat was active when the request came. In this case, a request that equals a
-    stored request is a retry. In an idle chat, it is a retry only if two conditions are true:
+    stored request is a retry. If no run was active, such a request is a retry only if two conditions are true:
 
-    1. The client marks its message as new. Otherwise the client may want a new reply.
+    1. The client marks its message as new. Without this mark, the client may want a new reply.
     2. The stored response is complete, or more messages follow it.
 
     ``known_key``: the idempotency key of the request, if it is known. ``texts_and_files``: the content of a message
@@ -123,7 +123,8 @@ def _agent_waits_for(call: StoredCall, answered: Iterable[StoredCall], resumed: 
 
     - An agent waits for all calls of one model response, except for credential requests.
     - Calls with equal ids are answered together, because ADK cannot distinguish them.
-    - If ADK resumes the same agent for several calls, such as a parent agent, these calls are answered together.
+    - If ADK resumes the same agent for several calls, these calls are answered together. This agent may be a parent of
+      the agents that made the calls.
 
     ``resumed``: ``tool_call_id`` -> the agent that ADK resumes.
     """

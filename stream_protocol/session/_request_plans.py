@@ -50,7 +50,7 @@ class AttemptedDecisions:
 
 @dataclass(frozen=True, kw_only=True)
 class CallAnswer:
-    """A function response for ADK to a stored call."""
+    """The function response with which ADK gets the answer to a stored call."""
 
     id: str
     name: str
@@ -60,7 +60,7 @@ class CallAnswer:
     resumes: str | None = field(default=None, compare=False)
     """The name of the agent that ADK resumes with the response; ``None`` if the client sent the history."""
     decision: Decision | None = field(default=None, compare=False, repr=False)
-    """The user's decision; ``None`` if the user did not give this response."""
+    """The user's decision; ``None`` if the response does not come from the user."""
 
     @property
     def is_denial(self) -> bool:
@@ -111,14 +111,16 @@ class NothingToRun:
 
     message_id: str
     past: tuple[Event, ...]
-    """Earlier events of the message that the client has received."""
+    """The message's earlier events, which the client has received."""
     events: tuple[Event, ...] = ()
     """The stored events that followed the repeated message or answers. Empty if answers to other calls are missing."""
     is_interrupted: bool = False
-    """True if no response is stored. Either the run failed, or a worker without a connection still executes it."""
+    """True if no response is stored. The run may have failed, or a worker that has lost its connection may still
+    execute the run."""
     repeats: Literal["words", "answers", "steering"] | None = field(default=None, compare=False)
-    """The part of the request that was sent before, so that no run starts. ``None`` if no run starts because answers to
-    other calls are missing. ``steering``: a run has read the steering message."""
+    """The part of the request that the client has sent before. Because of this part, no run starts. The value is
+    ``None`` if no run starts because answers to other calls are missing. ``steering``: a run has read the steering
+    message."""
     is_superseded: bool = field(default=False, compare=False)
     """True if the user has sent another message after the repeated message or answers."""
     call_ids: CallIds = field(default=NO_IDS, compare=False, repr=False)

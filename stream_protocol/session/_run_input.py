@@ -37,7 +37,7 @@ class RunInput:
     """The input for one run of ADK. ``before``: events to append to the session before the run. The client already
     shows the content of these events.
 
-    ``answers``: the user's answers that ``content`` and ``before`` contain.
+    ``answers``: the user's answers in ``content`` and in ``before``.
     """
 
     content: types.Content
@@ -64,8 +64,8 @@ def run_inputs(request_plan: NewUserTurn | AnsweredCalls, mark: RunMark = NO_MAR
 def denial_events(answers: Iterable[CallAnswer], reasons: Mapping[str, str], mark: RunMark) -> list[Event]:
     """Return events that store the denials among the user's answers.
 
-    Use it for answers whose run was stopped before it read them. ``reasons``: approval id -> the user's reason for the
-    denial. ``mark``: stored with the denials.
+    Use this function if a run was stopped before it read the user's answers. ``reasons``: approval id -> the user's
+    reason for the denial. ``mark``: stored with the denials.
     """
     events = []
     for answer in answers:
@@ -79,9 +79,9 @@ def denial_events(answers: Iterable[CallAnswer], reasons: Mapping[str, str], mar
 def _answers_for_run(answers: Sequence[CallAnswer], mark: RunMark) -> RunInput:
     """Return the input for a run with these answers. Some answers become events before the run:
 
-    - Answers for other branches, because ADK adds the content of a run to one branch only.
-    - Answers that the model must read, if the content has an approval or a credential. ADK hides such a content from
-      the model.
+    - Answers to calls of other branches become events, because ADK adds the content of a run to one branch only.
+    - If the content has an approval or a credential, answers that the model must read become events. ADK hides such a
+      content from the model.
     """
     branch = _branch(answers[-1])
     hidden = any(_branch(answer) == branch and answer.name in HIDDEN_FROM_MODEL for answer in answers)
@@ -110,10 +110,10 @@ def responses_missing_for_model(transcript: Transcript) -> list[Event]:
     """Return events to append before a new user message, so that each call has a result. Models refuse calls without a
     result.
 
-    Unanswered calls get an error. Answers that were given during a task-mode agent's task are repeated, because the
-    calling agent does not read the task's events. The client is not shown these events, because the history closes
-    unanswered calls itself. Calls of an agent behind A2A stay open: such an agent refuses a function response beside a
-    user message.
+    Unanswered calls get an error. If the user has answered a call during the task of a task-mode agent, the answer is
+    repeated. The agent that made the call does not read the task's events. The client is not shown these events,
+    because the history closes unanswered calls itself. Calls of an agent behind A2A stay open: such an agent refuses a
+    function response beside a user message.
     """
     turn = transcript.current
     if turn is None:
@@ -157,8 +157,8 @@ def _reason(answer: CallAnswer, reasons: Mapping[str, str]) -> dict[str, str]:
 
 
 def _answer_event(answer: CallAnswer, call: Event) -> Event:
-    """Return an event with the answer in the invocation, branch and scope of the call, where the calling agent reads
-    it."""
+    """Return an event with the answer. It has the invocation, branch and scope of the call, so that the agent that made
+    the call reads it."""
     return Event(
         author="user",
         invocation_id=call.invocation_id,

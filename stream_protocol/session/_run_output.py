@@ -1,5 +1,5 @@
-"""Compares the response of an ended run with the session. Finds content that was shown but not stored, or the
-reverse."""
+"""Compares the response of an ended run with the session. Finds content that the client was shown but ADK has not
+stored, and stored events that the client was not shown."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
@@ -42,7 +42,7 @@ class RunOutput:
         return [] if self._response is None else self._response.unconfirmed
 
     def add_earlier(self, stored: Iterable[Event]) -> None:
-        """Add events that earlier executions of the run have stored. Clients have received them."""
+        """Add events that earlier executions of the run have stored. Clients have received these events."""
         self._shown_earlier.update({event.id: event for event in stored})
 
     def not_shown_again(self) -> list[Event]:
@@ -105,7 +105,8 @@ def unshown_events(stored: Iterable[Event], shown: Collection[str]) -> list[Even
 
 
 def for_client_only(event: Event) -> Event:
-    """Return a copy of the event that only the client is shown. Use it for content that the model already has."""
+    """Return a copy of the event that is shown to the client and hidden from the model. Use the copy if the model
+    already has the content."""
     stored = event.model_copy(update={"content": None})
     if event.content is not None:
         update_metadata(stored, shown_content=event.content.model_dump(mode="json", exclude_none=True))
@@ -116,8 +117,8 @@ def _streamed_event(stream: UnconfirmedStream, last: Event, *, before: str | Non
     """Return an event with streamed content that ADK did not store. ``before``: the id of the event that was shown
     next.
 
-    ``for_model``: True if the model reads the content. False if the agent's complete event was stored after the
-    response ended, because the model reads that event.
+    ``for_model``: True if the model reads the content. False if the agent's complete event was stored after the end of
+    the response. In this case, the model reads the complete event.
     """
     shown = [*map(_part, stream.parts)]
     parts = [_part(part) for part in stream.parts if _is_for_model(part, stream)] if for_model else []

@@ -1,7 +1,8 @@
 """Checks answers against JSON schemas that a model wrote, in bounded time.
 
 The library jsonschema-rs blocks the event loop during a check. So ``Budget`` limits the size of schemas and answers.
-Only the regular-expression engine with linear time is used. Nothing is read from the network or from files.
+The library has two engines for regular expressions, and only the engine with linear time is used. Nothing is read from
+the network or from files.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ def _named(kind: ValidationErrorKind) -> list[Any]:
 
 
 def _without_alternatives(schema: Any) -> Any:
-    """Return an equivalent schema with each ``anyOf`` and ``oneOf`` inside a double ``not``.
+    """Return an equivalent schema in which each ``anyOf`` and ``oneOf`` is inside two ``not`` keywords.
 
     For nested alternatives, jsonschema-rs creates an error for each combination, which can take seconds. For ``not``,
     it creates only one error. Keywords about unevaluated values are removed, because they have a different effect

@@ -22,8 +22,8 @@ ANSWER_VALUES: Final = 20_000
 """The maximum number of values and keys in the answers of one request."""
 
 SHORT: Final = 100
-"""The maximum number of values in a short answer. If checking a short answer costs too much, the schema is the
-cause."""
+"""The maximum number of values in a short answer. If a check of a short answer costs too much, the schema counts as
+unusable."""
 
 PATTERN_COST: Final = 6_000
 """The maximum number of steps for compiling the patterns of one request."""
@@ -42,7 +42,7 @@ MAX_REFERENCE: Final = 1_000
 """The maximum number of characters of a ``$ref``."""
 
 _LONG_TEXT: Final = 1_000
-"""The number of characters of a text that count as one more value."""
+"""A text counts as one more value for each group of this many characters."""
 
 _EXACT: Final = 2**53
 """The smallest integer that may have the hash of a different integer. For such integers, ``uniqueItems`` compares all
@@ -50,14 +50,15 @@ pairs."""
 
 UNEVALUATED: Final = ("unevaluatedProperties", "unevaluatedItems")
 UNEVALUATED_COST: Final = 4
-"""The factor for the cost of a schema with an ``unevaluated…`` keyword. Its values are checked again."""
+"""The factor for the cost of a schema with an ``unevaluated…`` keyword. Such a keyword causes further checks of the
+same values."""
 
 _HEAVY: Final = re.compile(r"\{|\\[pP]")
 """Finds repetitions and Unicode classes in a pattern. They make the compiled pattern far longer than its text."""
 
 _HEAVY_COST: Final = 500
 _PATTERN_STEP: Final = 25
-"""The number of characters that a pattern of cost 1 searches in one step."""
+"""The number of characters that can be searched in one step with a pattern of cost 1."""
 
 _LISTS: Final = ("allOf", "anyOf", "oneOf")
 _SINGLE: Final = ("not", "if", "then", "else")

@@ -2,7 +2,7 @@
 
 ADK's stores differ. The memory store keeps any object. The other stores refuse some values, and change others: for
 example, they write the ``repr`` of a value. SQLite cannot read deeply nested values. All stores return plain JSON
-unchanged, so a reloaded chat equals the live chat.
+unchanged. So if all values are plain JSON, a reloaded chat equals the live chat.
 """
 
 from __future__ import annotations
@@ -32,15 +32,16 @@ _ORJSON_DEPTH: Final = 254
 """The maximum number of nesting levels that ``orjson`` can write."""
 
 _NUL: Final = re.compile(rb"((?<!\\)(?:\\\\)*)\\u0000")
-"""Pattern for U+0000 in JSON text, after any escaped backslashes. PostgreSQL cannot store U+0000."""
+"""Pattern for the escape of U+0000 in JSON text. Group 1 has the escaped backslashes before it. PostgreSQL cannot store
+U+0000."""
 
 
 def make_storable(event: Event, state_writers: Mapping[str, Sequence[bool]]) -> list[str]:
     """Replace the event's values with plain JSON, in place. Return a problem text for each value that has no JSON form.
 
-    A call gets an error if its result or a state value that it wrote has no JSON form. Other values without a JSON form
-    are left out. ``state_writers``: state key -> one bool for each response of the event: True if its call wrote the
-    key.
+    A call gets an error if its result has no JSON form, or if the call has written a state value without a JSON form.
+    Other values without a JSON form are left out. ``state_writers``: state key -> one bool for each response of the
+    event: True if its call wrote the key.
     """
     problems: list[str] = []
     responses = event.get_function_responses()
@@ -101,7 +102,7 @@ def _stored(value: Any) -> Any:
 def _encoded(plain: Any) -> bytes | None:
     """Return plain JSON as text, inside extra arrays. Return ``None`` if it is nested too deeply for a store.
 
-    The extra arrays make ``orjson`` refuse such a value.
+    With the extra arrays, ``orjson`` refuses a value that is nested too deeply.
     """
     for _ in range(_ORJSON_DEPTH - MAX_STORED_DEPTH):
         plain = [plain]

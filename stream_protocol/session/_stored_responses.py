@@ -47,9 +47,9 @@ def idempotency_key(request: ChatRequest) -> str:
     """Return a key that is equal for a request and its repetitions: a SHA-256 digest in hexadecimal.
 
     For a user message, the key covers its id, its parts, and denials that came with it. A new message with the same
-    text has a different id, so its key differs. Earlier messages do not count. For an assistant message, the key covers
-    the user's answers in tool parts, and their payloads. Other parts do not count, because they may differ between two
-    tabs. Raises ``ChatRequestError`` (422) for invalid payloads.
+    text has a different id, so its key differs. The key does not depend on earlier messages. For an assistant message,
+    the key covers the user's answers in tool parts, and their payloads. Other parts are not covered, because they may
+    differ between two tabs. Raises ``ChatRequestError`` (422) for invalid payloads.
     """
     target = request.target
     content = _user_parts(request) if target["role"] == "user" else _answers(request)
@@ -146,8 +146,8 @@ def response_to_superseded_answers(
 ) -> NothingToRun | None:
     """Return the stored response to a repeated request with answers, if a newer message followed these answers.
 
-    Otherwise return ``None``. A client without a connection may repeat its request after the user has sent a message in
-    another tab.
+    Otherwise return ``None``. While a client has no connection, the user may send a message in another tab. After that,
+    the client repeats its request.
     """
     key = known_key or idempotency_key(request)
     for turn in transcript.turns:

@@ -141,9 +141,9 @@ def answered_call(answer: SubmittedAnswer, calls: Mapping[str, StoredCall]) -> S
 
 
 def answers_before_message(message: UIMessage, turn: Turn | None) -> Iterator[tuple[SubmittedAnswer, StoredCall]]:
-    """Yield the answers in an assistant message that still count after the user's next message.
+    """Yield the answers in an assistant message that are still used after the user has sent the next message.
 
-    Denials, outputs of client tools, and inputs still count, because they only inform the agent. These answers are left
+    Denials, outputs of client tools, and inputs are used, because they only inform the agent. These answers are left
     out:
 
     - approvals and credentials, because they would run a call;

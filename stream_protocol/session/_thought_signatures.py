@@ -27,8 +27,8 @@ def repair_thought_signatures(callback_context: CallbackContext, llm_request: Ll
 
         LlmAgent(…, before_model_callback=repair_thought_signatures)
 
-    A call without a signature gets its signature from the session, or ``SKIP_SIGNATURE``. Existing signatures, the
-    session, and requests to other models are not changed.
+    A call without a signature gets its signature from the session, or ``SKIP_SIGNATURE``. The callback does not change
+    existing signatures, the session, or requests to other models.
     """
     if not _is_gemini_3(llm_request.model or ""):
         return

@@ -1,11 +1,11 @@
 """Converts a user's message between its forms: the UI message, its texts and files, the ADK event, and the record.
 
 The stored record of a run has the texts and files of the message as JSON, so that another worker can read them. This
-JSON has no file bytes. It identifies the artifact or the message part that has them.
+JSON has no file bytes. It identifies the artifact or the message part that contains the bytes.
 
 ADK can save the files of a message as artifacts (``SaveFilesAsArtifactsPlugin``, ``save_input_blobs_as_artifacts``). In
-the event, ADK then replaces each file with a line of text for the model. A reference to the artifact may follow. The
-history links to the artifact, so that the client shows the file.
+the event, ADK then replaces each file with a line of text for the model. The event may also contain a reference to the
+artifact. The history links to the artifact, so that the client shows the file.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def texts_and_files(
     """Yield the texts and files of a UI message. Empty texts and parts of other types are left out.
 
     ``find_saved_file``: takes the URL of a file part, and returns the artifact to which the URL links, or ``None``.
-    Raises ``ChatRequestError`` for a refused file. More than ``MAX_TEXTS_AND_FILES`` texts and files raise it with
-    status 413.
+    Raises ``ChatRequestError`` for a refused file. Raises it with status 413 for more than ``MAX_TEXTS_AND_FILES``
+    texts and files.
     """
     if sum(part["type"] in ("text", "file") for part in message["parts"]) > MAX_TEXTS_AND_FILES:
         raise ChatRequestError(f"The message has more than {MAX_TEXTS_AND_FILES:,} texts and files.", status=413)
@@ -180,7 +180,8 @@ def user_message(
     artifact_url: ArtifactUrl | None = None,
     file_url: Callable[[DataUrl], Any] = str,
 ) -> UIMessage:
-    """Return the UI message of a stored user event. Its id is the client's id, or the event's id if there is none.
+    """Return the UI message of a stored user event. Its id is the message id that the client sent. If the client sent
+    none, it is the event's id.
 
     ``turn``: this event and the events up to the next user message. ``artifact_url``: takes an artifact's name and
     version, and returns its URL. Without a URL, a saved file appears as its line of text. ``file_url``: converts the

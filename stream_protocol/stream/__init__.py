@@ -24,7 +24,8 @@ Where to change what:
 - ``_function_responses``: finds the tool call for a function response, and writes its output.
 - ``calls``: the states and the chunks of tool calls.
 - ``_nested_messages``: builds the message of an agent that runs inside a tool call.
-- ``_steps``: begins and ends steps; adds an empty last step, so that clients do not send again automatically.
+- ``_steps``: begins and ends steps; adds an empty last step, so that clients do not automatically send the answers
+  again.
 - ``_speakers``: the open part of each author. Parallel agents are separate authors.
 - ``_options``: options of the converter.
 """

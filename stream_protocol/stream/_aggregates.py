@@ -170,8 +170,8 @@ def _compare_texts(parts: Sequence[Part], streamed: StreamedTexts) -> _TextCompa
     """Compare the texts of a complete event with the streamed texts.
 
     If an event does not begin with the whole stream, and the stream does not contain the event's text, the texts
-    differ. Of a long stream, ``StreamedTexts`` has only a hash of the beginning, so only its beginning and its end can
-    be compared.
+    differ. For a long stream, ``StreamedTexts`` stores the beginning as a hash. In this case, only the beginning and
+    the end of the stream can be compared.
     """
     if not streamed:
         return _NOTHING_STREAMED
@@ -218,7 +218,7 @@ def _letters(text: str) -> str:
 
 
 def new_speech(speech: AgentSpeech, author: "AuthorStream") -> str:
-    """Return the part of this speech that was not written before.
+    """Return the text of this speech that was not written before.
 
     In a live run, ADK first sends an utterance in fragments, and then the whole utterance with ``finished`` set.
     """
@@ -234,7 +234,7 @@ def new_speech(speech: AgentSpeech, author: "AuthorStream") -> str:
 
 
 class InnerStreams:
-    """Streams of agents inside tool calls that no complete event has repeated.
+    """Streams of agents that run inside tool calls. A stream is removed when a complete event has repeated it.
 
     ``max_length``: the maximum number of characters in all streams; ``None`` for no limit. With a limit, fragments
     above the limit and fragments without text are left out.
@@ -251,7 +251,8 @@ class InnerStreams:
         return iter(self._streams.values())
 
     def add(self, facts: EventFacts, begin: int = 0) -> None:
-        """Store a fragment. If the event is a complete event with content, remove the stream of its author instead.
+        """Process an event of an agent inside a call. A fragment is stored. A complete event with content removes the
+        stream of its author.
 
         ``begin``: the number of complete events before the fragment.
         """

@@ -33,7 +33,7 @@ RUN_FAILED_TEXT = "The run failed before the tool finished."
 Ending = Literal["finish", "error", "timeout", "abort"]
 """The ending of a response.
 
-``timeout`` is an ``error`` after which pending calls cannot be answered any more.
+``timeout`` is like ``error``, but pending calls cannot be answered afterwards.
 """
 
 T = TypeVar("T")
@@ -73,7 +73,7 @@ class Conversion(Generic[T]):
     def _replay(self, past: Iterable[EventOrDict]) -> None:
         by_user = False
         for facts in map(read, read_events(past, self.warn)):
-            if facts.reports_a(Compaction):  # has the user as author, and begins no response
+            if facts.reports_a(Compaction):  # its author is the user, but it begins no response
                 continue
             after_user, by_user = by_user, facts.by_user
             if self._running and by_user and not after_user:  # the event begins a new response
@@ -135,7 +135,7 @@ class Conversion(Generic[T]):
 
         Calls that wait for an answer stay open, unless the run was stopped from outside (``stopped=True``).
         """
-        closes_pending = stopped and self._running  # without an event of this run, its calls still wait
+        closes_pending = stopped and self._running  # if this run has no event yet, the calls still wait
         self._check_running()
         self.events.end_parts(RUN_FAILED_TEXT, closes_pending=closes_pending, error=error)
         self.events.steps.finish_last("error")
@@ -147,7 +147,7 @@ class Conversion(Generic[T]):
 
         Calls that wait for an answer also end, as they do in ADK.
         """
-        closes_pending = self._running  # without an event of this run, its calls still wait
+        closes_pending = self._running  # if this run has no event yet, the calls still wait
         self._check_running()
         metadata = self._metadata()
         self.events.responses.forget_failures()
@@ -252,11 +252,11 @@ class StreamProtocolConverter:
     Pass the events of one run to ``convert`` in order, and send the chunks that it returns at once. End the response
     with exactly one of ``finish``, ``fail`` and ``abort``. The first event adds the ``start`` chunk. Its ``messageId``
     is ``message_id``, or the event's invocation id by default. An event may also be a dictionary, such as the JSON of
-    an Agent Engine or of ADK's API server. The first dictionary causes the import of ADK. Unknown fields of a
+    an Agent Engine or of ADK's API server. ADK is imported when the first dictionary is converted. Unknown fields of a
     dictionary are left out.
 
-    ``past``: the earlier events of a message that the response continues, for example after an approval. The converter
-    takes calls, ids, sources and usage from these events, but sends no chunks for them.
+    ``past``: the message's earlier events, if the response continues a message, for example after an approval. The
+    converter takes calls, ids, sources and usage from these events, but sends no chunks for them.
 
     ``taken_ids``: the ids of the tool calls in the chat's earlier messages. The client needs unique ids. So a call
     whose id is in ``taken_ids``, or is already used in this message, gets the id ``<id>.2``, ``<id>.3``, and so on. A
@@ -301,8 +301,8 @@ class StreamProtocolConverter:
         """End the response of a run that raised ``error``. Returns the ends of open parts and calls, then the ``error``
         chunk.
 
-        ``on_error`` returns the text of this chunk. If an event has reported the same failure before, it is sent only
-        once.
+        ``on_error`` returns the text of this chunk. If an event has already reported this failure, the failure is not
+        sent twice.
         """
         check_instance("error", error, BaseException, "an exception")
         self._conversion.fail(error)

@@ -24,13 +24,15 @@ from stream_protocol.stream.calls import CallRegistry
 from stream_protocol.wire import Sink, UnrepresentableValueError, is_too_large, json_value
 
 DATA_WIDGET_PROVIDER = "adk_ui_stream"
-"""The ``provider`` of UI widgets that contain an app's own data. ADK streams, stores and merges only widgets."""
+"""The ``provider`` of UI widgets that contain an app's own data. App data is sent in widgets, because ADK streams,
+stores and merges no other data of tools."""
 
 PROGRESS_PART = "adk-progress"
 """The name of the data part with the progress of a call. The id of the part is the id of the call."""
 
 _INTERNAL_STATE = ("temp:", "_adk", "_code_execution", "adk_oauth_")
-"""Prefixes of state keys that are never sent. ``temp:`` is not stored, and the others are internal to ADK.
+"""Prefixes of state keys that are never sent. Keys with the prefix ``temp:`` are not stored, and keys with the other
+prefixes are internal to ADK.
 
 For example, ``adk_oauth_credential:…`` has the PKCE verifier of a sign-in.
 """
@@ -65,8 +67,8 @@ class EventActions:
         self._settings = settings
         self._registry = registry
         self._posted: dict[str, dict[str, Any]] | None = None
-        """Widget id -> the newest posted payload. Entries are removed when the stored event comes. ``None`` if there
-        were none."""
+        """Widget id -> the newest posted payload. An entry is removed when the stored event comes. ``None`` before the
+        first posted widget."""
 
     def write_posted(self, facts: EventFacts) -> None:
         """Write the widgets of an event that a tool has posted while it runs."""
@@ -91,11 +93,11 @@ class EventActions:
                     _write_state(self._sink, delta, keys)
 
     def _newest_of_posted(self, facts: EventFacts) -> dict[str, Widget | None]:
-        """Return the widgets of this event that were posted before: id -> the widget to write; ``None`` if it is
-        unchanged.
+        """Return the widgets of this event that a tool has posted before: id -> the widget to write, or ``None`` for an
+        unchanged widget.
 
-        If the event has several widgets with the same id, the last of them counts. Parallel calls may have posted them
-        in a different order.
+        If the event has several widgets with the same id, the last of them is used, even if parallel calls have posted
+        them in a different order.
         """
         if not self._posted:
             return {}
@@ -107,7 +109,7 @@ class EventActions:
         }
 
     def _write_widget(self, widget: Widget, facts: EventFacts) -> bool:
-        """Write the data part of a widget. Return True if the message keeps the part."""
+        """Write the data part of a widget. Return True if the part was written and stays in the message."""
         payload = widget.payload
         match payload:
             case {"name": str(name), "data": value} if widget.provider == DATA_WIDGET_PROVIDER:
@@ -124,7 +126,8 @@ class EventActions:
                 return True
 
     def _write_progress(self, payload: dict[str, Any], facts: EventFacts) -> bool:
-        """Write the progress of a call, with the call's id in the client. Return False if the client has no such call.
+        """Write the progress of a call. The data part identifies the call by its client id. Return False if the client
+        has no such call.
 
         The payload also has the number of the call if an earlier call of the event has the same id. See
         ``CallReference``.
@@ -153,7 +156,8 @@ def _write_state(sink: Sink[Any], delta: Mapping[str, Any], keys: Literal[True] 
 def write_confirmation(sink: Sink[Any], call_id: str, asked: Result) -> None:
     """Write the hint and the expected payload of a tool that requests an approval while it runs.
 
-    Do not call this function if ADK requests the approval before the tool runs. ADK's hint is written for programmers.
+    Do not call this function if ADK itself requests the approval before the tool runs. In this case, the hint comes
+    from ADK and is written for programmers.
     """
     facts = _without_none({"hint": asked.hint or None, "payload": asked.payload})
     if facts:
@@ -173,24 +177,25 @@ def write_approval(sink: Sink[Any], call_id: str, note: ApprovalNote, settings: 
 
 
 def write_denial(sink: Sink[Any], call_id: str, response: Any) -> None:
-    """Write the output that a tool has returned for a denied call. ``tool-output-denied`` has no output."""
+    """Write the output that a tool has returned for a denied call, as a data part. The chunk ``tool-output-denied`` has
+    no field for it."""
     sink.data("adk-denial", {"toolCallId": call_id, "output": json_value(response, lossy=True)}, data_id=call_id)
 
 
 def write_compaction(sink: Sink[Any], compaction: Compaction) -> None:
-    """Write that ADK has summarized earlier events. The summary is not sent, because it may contain data of hidden
-    tools."""
+    """Write a data part that says that ADK has summarized earlier events. The summary is not sent, because it may
+    contain data of hidden tools."""
     sink.data("adk-compaction", {"startTimestamp": compaction.start, "endTimestamp": compaction.end})
 
 
 def write_retry(sink: Sink[Any], speaker: SpeakerKey) -> None:
-    """Write that a failed workflow node tries again. The error is not sent."""
+    """Write a data part that says that a failed workflow node tries again. The error is not sent."""
     author, _, path = speaker
     sink.data("adk-retry", {"author": author, "node": path})
 
 
 def write_output(sink: Sink[Any], facts: EventFacts, output: Any) -> None:
-    """Write the output of a workflow node whose output is not content of the message.
+    """Write the output of a workflow node as a data part. Call this function only if the node's event has no content.
 
     Writes ``None`` for an output that has no JSON form or is too large.
     """

@@ -2,7 +2,8 @@
 
 An ADK event is a fragment (``partial``) or a complete event. Each fragment is written when it arrives. A complete event
 repeats the fragments of its author, so only new content is written. If a callback has changed the streamed text, the
-changed text is not written again. A complete event that belongs to no stream is a separate response.
+client keeps the streamed text, and the changed text is not written. A complete event that belongs to no stream is a
+separate response.
 """
 
 from collections.abc import Callable, Iterable
@@ -124,7 +125,7 @@ class EventWriter(Generic[T]):
     def text_delta(self, event: "EventOrDict") -> T | None:
         """Return the item (chunk or bytes) for an event that only continues the open text or thought.
 
-        Return ``None`` for any other event, without a change. Pass such an event to ``add``. All earlier items must
+        For any other event, return ``None`` and change nothing. Pass such an event to ``add``. All earlier items must
         have been taken before this call, so that ``sink.queue`` is empty.
         """
         speaker = self._speaker
@@ -148,7 +149,7 @@ class EventWriter(Generic[T]):
         if facts.is_fragment and (posted := facts.report(Posted)) is not None:
             if nesting is None:
                 self.responses.add_posted(facts, posted)
-            else:  # of a tool that an agent inside a call uses
+            else:  # an agent inside a call uses the tool
                 self.responses.add_inner(nesting, facts, asks=False)
             return
         if facts.in_users_name:
@@ -159,7 +160,7 @@ class EventWriter(Generic[T]):
             self.responses.add_user_event(facts)
             if nesting is not None:
                 self.responses.add_inner(nesting, facts, asks=False)
-            if facts.failure is not None:  # of a task-mode agent that fails after a user's message
+            if facts.failure is not None:  # a task-mode agent has failed after a user's message
                 self.summary.add(facts, has_content=False, any_shown=self.steps.response_has_content)
             return
         if nesting is not None:

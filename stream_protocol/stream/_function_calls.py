@@ -1,7 +1,7 @@
 """Convert function calls of the model and ADK's approval requests to tool calls of the message.
 
 This module finds the tool call to which a fragment or a complete call belongs. ADK generates ids with the prefix
-``adk-`` for models without ids. These ids can change with every event. So a fragment with a new ``adk-`` id may
+``adk-`` for models that send no ids. These ids can change with every event. So a fragment with a new ``adk-`` id may
 continue the newest open call. Ids of a model never change, so a new id of a model means a new call.
 """
 
@@ -46,7 +46,7 @@ _ADK_ID = "adk-"
 
 
 class FunctionCalls:
-    """Finds or adds the tool call of the message for a function call of the model, and writes its input."""
+    """Finds or adds the message's tool call for a function call of the model, and writes the input of the tool call."""
 
     __slots__ = ("_event", "_mentioned", "_registry", "_settings", "_sink", "_steps")
 

@@ -146,7 +146,8 @@ class FunctionResponses:
                 call.await_credential(lacking=True)
         elif failed and call.gated and call.approved is False:
             self._deny(call)
-        else:  # also placeholders of a tool for whose credential ADK does not ask again, or not after an approval
+        else:
+            # This may be a placeholder: ADK does not ask again for a credential, or does not ask after an approval.
             self._add_result(facts, call, result, failed=failed)
 
     def _add_result(self, facts: EventFacts, call: ToolCall, result: Result, *, failed: bool) -> None:
@@ -225,7 +226,7 @@ class FunctionResponses:
         call.answer(self.inner_agents.end_task(call))
 
     def add_delegation(self, event: "Event") -> None:
-        """Write an interim output for the call for which the event's agent works, if there is such a call.
+        """If the event's agent works for a call, write an interim output of this call.
 
         A call with an interim output does not delay the next step. The final output comes when the agent has ended.
         This may be in a later response, because the agent may ask the user first.
@@ -258,7 +259,7 @@ class FunctionResponses:
 
         Calls that wait for an answer from outside the run stay open, unless ``closes_pending`` is True.
 
-        ``error``: the exception of the run. Calls whose tools raised it always end.
+        ``error``: the exception of the run. Calls whose tools raised this exception always end.
         """
         raised = {self._registry.find(reference) for reference in raising_calls(error)} if error is not None else set()
         reported = self._raised or set()

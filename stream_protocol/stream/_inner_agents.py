@@ -31,7 +31,7 @@ class InnerAgents:
         self._registry = registry
         self._begin_nested = begin_nested
         self._nested: dict[ToolCall, NestedMessage] | None = None
-        """Call -> message of the agent that runs inside the call now; ``None`` if there were no such agents."""
+        """Call -> message of the agent that runs inside the call now; ``None`` before the first such agent."""
         self._shows = True
         """False while no client reads the response. Then the agents' preliminary outputs are not written."""
 
@@ -39,9 +39,9 @@ class InnerAgents:
         """Return the call inside which the event's agent runs; ``None`` if there is none. The event's branch names the
         call.
 
-        Events of a workflow that is a tool do not count as inside its call, because a workflow is not an agent. The
-        node path of these events contains the tool's name, and their scope is not the call's id. The scope
-        distinguishes them from events of a task-mode agent.
+        A workflow can be a tool, but it is not an agent. So events of a workflow do not count as inside the workflow's
+        call. The node path of these events contains the tool's name and the call's id. This is also true for events of
+        a task-mode agent, but the call's id is also the scope of such an event.
 
         After a task-mode agent has asked the user, its events do not count as inside its call: it then talks to the
         user.

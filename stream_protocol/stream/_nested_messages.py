@@ -1,8 +1,8 @@
 """The message of an agent that runs inside a tool call.
 
-The message is the output of the call, as for sub-agents of the AI SDK. A converter and a reducer of its own build the
-message from the agent's events. While the agent runs, preliminary outputs contain the message so far. The final output
-has the whole message and the tool's result.
+The message is the output of the call, as for sub-agents of the AI SDK. Each agent inside a call has its own converter
+and its own reducer, which build the message from the agent's events. While the agent runs, preliminary outputs contain
+the message so far. The final output has the whole message and the tool's result.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,19 +21,20 @@ UNANSWERABLE_TEXT: Final = "This needs an answer from you, and an agent that run
 answers."""
 
 FREE_BYTES: Final = 2**20
-"""The number of bytes of preliminary outputs that each call may send for free. ``BYTES_PER_NEW_BYTE`` allows more."""
+"""The initial budget of a call for preliminary outputs, in bytes. ``BYTES_PER_NEW_BYTE`` adds to this budget."""
 
 BYTES_PER_NEW_BYTE: Final = 6
-"""The number of bytes of preliminary outputs that each new byte of the message allows."""
+"""The number of bytes that each new byte of the message adds to the budget for preliminary outputs."""
 
 RESERVE: Final = 2**18
-"""The number of bytes that are kept back for parts other than text. Text is sent seldom once the budget is this
-small."""
+"""The number of bytes of the budget that are reserved for parts other than text. If less than this reserve would be
+left after sending the message, new text is sent less often."""
 
 OFTEN, SELDOM = 64, 4
-"""Divisors that decide when new text is sent: when it is 1/64 (often) or 1/4 (seldom) of the message.
+"""Divisors that decide when new text is sent. It is sent if its size is at least 1/64 (``OFTEN``) or 1/4 (``SELDOM``)
+of the message's size.
 
-``SELDOM`` applies when few bytes are left.
+``SELDOM`` applies if little of the budget is left: see ``RESERVE``.
 """
 
 

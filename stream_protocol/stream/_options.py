@@ -185,7 +185,8 @@ class Settings:
     def nested(self) -> "Settings":
         """The settings for the conversion of agents inside tool calls.
 
-        The hook ``transform`` is left out, because it gets the agents' messages as outputs of their calls.
+        These settings have no hook ``transform``, because the outer conversion passes the agents' messages to the hook
+        as outputs of calls.
         """
         if self.options["transform"] is None:
             return self
@@ -195,7 +196,7 @@ class Settings:
         return _selects(self.options["dynamic_tools"], tool)
 
     def file_url(self, file: Blob) -> str:
-        """Return the URL of a file that is not an artifact."""
+        """Return the URL to send for a file that is not an artifact: a data URL."""
         return str(DataUrl(file.media_type, file.data))
 
     def error_text(self, error: BaseException) -> str:
@@ -258,7 +259,8 @@ def _selects(selection: ToolSelection, tool: str) -> bool:
 
 
 def hide_task_agents(tools: frozenset[str], options: ConverterOptions) -> ConverterOptions:
-    """Return the options with additional hidden tools: those that start a task-mode agent and are shown ``"flat"``.
+    """Return the options with more hidden tools. The added tools start a task-mode agent, and have
+    ``nested_agents="flat"``.
 
     ``tools``: the tools that start task-mode agents. Raises ``StreamProtocolError`` for invalid options.
     """

@@ -118,7 +118,8 @@ class Sources:
 
 
 def _by_block(citations: Iterable[Citation], lengths: Sequence[int], text: str) -> Mapping[int, list[Citation]]:
-    """Return the citations of each text part. Positions are in UTF-16 units of this part.
+    """Return the citations of each text part. Positions are counted in UTF-16 units, from the beginning of the text
+    part.
 
     ``lengths``: the lengths of the parts of ``text``. A citation across two parts is split. Citations with the same
     source and range are merged.

@@ -4,8 +4,8 @@ Agents that run in parallel send interleaved fragments. So there is one open par
 identified by agent, branch and node path. The event id does not identify an author, because it may change with every
 fragment.
 
-The texts since the author's last complete event are stored. The next complete event repeats them, so only new text is
-written.
+The texts that were streamed since the author's last complete event are stored. The next complete event repeats these
+texts, so only the rest of its text is written.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -74,7 +74,8 @@ class AuthorStream:
     streaming_calls: tuple[ToolCall, ...] = ()
     """The calls of the current response whose complete event has not come."""
     unfinished_calls: tuple[ToolCall, ...] = ()
-    """The streamed calls of earlier responses that their complete events did not contain."""
+    """The streamed calls of the author's earlier responses. The complete events of these responses did not contain the
+    calls."""
     in_response: bool = False
     """True if content of the author's current response was written."""
     may_be_busy: bool = False
@@ -180,7 +181,7 @@ class AuthorStream:
 
 @dataclass(slots=True, eq=False)
 class UnconfirmedStreams:
-    """The ended streams of a response that no complete event has repeated."""
+    """The streams of a response that have ended without a complete event that repeats all of their content."""
 
     ended: list[UnconfirmedStream] = field(default_factory=list)
     inner: InnerStreams = field(default_factory=InnerStreams)

@@ -14,8 +14,9 @@ after the last ``step-start`` of the last message (``ai@6`` ``lastAssistantMessa
 - The state ``approval-responded`` of an approved call is replaced if the client sends the output: see
   ``after_approval``.
 
-A step ends only when no author has an open part, so parallel agents share steps. At ``finish-step``, a v6 client closes
-all open text parts. A tool input that continued after ``start-step`` would become a second part.
+A step ends only when no author has an open part, so parallel agents share steps. An earlier end would break open parts:
+at ``finish-step``, a v6 client closes all open text parts. A tool input that continued after ``start-step`` would
+become a second part.
 """
 
 from dataclasses import dataclass
@@ -55,9 +56,9 @@ class Steps:
     def begin_content(self, speaker: AuthorStream, *, requests_credential: bool = False) -> None:
         """End the author's open part. Start a new step if the next content needs it.
 
-        A new step waits for running calls, because they may still need approval. A request for a credential does not
-        wait: in one step with a running call, the client could not send the user's answer. Every new step waits for
-        calls whose input is still streamed.
+        A new step waits for running calls, because they may still need approval. The step for a credential request does
+        not wait for running calls. If a running call were in the same step, the client could not send the user's
+        answer. Every new step waits for calls whose input is still streamed.
         """
         speaker.close()
         if not speaker.in_response:
@@ -77,7 +78,7 @@ class Steps:
         self._step_has_content = self.response_has_content = True
 
     def end_unfinished_calls(self, speaker: AuthorStream) -> None:
-        """End the calls of the author's earlier responses whose complete events never came."""
+        """End the author's ``unfinished_calls``, which no complete event contained."""
         for call in speaker.unfinished_calls:
             if call.state <= CallState.INPUT_STREAMING:
                 if call.is_shown:
@@ -153,9 +154,9 @@ class Steps:
     def finish_last(self, ending: str, metadata: dict[str, Any] | None = None) -> dict[str, Any] | None:
         """End the last step of a response, so that the client's auto-send helpers do not loop.
 
-        If needed, an empty step is added. Returns the metadata to write after the step: ``metadata``, or ``{}`` after
-        an empty step without metadata. The client stores the empty step only when metadata changes the message.
-        ``ending``: the type of the response's last chunk.
+        If needed, an empty step is added. Returns the metadata to write after the last step. The client stores an empty
+        step only if metadata follow. So after an empty step, the result is ``{}`` if ``metadata`` is ``None``.
+        Otherwise the result is ``metadata``. ``ending``: the type of the response's last chunk.
         """
         self.finish()
         if not may_resend(ending) or not self._calls or not all(call.is_settled for call in self._calls):

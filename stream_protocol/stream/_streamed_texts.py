@@ -22,7 +22,8 @@ END: Final = 4096
 """The minimum number of characters at the end of a text that are not hashed."""
 
 MAX_KNOWN: Final = 2 * END
-"""The maximum number of characters of a stream without hashes. A longer stream is hashed."""
+"""The maximum number of characters of a stream that is stored only as text. The beginning of a longer stream is stored
+as a hash."""
 
 MAX_RECENT: Final = 1024
 """The maximum number of new characters of a hashed stream that are stored as text before they are hashed."""

@@ -2,7 +2,7 @@
 
 A later event can rewind an earlier event, or hide it from the client. Streamed text that ADK did not store is appended
 after its run, and must move to its place. Some events belong to no run, such as a state update by a monitor. Only the
-surrounding events show their place.
+surrounding events show to which message such an event belongs.
 
 In a second reading, the events are processed in the order in which the client was shown them.
 """
@@ -30,10 +30,10 @@ class AppliedRewind(NamedTuple):
     """A rewind that has removed events."""
 
     removed: range
-    """The numbers of the removed events. The rewind's own event follows directly after them."""
+    """The numbers of the removed events. The event that contains the rewind comes directly after them."""
     invocation_id: str | None
-    """The invocation of the rewind's own event. To undo this rewind, a later rewind names this invocation. ``None`` if
-    other events have the same invocation."""
+    """The invocation of the event that contains the rewind. A later rewind that names this invocation undoes the
+    rewind. ``None`` if other events have the same invocation."""
 
 
 class Rewinds:
@@ -67,8 +67,8 @@ class Rewinds:
         return tuple(reversed([*self._removed()]))
 
     def _removed(self) -> Iterator[range]:
-        """Yield the ranges of removed events, the last range first. Rewinds that were removed themselves have no
-        effect."""
+        """Yield the ranges of removed events, the last range first. A rewind has no effect if a later rewind has
+        removed it."""
         end = self._count
         for removed, _ in reversed(self._applied):
             if removed.stop < end:
@@ -85,7 +85,7 @@ class HiddenEvents:
     rewound: tuple[range, ...] = ()
     """The numbers of rewound events as ranges, in order and without overlap."""
     moved: Mapping[str, Sequence[EventFacts]] = field(default_factory=dict)
-    """Event id -> events that the client was shown before this event, but that were stored later."""
+    """Event id -> the events that were stored after this event, but that the client was shown before it."""
 
     def is_rewound(self, number: int) -> bool:
         """Return True if a rewind removed the event with this number."""
@@ -125,15 +125,16 @@ class _Invocation:
     last: int
     """The number of the newest event."""
     by_agent: bool | None = None
-    """True if an agent showed something before the user did, False if the user came first; ``None`` if nothing was
-    shown."""
+    """True if the first content of the invocation is from an agent, False if it is from the user; ``None`` without
+    content."""
 
 
 class FirstReading:
     """Finds hidden, rewound and moved events, and invocations that begin a message without a user event.
 
     Requests for approvals and credentials may have to move. Usually ADK yields such a request before the tool responses
-    of the same step, but creates it after them. So a store that sorts by time has the request too late.
+    of the same step, but creates it after them. A store that sorts events by time then returns the request after the
+    responses.
     """
 
     def __init__(self) -> None:
@@ -164,7 +165,8 @@ class FirstReading:
         self._rewinds.add(facts)
 
     def _note_question(self, facts: EventFacts) -> None:
-        """Store events with placeholder responses. Move a later request for an approval or a credential before them."""
+        """Store an event with placeholder responses. A later request for an approval or a credential is moved before
+        this event."""
         if not self._waiting and not facts.reports:
             return
         author, branch, _ = facts.speaker
@@ -186,7 +188,7 @@ class FirstReading:
 
     @property
     def beginnings(self) -> frozenset[str]:
-        """The ids of invocations that an agent began, and not the user. Invocations inside another invocation are left
+        """The ids of invocations whose first content is from an agent. Invocations inside another invocation are left
         out."""
         return frozenset(self._beginnings())
 

@@ -62,7 +62,7 @@ class AcceptedMessage:
 
     message: Mapping[str, Any]
     model_calls: int
-    """The number of model calls of the run that began before the message came."""
+    """The number of the run's model calls that had begun when the message came."""
     context: Any = None
     """The context that the client sent with the message, as JSON; ``None`` without context."""
 
@@ -91,7 +91,7 @@ class TakenInMessage:
 
 @dataclass(frozen=True, kw_only=True)
 class EventMetadata:
-    """Data of this library on one event. Each field names the kind of event that has it."""
+    """Data of this library on one event. The description of each field names the events that have the field."""
 
     message_id: str | None = None
     """On a user event: the id of the message in the client; ``None`` if no chat client sent the message."""
@@ -101,8 +101,7 @@ class EventMetadata:
     idempotency_key: str | None = None
     """On the events of a run: the idempotency key of the request that started the run."""
     record: str | None = None
-    """On the events of a run with an engine: the id of the run's record. It is the same in each execution of the
-    run."""
+    """On the events of a run with an engine: the id of the run's record. All executions of the run have the same id."""
     reasons: Mapping[str, str] = field(default_factory=dict)
     """On a user event with answers: approval id -> the user's reason for the decision."""
     outcome: str | None = None
@@ -116,7 +115,8 @@ class EventMetadata:
     before: str | None = None
     """On an appended event: the id of the stored event that the client was shown next."""
     unfinished: bool = False
-    """On an appended event: True if the event has the partial text of a model response whose worker died."""
+    """On an appended event: True if the event has the partial text of a model response, because the run's worker
+    died."""
     execution: str | None = None
     """On an appended user event without content: the id of the execution that recovers the run.
 
@@ -138,7 +138,7 @@ class EventMetadata:
     def is_of_another_run(self, mark: RunMark) -> bool:
         """Return True if the user event with this data was stored by a different run than ``mark`` identifies.
 
-        A client can send the same request twice.
+        Equal idempotency keys are not enough, because a client can send the same request twice.
         """
         is_equal_request = self.idempotency_key in (None, mark["idempotency_key"])
         return not is_equal_request or (bool(self.record and mark["record"]) and self.record != mark["record"])
@@ -158,12 +158,14 @@ def update_metadata(event: Event, **changes: Any) -> None:
 
 
 def hidden_events(event: Event) -> tuple[str, ...]:
-    """Return ``EventMetadata.of(event).hidden_events``. Fast, because it is called for each event of a session."""
+    """Return ``EventMetadata.of(event).hidden_events``. This function is fast, because it is called for each event of a
+    session."""
     return EventMetadata.of(event).hidden_events if "untold" in _stored_on(event) else ()
 
 
 def moved_before(event: Event) -> str | None:
-    """Return ``EventMetadata.of(event).before``. Fast, because it is called for each event of a session."""
+    """Return ``EventMetadata.of(event).before``. This function is fast, because it is called for each event of a
+    session."""
     return EventMetadata.of(event).before if "before" in _stored_on(event) else None
 
 
@@ -193,7 +195,8 @@ def steering_state(event: Event) -> tuple[AcceptedMessage | None, str | None]:
 
 
 def kept_steering(event: Event) -> tuple[str, ...]:
-    """Return ``EventMetadata.of(event).kept_steering``. Fast, because it is called for each event of a session."""
+    """Return ``EventMetadata.of(event).kept_steering``. This function is fast, because it is called for each event of a
+    session."""
     return EventMetadata.of(event).kept_steering if "kept" in _stored_on(event) else ()
 
 
@@ -205,8 +208,8 @@ def is_appended(event: Event) -> bool:
 def is_repeated_fragment(facts: EventFacts) -> bool:
     """Return True for a streamed fragment that a complete event repeats.
 
-    A complete event repeats each fragment from ADK that has only texts, or no parts. Fragments of the user's speech are
-    not repeated.
+    ADK's complete events repeat a fragment if all its parts are texts, or if it has no parts. They do not repeat
+    fragments of the user's speech.
     """
     if not facts.is_fragment or facts.by_user or "streamed" in _stored_on(facts.event):
         return False

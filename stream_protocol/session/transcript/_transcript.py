@@ -62,12 +62,13 @@ class Turn:
     call_ids: CallIds
     """The client ids of calls in earlier turns."""
     compactions: Mapping[int, Sequence[Event]]
-    """The turn's summaries of earlier events (compactions): number of stored events before a compaction -> its
+    """The events of compactions (summaries of earlier events): number of the turn's stored events before them ->
     events."""
 
     @property
     def invocation_id(self) -> str:
-        """The id of the turn's first invocation. A rewind that names it removes this turn and all later turns."""
+        """The id of the turn's first invocation. A rewind that names this invocation removes the turn and all later
+        turns."""
         return self.stored[0].invocation_id
 
     @property
@@ -82,7 +83,7 @@ class Turn:
 
     @cached_property
     def user_message_ids(self) -> frozenset[str]:
-        """The ids of the user's message: the client's id and the event's id."""
+        """The ids of the user's message: the message id that the client sent, and the event's id."""
         event = self.user_event
         return frozenset(filter(None, (event.id, EventMetadata.of(event).message_id) if event is not None else ()))
 
@@ -177,7 +178,7 @@ class Transcript:
     def current_before(self, turn: Turn | None) -> Turn | None:
         """Return the turn before ``turn``, or the newest turn if ``turn`` is ``None``.
 
-        Returns ``None`` if there is no such turn, or if it has no user message.
+        Returns ``None`` if this turn does not exist or has no user message.
         """
         remaining = self.turns if turn is None else self.turns[: self.turns.index(turn)]
         newest = remaining[-1] if remaining else None
@@ -199,7 +200,7 @@ class Transcript:
         )
 
     def find_user_message(self, client_id: str) -> Turn | None:
-        """Return the newest turn whose user message has this id (the client's id or the event's id)."""
+        """Return the newest turn whose ``user_message_ids`` contain this id."""
         return next((turn for turn in reversed(self.turns) if client_id in turn.user_message_ids), None)
 
     def find_steering(self, client_id: str) -> Turn | None:
@@ -228,8 +229,9 @@ class Transcript:
 class _SteeringMessages:
     """The steering messages of a session: user messages that a run has accepted while it worked.
 
-    ``stored``: all events of the session. ``current``: the events that no rewind has removed. A rewind keeps the
-    steering messages that the event directly before it lists. These messages wait for a model call again.
+    ``stored``: all events of the session. ``current``: the events that no rewind has removed. The event directly before
+    a rewind lists the steering messages that the rewind keeps. After the rewind, these messages wait for a model call
+    again.
     """
 
     def __init__(self, stored: Sequence[EventFacts], current: Iterable[EventFacts]) -> None:

@@ -41,8 +41,8 @@ class EventRole(Enum):
 class TranscriptReader:
     """Finds the role of each event in the conversation. Do not pass rewound events (``HiddenEvents`` lists them).
 
-    - A user message begins a turn. If user events are missing, a new invocation begins a turn, but not while a call of
-      the newest message waits for an answer.
+    - A user message begins a turn. If user events are missing, a new invocation begins a turn, unless a call of the
+      newest message waits for an answer.
     - Any other user event begins a new response. If the answer to an approval is missing, the result of the approved
       call begins a new response.
     - All other events belong to the newest response, even if they are unrelated.
@@ -86,7 +86,7 @@ class TranscriptReader:
         return message_id(invocation_id, self._counts[invocation_id] + 1)
 
     def begin_turn(self, *, continues: bool, earlier_ids: CallIds | None = None) -> None:
-        """Begin a turn that a recording marks. After this call, no event begins a message or a response.
+        """Begin a turn that a recording marks. After this, the events themselves never begin a message or a response.
 
         ``continues``: True if the turn continues the newest message. ``earlier_ids``: the client ids of calls before
         the turn, if the turn removes earlier turns; otherwise ``None``.
@@ -109,8 +109,8 @@ class TranscriptReader:
         self.calls = CallReader(self._call_ids)
 
     def end_response(self) -> None:
-        """Record that the newest response has ended. The agent's next event begins a message, unless it shows that a
-        call was approved."""
+        """Record that the newest response has ended. The agent's next event begins a message, unless the event shows
+        that the user has approved a call."""
         self._ended = True
 
     def read(self, facts: EventFacts) -> EventRole:

@@ -59,8 +59,8 @@ class StoredCall:
     known: KnownCall
     """The call with its client id. For ADK's ``adk_request_confirmation``, this is the call that needs approval."""
     response_index: int
-    """The index of the event with the model response that made the call. Calls of one model response have equal
-    values."""
+    """The index of the event with the model response that made the call. Calls of one model response have the same
+    index."""
     responses: list[StoredResponse] = field(default_factory=list)
     """The responses in order; empty if the call is pending."""
     has_placeholder: bool = False
@@ -69,7 +69,7 @@ class StoredCall:
 
     @property
     def is_awaited(self) -> bool:
-        """True if the client's answer is missing, and the call has not run without it."""
+        """True if the client must still answer the call. False if the call has run without an answer."""
         return self.kind is not None and self.is_pending and self.known.opened is not None
 
     @property

@@ -67,8 +67,8 @@ class VersionTree:
         return self._after[self._before[number]]
 
     def last_shown(self, number: int) -> float:
-        """Return a sort key: the later a message was rewound, the larger its key. The key is infinite for messages in
-        the chat."""
+        """Return a sort key for a message. Messages that were rewound later have larger keys. For messages in the chat,
+        the key is infinite."""
         rewind = self._last_rewinds.get(number)
         return inf if rewind is None else rewind.removed.stop
 
@@ -77,7 +77,8 @@ class VersionTree:
         return number not in self._last_rewinds
 
     def rewind_to_restore(self, number: int) -> str | None:
-        """Return the invocation to rewind to, so that a rewound message and its last followers are restored.
+        """Return the invocation to which the chat must be rewound to restore a rewound message. The messages that last
+        followed it are also restored.
 
         Returns ``None`` if no rewind can restore the message.
         """
@@ -103,7 +104,7 @@ class VersionTree:
 
     @cached_property
     def _last_rewinds(self) -> dict[int, AppliedRewind]:
-        """Number of a rewound message -> the last rewind that removed it. Each message is visited once."""
+        """Number of a rewound message -> the last rewind that removed it. The search visits each message only once."""
         found: dict[int, AppliedRewind] = {}
         current_events: set[int] = set()
         number = self._newest
@@ -136,10 +137,11 @@ def message_versions(transcript: Transcript) -> list[MessageVersions]:
 
 
 def rewind_to_choose(transcript: Transcript, version_id: str) -> str | None:
-    """Return the id of the invocation to rewind to, so that the chat has this version again.
+    """Return the id of the invocation to which the chat must be rewound to restore this version.
 
-    Returns ``None`` if the version is already in the chat. The rewind also restores the messages that last followed the
-    version. Raises ``ChatRequestError``: 404 if the version does not exist, 409 if no rewind can restore it.
+    Returns ``None`` if the version is already in the chat. The rewind also restores the messages that followed this
+    version when it was last in the chat. Raises ``ChatRequestError``: 404 if the version does not exist, 409 if no
+    rewind can restore it.
     """
     tree = transcript.version_tree
     number = tree.find(version_id)

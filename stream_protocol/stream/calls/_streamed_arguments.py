@@ -4,7 +4,7 @@ Model adapters stream arguments in three forms:
 
 - ``partial_args`` with JSON paths (Vertex, and ADK's OpenAI, LiteLlm and Anthropic adapters): ``PathText``;
 - ``partial_args`` without paths, which are raw JSON text (the Interactions API): ``RawText``;
-- ``args`` that repeat and grow (custom models): ``GrowingText``.
+- ``args`` with all arguments so far, in each fragment (custom models): ``GrowingText``.
 
 Each class takes fragments, and returns the new text. The client concatenates these texts. ``complete`` takes the
 arguments of the complete call, and returns the missing text. It returns ``None`` if no text can complete the JSON. In
@@ -177,7 +177,8 @@ class PathText:
         return _quoted(text)[1:]
 
     def _unrepeated(self, text: str) -> str:
-        """Return the new text of a fragment for a string that ends in the first half of a surrogate pair.
+        """Return the new text of a fragment. The string before this fragment ends in the first half of a surrogate
+        pair.
 
         When the second half comes, ADK's ``_JsonPathTracker`` repeats the whole string. The repeated text is left out.
         """
@@ -304,7 +305,7 @@ class RawText:
 
 
 class GrowingText:
-    """JSON text from ``args`` that repeat and grow with every fragment.
+    """JSON text from ``args``, if each fragment has all arguments so far.
 
     The first fragment may be the whole call. So nothing is written before a second fragment adds arguments, unless
     ``streaming`` is set. Text that may still change is held back: closing brackets and quotes, and a number at the end.

@@ -34,7 +34,8 @@ from stream_protocol.wire import DeltaWriter, ProviderMetadata, Sink, StreamProt
 class ToolCall:
     """A tool call of the message.
 
-    Only its methods change it. The exceptions are ``has_agent_inside``, ``runs_task`` and ``closed_by_stop``.
+    Other modules set only ``has_agent_inside``, ``runs_task`` and ``closed_by_stop``. All other attributes are changed
+    by the methods.
     """
 
     _sink: Sink[Any]
@@ -110,8 +111,8 @@ class ToolCall:
     def takes(self, fragment: CallPiece) -> bool:
         """Return True if this fragment continues this call. Return False if it begins a new call of the same tool.
 
-        The fragment has a tool name and an unknown id. A call that came in one piece, without ``will_continue``, is
-        never continued: a second equal fragment is a new call.
+        The caller has checked that the fragment has a tool name and an unknown id. A call that came in one piece,
+        without ``will_continue``, is never continued: a second equal fragment is a new call.
         """
         if not self.more_to_come or self.name not in {"", fragment.name}:
             return False
@@ -189,7 +190,7 @@ class ToolCall:
     def complete_input(self, arguments: Any, *, by_client: bool = False) -> None:
         """Set the final input.
 
-        ``arguments``: a JSON object. If the call ended early, or if its arguments are too large to be shown, a text.
+        ``arguments``: a JSON object, or a text if the call ended early or the arguments are too large to be shown.
         ``by_client``: True if the client or another system sends the output.
         """
         self.state = self._next("complete input")
