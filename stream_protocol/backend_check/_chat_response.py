@@ -1,4 +1,4 @@
-"""A chat response that a client is reading, as ``useChat`` does."""
+"""A chat response, which a client reads in the same way as ``useChat``."""
 
 import asyncio
 import json

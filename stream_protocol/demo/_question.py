@@ -1,4 +1,4 @@
-"""Reads the user's message to the travel guide from the model's request."""
+"""Reads the user's message to the travel guide from a request to the model."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -117,8 +117,8 @@ def parse_yaml_text(text: bytes) -> tuple[Any, ItemLines]:
 
 
 def _why_no_yaml(error: yaml.MarkedYAMLError) -> str:
-    """Return an error text with the position of the error. The text describes the error, unless it is a syntax
-    error."""
+    """Return an error text with the position of the error. The text also describes the error, unless the error is a
+    syntax error."""
     place = _place(error.problem_mark or error.context_mark)
     if isinstance(error, yaml.composer.ComposerError):
         return f"{place} begins a second YAML document"  # the other composer error, an alias, was refused before

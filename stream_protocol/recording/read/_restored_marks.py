@@ -27,7 +27,7 @@ _QUESTIONS: Final = (REQUEST_CONFIRMATION, REQUEST_CREDENTIAL, REQUEST_INPUT)
 """Names of the calls with which ADK asks the user. ADK marks these calls as long-running."""
 
 _NO_AGENTS: Final = (USER, "tool", "")
-"""Author names that some files give to tool responses. ADK gives them the agent's name."""
+"""Author names that some files give to tool responses. In ADK, such a response has the agent's name as author."""
 
 _ANYBODY: Final[SpeakerKey] = ("", None, "")
 """Placeholder author for all calls and responses, because their authors differ between files."""
@@ -124,7 +124,7 @@ class _Questions:
         """Call that waits for answers -> the questions about this call, in order."""
 
     def add(self, event: dict[str, Any], call: dict[str, Any]) -> None:
-        """Read a call. If it is a question to the user, mark it in its event."""
+        """Read a call. If the call is a question to the user, mark the call as long-running in its event."""
         name, args = _name(call), call.get("args")
         args = args if isinstance(args, dict) else {}
         if name in _QUESTIONS:

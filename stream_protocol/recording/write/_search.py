@@ -60,7 +60,7 @@ _VALUE_KEYS: Final = frozenset({"value", "values", "val", "v", "content", "data"
 
 _JSON_BEGINNINGS: Final = frozenset('{["')
 _ENCODED_BEGINNINGS: Final = ("eyJ", "ewo", "ew0", "W3s", "WyJ")
-"""The first characters of JSON in Base64: those of ``{"``, ``{`` with a line end, ``[{`` and ``["``."""
+"""The Base64 forms of the beginnings of JSON texts: of ``{"``, of ``{`` with a line end, of ``[{``, and of ``["``."""
 
 _MAX_INDENT: Final = 100
 """The maximum number of characters of white space before a JSON text."""
