@@ -75,7 +75,7 @@ def run_prefixes(deployment: Deployment) -> list[str]:
 
 
 def chat_prefixes(deployment: Deployment, chat: tuple[str, str]) -> list[str]:
-    """Return the prefixes of workflow ids for one chat's runs. ``chat``: user id, chat id."""
+    """Return the prefixes of workflow ids for one chat's runs. ``chat``: the user id and the chat id."""
     return [f"{prefix}{_digest([*chat], 32)}/" for prefix in run_prefixes(deployment)]
 
 

@@ -76,8 +76,8 @@ def sqlite_is_too_old() -> bool:
 
 
 def with_timeouts(url: str) -> str:
-    """Return the URL with connection timeouts that DBOS does not set. With these timeouts, the wait for a database
-    server that hangs or is dead ends."""
+    """Return the URL with connection timeouts that DBOS does not set. With these timeouts, a connection does not wait
+    forever for a database server that hangs or is dead."""
     if not is_postgres(url):
         return url
     address = make_url(url)

@@ -2,7 +2,7 @@
 
 The owner of a domain can point the domain's name to 127.0.0.1 (DNS rebinding). In a browser, a page of that domain can
 then read all responses of a server on this machine. The page cannot change the ``Host`` header of its requests. So this
-module refuses requests with a foreign name in this header.
+module refuses a request if its ``Host`` header has a name that is not allowed.
 
 Starlette's ``TrustedHostMiddleware`` is not used. It compares only names, and reads only the first of several ``Host``
 headers. Its error does not name the setting to change.
@@ -67,7 +67,7 @@ def exposure_warning(listener: socket.socket) -> str | None:
 
 
 class AllowedHosts:
-    """ASGI middleware that refuses requests with a foreign ``Host`` header. The response is 403.
+    """ASGI middleware that refuses a request if its ``Host`` header is not allowed. The response is 403.
 
     A ``Host`` may name loopback, one of ``names``, or the address to which the client has connected. A load balancer's
     health check sends this address. The address is safe, because DNS rebinding needs a name. ``names``: host names or

@@ -44,7 +44,7 @@ async def run_off_loop(
     events: Sequence[Event] = (),
     items: Sized = (),
 ) -> T:
-    """Returns the result of ``work()``. If the work is large, it runs in a thread, one call at a time.
+    """Returns the result of ``work()``. Large work runs in a thread. Only one call at a time gets a thread.
 
     ``size``, ``events`` and ``items`` tell how large the work is. ``size``: the bytes of a request or a response.
     ``events``: the events of a session. ``items``: the chats of a list. No other task may change what ``work`` reads.

@@ -20,7 +20,7 @@ from stream_protocol.wire import check_flag, check_instance, check_mapping, chec
 
 @dataclass(frozen=True, kw_only=True)
 class RunOverrides:
-    """Settings of one run. Without a setting, the option of the ``ChatService`` applies.
+    """Settings of one run. If a setting is not given, the option of the ``ChatService`` applies.
 
     Raises ``StreamProtocolError`` for a value of the wrong type, and for state that no session store can keep.
     """

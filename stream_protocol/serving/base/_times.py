@@ -13,7 +13,7 @@ class ServiceTimes:
     """
 
     stop: float = 5.0
-    """The time that a stopped run has to end by itself. After this time, its task is cancelled."""
+    """The time that a stopped run has to end by itself. After this time, the run's task is cancelled."""
     first_reader: float = 5.0
     """The minimum time that a run waits for its first reader, the HTTP response to the request that started the run."""
     progress: float = 0.2

@@ -69,7 +69,7 @@ class ServiceOptions(ConverterOptions, total=False):
     """
     history: HistoryMode
     """History that the model reads. ``"server"``: the stored session. ``"client"``: the messages of the request.
-        ``"text"``: only the texts of these messages. With ``"client"`` and ``"text"``, the server stores nothing, and
+    ``"text"``: only the texts of these messages. With ``"client"`` and ``"text"``, the server stores nothing, and
     refuses approvals.
 
     With ``"server"``, the model reads only the last message of the request.
