@@ -24,8 +24,9 @@ class Answered(NamedTuple):
     """The result of a search for the call that a function response answers."""
 
     call: KnownCall | None
-    """The call that the response answers; ``None`` if no event of the message has the call. For the answer to an
-    approval request, the call that needs approval; ``None`` if a newer request has replaced the answered request."""
+    """The call that the response answers; ``None`` if no event of the message has the call. If the response answers an
+    approval request, this is the call that needs approval, or ``None`` if a newer request has replaced the answered
+    request."""
     is_placeholder: bool = False
     """True if the response is only a placeholder, because the call waits for an approval or a credential."""
     is_approval: bool = False
@@ -97,8 +98,7 @@ class KnownCalls:
     def read_call(
         self, facts: "EventFacts", call: "Call", *, streamed: KnownCall | None = None, shown: bool = True
     ) -> KnownCall | None:
-        """Find or add the call for a complete function call in an event. Return ``None`` if the event only repeats an
-        earlier call.
+        """Find or add the call for a complete function call. Return ``None`` if the event repeats an earlier call.
 
         For ADK's ``adk_request_confirmation``, the result is the call that needs approval. ``streamed``: the known call
         whose fragments were streamed; ``None`` if it was not streamed. ``shown``: True to give a new call an id in the

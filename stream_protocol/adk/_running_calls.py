@@ -166,7 +166,8 @@ def running_call(context: "ToolContext") -> RunningCall | None:
 def raising_calls(error: BaseException) -> list[CallReference]:
     """Return the calls whose tools or tool callbacks raised this exception.
 
-    The list has several calls if a tool runs an agent of the same run. The list is empty if no tool was involved.
+    If a tool runs an agent in the same run, the exception can pass through several calls. The list is empty if no tool
+    was involved.
     """
     contexts = [*_tool_contexts(error)]
     # The agent of an `AgentTool` has a separate run, in which the same ids may come again.

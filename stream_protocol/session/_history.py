@@ -254,7 +254,8 @@ class _PageTurn:
     def close_open_calls(self) -> None:
         """Close unanswered calls with an error, because the user has sent a newer message.
 
-        These calls have ``{"adk": {"unanswered": True}}`` in ``callProviderMetadata``. Failed calls do not have it.
+        These calls have ``{"adk": {"unanswered": True}}`` in ``callProviderMetadata``. Failed calls do not have this
+        entry.
         """
         if self._message is None:
             return

@@ -47,7 +47,8 @@ from stream_protocol.wire import (
 )
 
 MAX_INVOCATION_ID: Final = 128
-"""The maximum number of characters of a message id that is used as an invocation id. ADK's columns hold 256."""
+"""The maximum number of characters of a message id that is used as an invocation id. The columns of ADK's database hold
+256 characters."""
 
 CALL_ID: Final = re.compile(r"adk-[A-Za-z0-9_-]{1,36}")
 """Pattern for call ids that all model providers accept. OpenAI limits the length, and Anthropic limits the

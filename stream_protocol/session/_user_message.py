@@ -134,8 +134,8 @@ def _whole_speech(event: Event, turn: Sequence[Event]) -> Event:
 
 
 def _parts_with_files(event: Event) -> Iterator[tuple[types.Part, int, SentFile | None]]:
-    """Yield each part that the user sent, with its index in the message and the file that ADK saved from it, or
-    ``None``."""
+    """Yield each part that the user sent, its index in the message, and the file that ADK saved from it (``None`` if
+    ADK saved no file)."""
     parts = (event.content.parts if event.content is not None else None) or []
     sent = EventMetadata.of(event).files
     references = len(parts) - len(sent)

@@ -196,7 +196,7 @@ class InnerAgents:
 
 
 def ends_task_turn(facts: EventFacts) -> bool:
-    """Return True for a reply of a task-mode agent that has no calls. The agent then waits for the user's next
+    """Return True if a task-mode agent replies without a call. After such a reply, the agent waits for the user's next
     message."""
     branch, scope = facts.speaker[1], facts.scope
     by_task_agent = scope is not None and branch is not None and branch.rpartition("@")[2] == scope

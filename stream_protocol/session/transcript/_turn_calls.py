@@ -84,7 +84,7 @@ class StoredCall:
 
     @property
     def name(self) -> str:
-        """The function name of the call. ADK also needs it in the response."""
+        """The function name of the call. ADK needs the same name in the response."""
         return self.call.name
 
     @property
@@ -96,7 +96,7 @@ class StoredCall:
     @property
     def reply_id(self) -> str:
         """The id that ADK needs in the response. For an approval request, this is the id of
-        ``adk_request_confirmation``. It may not be unique in the chat."""
+        ``adk_request_confirmation``. This id is not always unique in the chat."""
         return self.call.id or ""
 
     @property
