@@ -36,7 +36,7 @@ def main(
     *,
     verbose: bool,
 ) -> None:
-    """Serve the demo agent and its page. `adk-ui-stream demo` is the same for one developer."""
+    """Serve the demo agent and its page. `adk-ui-stream demo` serves the same demo to one developer."""
     try:
         settings = Settings.from_env()
     except ValueError as error:

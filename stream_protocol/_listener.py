@@ -13,7 +13,7 @@ retry."""
 MAX_PORT = 65535
 
 PORTS_TRIED = 20
-"""The number of following ports that are tried if a port is in use, to suggest a free port."""
+"""The number of higher ports that are tried if a port is in use. The error suggests a free port."""
 
 
 class AddressError(OSError):

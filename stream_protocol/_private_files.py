@@ -35,9 +35,9 @@ def make_private_folder(path: Path) -> None:
 def make_private_store(path: str) -> None:
     """Make the file of an SQLite database private before SQLite opens the database.
 
-    A missing file is created with mode 0600. If all accounts can read an existing database, it gets mode 0600, with its
-    journal and its write-ahead log. Any other mode stays unchanged, such as 0640. ``OSError`` is ignored, because the
-    caller gets the error when it opens the database.
+    A missing file is created with mode 0600. If all accounts can read an existing database, the database, its journal
+    and its write-ahead log get mode 0600. Any other mode, such as 0640, stays unchanged. ``OSError`` is ignored,
+    because the caller gets the error when it opens the database.
     """
     with suppress(OSError, ValueError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE_FILE))

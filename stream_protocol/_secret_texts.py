@@ -63,8 +63,8 @@ _URL_SECRETS: Final = re.compile(
 """Pattern for names of URL parameters that are a signature or a credential."""
 
 _LONG: Final = 20
-"""The number of characters from which some values in URLs count as secrets: the parameter ``key``, and a user name
-without a password."""
+"""The minimum number of characters of two values in URLs that count as secrets. These values are the parameter ``key``,
+and a user name that no password follows."""
 
 
 # Patterns that only `message_without_secrets` uses
@@ -102,7 +102,7 @@ def search_work(text: str) -> int:
     """Estimate the maximum time that ``without_secrets`` takes for the text, in units of 0.1 µs. The estimate itself is
     fast.
 
-    Possible names, URLs and elements cost much more than other characters.
+    Text that may be a name, a URL or an XML element takes much more time than other text.
     """
     colons, equals, has_addresses = text.count(":"), text.count("="), "://" in text
     work = len(text)
@@ -119,7 +119,7 @@ def search_work(text: str) -> int:
 
 
 def without_secrets(text: str) -> str:
-    """Return the text without text that is clearly a credential."""
+    """Return the text without the parts that are clearly credentials."""
     if len(text) <= _MAX_TOKEN and (_SCHEME.fullmatch(text.strip()) or _is_basic(text.strip())):
         return REDACTED
     text = _TOKEN.sub(REDACTED, text)
@@ -228,8 +228,8 @@ def _clean_named(found: re.Match[str]) -> str:
 def _without_user(url: str) -> str:
     """Return the URL without user names and passwords. Nested URLs are also cleaned.
 
-    A password may contain any character except spaces and quotes, because some programs do not encode it. So it ends at
-    the last ``@``. The time is linear.
+    A password may contain any character except spaces and quotes, because some programs do not encode it. So the
+    password ends at the last ``@``. The time is linear.
     """
     last = url.rfind("@")
     kept, begin = [], 0
@@ -251,7 +251,7 @@ def _without_query(url: str) -> str:
 
 def _environment_secrets() -> list[str]:
     """Return the values of secret environment variables, the longest first, because a value may begin with a shorter
-    one."""
+    value."""
     named = (value for name, value in os.environ.items() if _SECRET_VARIABLE.search(name.upper()))
     values = {form for value in named for form in (value, " ".join(value.split()))}
     return sorted((value for value in values if len(value) >= _SHORTEST_SECRET), key=len, reverse=True)

@@ -36,7 +36,6 @@ NOT_RUN: Final[Mapping[Place, str]] = {
     ("docs/adk-integration.md", "adk create"): "tests/release serves the agent that it makes",
     ("docs/adk-integration.md", "adk-ui-stream init"): _PROJECT,
     ("docs/adk-integration.md", "pip install"): "tests/release installs the wheel",
-    ("docs/approvals.md", "useChat({"): _FRAGMENT,
     ("docs/attachments.md", "useRef"): _FRAGMENT,
     ("docs/attachments.md", "video/mp4"): _FRAGMENT,
     ("docs/citations.md", "sandbox="): "a frame; tests/pages drives the one of the example",

@@ -1,4 +1,5 @@
-"""Helpers for the code of agents: client tools, data parts, progress reports, and texts for users. Loads no server."""
+"""Helpers for the code of agents: client tools, data parts, progress reports, and texts for users. Importing this
+package loads no server code."""
 
 from stream_protocol.agents._agent_helpers import ClientTool, DataPart, client_tool, data_part
 from stream_protocol.agents._for_users import approval_note, declared_title, for_users

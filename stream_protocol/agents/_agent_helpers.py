@@ -40,9 +40,9 @@ def client_tool(
 
     A call of the tool stays open until the client answers with ``addToolOutput``. The model reads the client's output,
     so treat the output as user input. ``name``: up to 64 letters, digits, ``_`` and ``-``, with a letter or ``_``
-    first. ``schema``: the JSON schema of the arguments, of type object; ``None`` for a tool without arguments.
-    ``output_schema``: the JSON schema of the output, for the types that ``adk-ui-stream types`` generates. Outputs are
-    not checked against this schema. Raises ``StreamProtocolError`` for any other name or schema.
+    first. ``schema``: the JSON schema of the arguments, which must have the type object; ``None`` for a tool without
+    arguments. ``output_schema``: the JSON schema of the output, for the types that ``adk-ui-stream types`` generates.
+    Outputs are not checked against this schema. Raises ``StreamProtocolError`` for any other name or schema.
     """
     return ClientTool(name, description, schema, output_schema)
 

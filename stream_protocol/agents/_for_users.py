@@ -48,7 +48,7 @@ def for_users(
     ``ChatService`` sends all three values to the client. ADK's own ``hint`` is not used here, because it is a text for
     developers.
 
-    Raises ``StreamProtocolError`` for values of other types.
+    Raises ``StreamProtocolError`` for values of wrong types.
     """
     check_text("title", title, or_none=True)
     if callable(approval_reason):

@@ -2,9 +2,10 @@
 
 Code inside a run uses the channel to add events to the response while ADK itself yields no event.
 
-A context variable holds the channel. The run's task can read this variable, and so can the tasks and threads in which
-ADK runs tools, and runs inside an ``AgentTool``. A thread that a tool starts, and some tasks that call a tool, lack the
-variable. So the channel is also stored for the tool's call context. Outside a ``ChatService`` there is no channel.
+A context variable holds the channel. The run's task can read the variable. So can the tasks and threads in which ADK
+executes tools, and the tasks of agents inside an ``AgentTool``. A thread that a tool starts cannot read the variable.
+Some tasks that call a tool cannot read it either. So the channel is also stored for the tool's call context. Outside a
+``ChatService`` there is no channel.
 """
 
 from collections.abc import Callable, Iterator
@@ -33,8 +34,8 @@ class RunChannel(Protocol):
     def post_newest(self, key: str, make: Callable[[], Event]) -> None:
         """Like ``post``, but writes only the newest event of each key, a few times per second.
 
-        A newer event replaces an event with an equal key that is not yet written. The last event is always written.
-        ``make``: a function that creates the event when the event is written.
+        If an event is not yet written, a newer event with an equal key replaces it. The last event of a key is always
+        written. ``make``: a function that creates the event when the event is written.
         """
 
     async def ready(self) -> None:
@@ -43,12 +44,13 @@ class RunChannel(Protocol):
 
 
 class CallScope(NamedTuple):
-    """The channel of a tool call, and the ``AgentTool`` call that the client sees instead of that tool call."""
+    """The channel of a tool call. If the tool call is inside an ``AgentTool``, also the context of the ``AgentTool``
+    call."""
 
     channel: RunChannel
     shown: Context | None
     """The context of the outermost ``AgentTool`` call around this tool call. The client sees the ``AgentTool`` call
-    instead. ``None`` if this call is not inside an ``AgentTool``."""
+    instead of this tool call. ``None`` if this tool call is not inside an ``AgentTool``."""
 
 
 _CHANNEL: Final[ContextVar[RunChannel | None]] = ContextVar("adk_ui_stream_channel", default=None)

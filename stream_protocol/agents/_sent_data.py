@@ -1,4 +1,5 @@
-"""Provides ``emit_data`` and ``report_progress``. Running tools and callbacks send data to the client with them."""
+"""Provides ``emit_data`` and ``report_progress``. Tools and callbacks call these functions during a run, to send data
+to the client."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -24,12 +25,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_MESSAGE: Final = 500
-"""The maximum number of characters in a progress message. The length is limited because messages are stored, and a
-foreign server may send them."""
+"""The maximum number of characters in a progress message. The length is limited because messages are stored, and
+because an MCP server of another organization may send them."""
 
 _STORING: Final = Lock()
-"""Lock for storing widgets. Tools inside an ``AgentTool`` may store a widget in that tool's call from several threads
-at once."""
+"""Lock for storing widgets. Several tools inside one ``AgentTool`` call may store widgets for this call, from several
+threads at once."""
 
 
 @overload
@@ -101,8 +102,9 @@ def report_progress(
     the tool. A message of more than 500 characters is truncated.
 
     The client gets a part ``data-adk-progress`` with the id of the call. At most a few reports per second are sent. The
-    last report is always sent, and is stored with the tool's event. Inside an ``AgentTool`` the report appears in the
-    message of its agent. If the client does not see that message, the report appears on the card of the ``AgentTool``.
+    last report is always sent, and is stored with the tool's event. If an agent inside an ``AgentTool`` called the
+    tool, the report appears in the message of this agent. If the client does not see this message, the report appears
+    on the card of the ``AgentTool``.
 
     Raises ``StreamProtocolError`` if the context does not belong to a tool call, or if a number is negative or not
     finite.
@@ -123,9 +125,9 @@ def mcp_progress(
 ) -> "ProgressFnT | None":
     """Show the progress of an MCP server's tools: ``McpToolset(…, progress_callback=mcp_progress)``.
 
-    ADK calls this function for each tool call. The client then gets the MCP server's progress notifications as it gets
-    those of ``report_progress``. Returns ``None`` outside a tool call. Raises ``StreamProtocolError`` for arguments of
-    wrong types, which ADK never passes.
+    ADK calls this function for each tool call. The client then gets the MCP server's progress notifications in the same
+    form as the reports of ``report_progress``. Returns ``None`` outside a tool call. Raises ``StreamProtocolError`` for
+    arguments of wrong types, which ADK never passes.
     """
     check_text("tool_name", tool_name)
     if callback_context is None:

@@ -92,7 +92,8 @@ class ChatResponse:
 
     @property
     def body_with_id(self) -> bytes:
-        """The body for ``check_stream``. If no chunk has a message id, the id in the client is added."""
+        """The body for ``check_stream``. If no chunk has a message id, the body gets the id that the client gave to the
+        message."""
         body = bytes(self.body)
         if self.start_id is not None or not self.chunks:
             return body

@@ -28,8 +28,8 @@ class NoBackendError(Exception):
 class BrokenError(Exception):
     """Raised if the server breaks the rule of a check.
 
-    ``chunk``: the chunk that breaks the rule, if there is one. ``source``: the specification of the broken rule, if it
-    differs from the specification of the check.
+    ``chunk``: the chunk that breaks the rule, if there is one. ``source``: the document that has the broken rule, if it
+    is not the ``source`` of the check.
     """
 
     def __init__(self, reason: str, *, chunk: Any = None, source: str | None = None) -> None:
@@ -51,7 +51,7 @@ class NotOfferedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A rule for servers, its source, and the steps that test the rule.
+    """A rule for servers, the document that has the rule (``source``), and the steps that test the rule.
 
     ``needs``: features that the steps need, such as ``tool``. The settings have prompts for each feature.
     """

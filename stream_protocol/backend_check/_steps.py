@@ -1,4 +1,4 @@
-"""Steps that several checks share, and the sources of their rules."""
+"""Steps that several checks share, and names of the documents that have the rules."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -37,7 +37,7 @@ def require_text(response: ChatResponse) -> None:
 
 
 async def ask_for(backend: Backend, feature: str, shows: Callable[[ChatResponse], object], missing: str) -> Chat:
-    """Send the prompts of a feature until a response shows it. Return the chat with this response.
+    """Send the prompts of a feature until a response shows the feature. Return the chat with this response.
 
     Raises ``NotOfferedError`` if no response shows the feature. If several checks get the same broken response, only
     the first of them reports it.

@@ -55,12 +55,12 @@ class Backend:
         """HTTP client with a small receive buffer. The server must wait if this client reads slowly."""
         self.versions = versions
         self.reported: set[Rule] = set()
-        """Broken rules for streams that the check ``text answer`` has reported. Other checks do not report them
+        """The broken stream rules that the check ``text answer`` has reported. Other checks do not report them
         again."""
         self.broken_features: set[str] = set()
         """Features whose broken response a check has reported."""
         self.working_prompts: dict[str, str] = {}
-        """Feature -> the prompt that made the server use it."""
+        """Feature -> the prompt that made the server use the feature."""
         self.chat_ids: list[str] = []
         """The ids of the chats that the checks have created."""
 
@@ -113,7 +113,8 @@ class Chat:
         self._chunks_before = 0
 
     def copy(self) -> "Chat":
-        """Return the chat as a second tab with the same messages. The second tab has read no response."""
+        """Return a copy of the chat, which acts as a second tab. The copy has the same messages, but has read no
+        response."""
         tab = Chat(self.backend)
         tab.id, tab.messages = self.id, copy.deepcopy(self.messages)
         return tab
@@ -228,8 +229,8 @@ class Chat:
             self.messages.append(message)
 
     def judge(self, response: ChatResponse) -> None:
-        """Check the stream of a response, after the streams of all earlier responses. Raise ``BrokenError`` for the
-        first error."""
+        """Check the stream of a response, as the continuation of the chat's earlier streams. Raise ``BrokenError`` for
+        the first error."""
         end = b"" if response.body.rstrip().endswith(b"[DONE]") else b"\n\ndata: [DONE]\n\n"
         self._responses += response.body_with_id + end
         before = self._chunks_before + (not response.begins_with_start)

@@ -27,7 +27,8 @@ class _Response:
 
     @property
     def kind(self) -> str:
-        """The content type for a sentence, such as `` with text/html``. Empty if the response has no content type."""
+        """The content type as text that can stand in a sentence, such as `` with text/html``. Empty if the response has
+        no content type."""
         kind = self.fields.get("content-type", "").partition(";")[0].strip()
         return f" with {short_json(kind)[1:-1]}" if kind else ""
 
@@ -84,7 +85,7 @@ def python_hint(data: str) -> str | None:
 
 
 def _last_response(text: str) -> _Response | None:
-    """Return the last HTTP response in the text. Earlier responses are those of a proxy, or redirects, or interim
+    """Return the last HTTP response in the text. Earlier responses come from a proxy, or are redirects or interim
     responses."""
     found = None
     while (line := _STATUS_LINE.match(text)) is not None:

@@ -1,7 +1,7 @@
 """Checks a file for the AI SDK's clients: an SSE capture, lines of JSON chunks, or recorded ADK events.
 
-The format is detected from the beginning of the file. ADK events are converted to chunks first, and only they cause the
-import of ADK. The file is checked while it is read. Only the tool calls of its messages stay in memory.
+The format is detected from the beginning of the file. ADK events are first converted to chunks. Only this conversion
+imports ADK. The file is checked while it is read. Of the messages in the file, only the tool calls stay in memory.
 """
 
 import re

@@ -34,8 +34,8 @@ class ContinuedMessage:
         """Return the message after the response. Only calls that the response mentions keep the assumed answers.
 
         ``message``: the message after the response, with all calls answered. ``used``: the ids of calls in the
-        response. If exactly one call waited and the response mentions only new calls, this call also keeps its answer.
-        Otherwise the client would not have sent the request.
+        response. If exactly one call waited and the response mentions only new calls, the waiting call also keeps its
+        answer. Without this answer, the client would not have sent the request.
         """
         if len(self.waited) == 1 and not any(has_call(self.message, call_id) for call_id in used):
             return message

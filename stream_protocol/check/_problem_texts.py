@@ -34,7 +34,8 @@ def is_json(text: str) -> bool:
 
 
 def _constants(text: str) -> list[str]:
-    """Return the constants in a text that only Python's parser accepts as JSON, such as ``NaN`` and ``Infinity``."""
+    """Return the constants in a text, such as ``NaN`` and ``Infinity``. Only Python's parser accepts these constants as
+    JSON."""
     found: list[str] = []
 
     def note(constant: str) -> Any:

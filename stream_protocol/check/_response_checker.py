@@ -4,7 +4,7 @@ A copy of the client's reducer finds chunks on which the client fails. After suc
 the rest of the response is not checked.
 
 The other rules find chunks that the client accepts but shows wrongly. Most of these rules compare a chunk with the
-message so far. The others check the message at the end of the response.
+message so far. The remaining rules check the message at the end of the response.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -42,7 +42,8 @@ _WITHOUT_VALUES: Final[ChunkFields] = MappingProxyType(
         "data": None,
     }
 )
-"""Key of a chunk -> a placeholder for its value, which no rule needs. Placeholders save memory."""
+"""Key of a chunk -> a placeholder for the value of the key. No rule needs these values, and the placeholders save
+memory."""
 
 _WAITS_FOR_PAGE: Final = (None, "tool-calls", "other", "interrupted")
 """Finish reasons after which a call without an output may wait for the client."""
@@ -63,9 +64,10 @@ A server may send an approved call again.
 class ResponseChecker:
     """Checks the chunks of one response in order.
 
-    ``continued``: the message that the response continues, because its ``start`` has the id of this message. ``last``:
-    the client's last message. The response also continues it if the first content belongs to one of its calls or
-    approvals. ``earlier``: the client's other messages. The response cannot change their calls.
+    ``continued``: the message whose id is in the ``start`` of the response, so that the response continues it.
+    ``last``: the client's last message. The response also continues this message if its first content belongs to a call
+    or an approval of the message. ``earlier``: the client's other messages. The response cannot change the calls of
+    these messages.
     """
 
     def __init__(
@@ -101,7 +103,7 @@ class ResponseChecker:
         """The ids of calls that the response mentions."""
         parts = self._reducer.message["parts"]
         self._ended_before = {part["toolCallId"] for part in parts if is_tool_part(part) and has_ended(part)}
-        """The ids of calls that had ended before the response. They may end once more, because the user may have
+        """The ids of calls that had ended before the response. These calls may end once more, because the user may have
         answered them."""
         if continued is not None and continued.message["id"]:
             self._message_id = continued.message["id"]
@@ -115,8 +117,8 @@ class ResponseChecker:
 
     @property
     def next_message(self) -> UIMessage:
-        """The message that the next response may continue. Calls that this response does not mention may still be
-        open."""
+        """The message that the next response may continue. Calls that the current response does not mention may still
+        be open."""
         return self.message if self._continued is None else self._continued.with_used_answers(self.message, self._used)
 
     def stop_reading(self, problem: Problem) -> Iterator[Problem]:
@@ -317,7 +319,7 @@ class ResponseChecker:
                 yield Problem(Rule.AUTO_SEND_LOOP, text)
 
     def _unfinished(self) -> Iterator[Problem]:
-        """Yield a problem for each text and call that the response does not end."""
+        """Yield a problem for each text and each call that the response leaves without an end."""
         for what in self._open_texts():
             yield Problem(Rule.TEXT_LEFT_OPEN, f"{what} is not ended.")
         parts = self.message["parts"]

@@ -26,7 +26,8 @@ class SimulatedChat:
     def __init__(self, ai_sdk: AiSdkVersion) -> None:
         self._ai_sdk: AiSdkVersion = ai_sdk
         self._messages: dict[str, UIMessage] = {}
-        """Message id -> message, in the order of the last responses. The key is empty for a message without an id."""
+        """Message id -> message. The message with the newest response comes last. The key is empty for a message
+        without an id."""
         self._response: ResponseChecker | None = None
 
     def check_chunk(self, chunk: Any) -> Iterator[Problem]:

@@ -19,8 +19,9 @@ Where to change what:
 - ``_reload``: ``serve --reload``.
 - ``_broken_agent``: ``serve --reload`` while the agent cannot be loaded.
 - ``_workers``: ``serve --workers``.
-- ``project``: the project that ``init`` creates. Its page is a link to ``examples/nextjs``, so Windows needs
-  ``core.symlinks``. After a change of its agent: ``cd stream_protocol/cli/project; adk-ui-stream types my_package``.
+- ``project``: the project that ``init`` creates. Its page is a symbolic link to ``examples/nextjs``. On Windows, Git
+  makes such links only with ``core.symlinks``. After a change of its agent: ``cd stream_protocol/cli/project;
+  adk-ui-stream types my_package``.
 """
 
 import click

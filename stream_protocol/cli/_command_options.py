@@ -63,7 +63,7 @@ PROBE_SECONDS: Final = 0.2
 """The number of seconds within which a server on this machine accepts a connection."""
 
 _ANY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - an address to connect to
-"""Address on which a server accepts all machines -> address that reaches this machine."""
+"""Address that accepts connections from all machines -> address at which this machine reaches the server."""
 
 FILE: Final = PathText("file")
 FOLDER: Final = PathText("dir")

@@ -126,7 +126,8 @@ class DocumentedCommand(click.Command):
     """Command whose help ends with examples. The options may be in sections.
 
     ``examples``: task -> command line. ``sections``: first option of a section -> heading. ``in_file``: key -> option
-    that is read from a file. ``common``: names of the options that ``-h`` shows. If empty, ``-h`` shows all options.
+    that is read from a file. ``common``: names of the options that ``-h`` shows. Without names, ``-h`` shows all
+    options.
     """
 
     context_class = HelpContext

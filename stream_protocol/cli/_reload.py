@@ -61,8 +61,8 @@ def serve_with_reload(server: AgentServer, listener: socket.socket, *, opens_pag
 
 
 def watched_folder(target: str) -> Path:
-    """Return the folder to watch: the agent folder, the package of ``module:attr``, or otherwise the working
-    directory."""
+    """Return the folder to watch: the agent folder, or the package of ``module:attr``. If there is neither, return the
+    working directory."""
     name, is_module, _ = target.partition(":")
     folder = Path(name.split(".")[0] if is_module else name)
     return folder if folder.is_dir() else Path()
@@ -88,9 +88,10 @@ class _Supervisor:
         self._served = PROCESSES.Event()
         self._is_first = True
         self._died: str | None = None
-        """The error text that the newest child sends if the previous child has died; ``None`` otherwise."""
+        """If the previous child has died, the error text with which the newest child refuses requests; ``None``
+        otherwise."""
         self._watcher_may_repeat = False
-        """True if the watcher may report the change again for which the newest child was started."""
+        """True if the watcher may report a change twice: the change that led to the start of the newest child."""
         self._start()
 
     def files_changed(self, names: Collection[str]) -> None:
@@ -148,8 +149,8 @@ def _serve_or_answer(
     is_first: bool,
     died: str | None,
 ) -> None:
-    """Main function of a child: serve the agent. If it cannot be loaded, refuse requests with the reason until a file
-    changes."""
+    """Main function of a child: serve the agent. If the agent cannot be loaded, refuse all requests with the reason
+    until a file changes."""
     folder = watched_folder(server.target)
     files = read_files(folder)
     has_screen = signals.served.is_set()

@@ -80,7 +80,8 @@ class Loaded(NamedTuple):
 
 @dataclass(frozen=True)
 class _FlushingService:
-    """Service that exports the last spans and metrics when it is closed. The process may end directly afterwards."""
+    """Service that exports the last spans and metrics when it is closed, because the process may end directly
+    afterwards."""
 
     service: ChatService
 
@@ -166,14 +167,14 @@ class AgentServer:
         )
 
     def warn(self, text: str) -> None:
-        """Print a warning on stderr. If the log is JSON, log it instead."""
+        """Print a warning on stderr, or log the warning if the log is JSON."""
         if self.options.log_format == "json":
             logger.warning(text)
         else:
             warn(text)
 
     def inform(self, text: str) -> None:
-        """Print a message. If the log is JSON, log it instead."""
+        """Print a message, or log the message if the log is JSON."""
         if self.options.log_format == "json":
             logger.info(text)
         else:
@@ -182,7 +183,8 @@ class AgentServer:
     def _prints_runs(self) -> bool:
         """Return True if a line is printed for each run. This is the case on an interactive terminal.
 
-        A log file has log records instead. A pipe that nobody reads would block the server.
+        A JSON log gets a record for each run, and needs no such lines. If stdout is a pipe that nobody reads, printing
+        would block the server.
         """
         return self.options.verbosity != "quiet" and self.options.log_format == "text" and sys.stdout.isatty()
 

@@ -283,7 +283,8 @@ def _options(*, in_file: bool) -> Iterator[tuple[Field[Any], click.Option]]:
 
 
 def command_line_options(names: Container[str] | None = None) -> list[click.Parameter]:
-    """Return the options of the command line, in the order of the help. ``names``: return only these fields."""
+    """Return the options of the command line, in the order of the help. ``names``: the fields to return; ``None`` for
+    all fields."""
     return [option for declared, option in _options(in_file=False) if names is None or declared.name in names]
 
 

@@ -29,7 +29,8 @@ POLL_SECONDS: Final = 0.2
 """The number of seconds between two checks of the workers."""
 
 PAUSE_SECONDS: Final = 1.0
-"""The number of seconds before a worker that died during its start is replaced. The cause may still exist."""
+"""The number of seconds before a worker that died during its start is replaced. Without this pause, the cause of the
+death might still exist."""
 
 FORCED_SECONDS: Final = 5.0
 """The number of seconds that a worker may take to end after a second signal. After that, it is killed."""
@@ -43,7 +44,7 @@ else:
 
 
 def prepare_processes() -> None:
-    """Start the process from which workers are forked. It loads ADK while this process continues."""
+    """Start the process from which workers are forked. The new process loads ADK while this process continues."""
     if sys.platform != "win32":
         PROCESSES.set_forkserver_preload([f"{__package__}._serve_agent"])
         forkserver.ensure_running()
@@ -99,7 +100,7 @@ def reserved_address(listener: socket.socket) -> socket.socket:
     """Return a socket that reserves the address for the workers.
 
     On Linux, this is a new socket that does not listen. The listener is closed, because the sockets of workers cannot
-    be bound while it is open. On other systems, the listener itself is returned.
+    be bound while the listener is open. On other systems, the listener itself is returned.
     """
     if sys.platform != "linux":
         return listener
@@ -165,7 +166,7 @@ class _Workers:
             signal.raise_signal(signal.SIGTERM)
 
     def _start_first(self, *, opens_page: bool) -> None:
-        """Start the first worker before the others. It creates the tables of the stores, and reports a target that
+        """Start one worker before all others. This worker creates the tables of the stores, and reports a target that
         cannot be loaded."""
         first = self._start(shows="screen", opens_page=opens_page)
         while not first.announced.wait(POLL_SECONDS) and first.process.exitcode is None:

@@ -134,7 +134,7 @@ def _write_project(folder: Path, package: str, *, with_page: bool) -> None:
 def _installed_from() -> str | None:
     """Return the URL from which pip has installed this package, such as a Git URL; ``None`` for a package index.
 
-    The new project requires this URL, so that its ``pip install`` installs the same version.
+    The requirements of the new project have this URL, so that ``pip install`` installs the same version.
     """
     try:
         text = distribution(_DISTRIBUTION).read_text("direct_url.json")

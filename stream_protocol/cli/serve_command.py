@@ -101,8 +101,8 @@ def _check(options: ServeOptions) -> None:
 
 
 def _check_workers(options: ServeOptions, *, has_durable_file: bool) -> None:
-    """End the process if ``--workers`` needs more options, or excludes some options. The message names all of these
-    options."""
+    """End the process if an option that ``--workers`` needs is missing, or if an option cannot be combined with
+    ``--workers``. The message names all such options."""
     found: list[str] = []
     if options.run_log_url is None:
         # A Runner has its own session service. `AgentServer.load` refuses a Runner that stores chats in memory.

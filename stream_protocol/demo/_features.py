@@ -64,12 +64,12 @@ TRIP: Final = {
 
 
 def markdown(_: Question) -> list[Step]:
-    """Show Markdown: a table, a formula, code, a task list."""
+    """Scene with Markdown: a table, a formula, code, a task list."""
     return [MARKDOWN]
 
 
 def reason(question: Question) -> list[Step]:
-    """Show reasoning before a reply."""
+    """Scene with reasoning before a reply."""
     city = (question.cities or ["A city"])[0]
     thought = (
         f"**What counts**\n\n{city} has an old town, a river and more museums than a week has days. Nobody sees all, "
@@ -80,7 +80,7 @@ def reason(question: Question) -> list[Step]:
 
 
 def write_itinerary(question: Question) -> list[Step]:
-    """Show a tool whose long arguments are streamed."""
+    """Scene with a tool call that has long arguments, which are streamed."""
     if not question.cities:
         return which_city(question)
     if "write_itinerary" in question.results:
@@ -100,7 +100,7 @@ def write_itinerary(question: Question) -> list[Step]:
 
 
 def export(question: Question) -> list[Step]:
-    """Show a tool that returns a file."""
+    """Scene with a tool that returns a file."""
     if not question.cities:
         return which_city(question)
     if "export_temperatures" in question.results:
@@ -109,7 +109,7 @@ def export(question: Question) -> list[Step]:
 
 
 def read_files(question: Question) -> list[Step]:
-    """Show attachments: list the attached files."""
+    """Scene with attachments: the reply lists the attached files."""
     if not question.files:
         return [
             "There is no file yet. Paste one, drop it on the page, or choose one with the paper clip; then ask again."
@@ -123,7 +123,7 @@ def _size(size: int) -> str:
 
 
 def time_zone(question: Question) -> list[Step]:
-    """Show a client tool that the page answers without asking the user."""
+    """Scene with a client tool that the page answers without asking the user."""
     match question.results:
         case {"get_time_zone": {"timeZone": zone}}:
             return [f"Your clock is set to **{zone}**."]
@@ -133,14 +133,14 @@ def time_zone(question: Question) -> list[Step]:
 
 
 def theme(question: Question) -> list[Step]:
-    """Show a client tool that changes the page."""
+    """Scene with a client tool that changes the page."""
     if "set_theme" in question.results:
         return ["Done. Say *light theme* to have it the other way."]
     return [Call("set_theme", {"theme": "dark" if "dark" in question.text.casefold() else "light"})]
 
 
 def location(question: Question) -> list[Step]:
-    """Show a client tool for which the page asks the user first."""
+    """Scene with a client tool for which the page asks the user first."""
     match question.results:
         case {"get_location": {"latitude": latitude, "longitude": longitude}}:
             return [f"You are at **{latitude:.2f}°, {longitude:.2f}°**."]
@@ -150,7 +150,7 @@ def location(question: Question) -> list[Step]:
 
 
 def ask(question: Question) -> list[Step]:
-    """Show a question with a form."""
+    """Scene with a question that has a form."""
     match question.results:
         case {"adk_request_input": {"name": name, "city": city, "nights": nights}}:
             return [f"Thank you, {name}: {nights} nights in {city} it is."]
@@ -161,7 +161,7 @@ def ask(question: Question) -> list[Step]:
 
 
 def calendar(question: Question) -> list[Step]:
-    """Show a tool that needs a credential."""
+    """Scene with a tool that needs a credential."""
     match question.results:
         case {"read_calendar": {"entries": _}}:
             return ["Saturday is free, and on Sunday there is brunch at 11."]
@@ -171,12 +171,12 @@ def calendar(question: Question) -> list[Step]:
 
 
 def hand_over(_: Question) -> list[Step]:
-    """Show a transfer to another agent."""
+    """Scene with a transfer to another agent."""
     return ["That is a question for the foodie.", Call("transfer_to_agent", {"agent_name": "foodie"})]
 
 
 def forecast(question: Question) -> list[Step]:
-    """Show a tool that sends a data part, which the page draws."""
+    """Scene with a tool that sends a data part, which the page draws."""
     if not question.cities:
         return which_city(question)
     if "show_forecast" in question.results:
@@ -192,8 +192,8 @@ class Hiccup:
         """The ids of the chats whose last attempt failed."""
 
     def fail(self, question: Question) -> list[Step]:
-        """Show an error and a retry. The first reply is half a sentence and an error. The second reply is the whole
-        sentence."""
+        """Scene with an error and a retry. The first reply is half a sentence and an error. The second reply is the
+        whole sentence."""
         if question.chat not in self._failed:
             self._failed.add(question.chat)
             return ["I begin, and then", ConnectionError("The model has hung up, as it was told to.")]

@@ -16,7 +16,7 @@ _CHAT_LABEL: Final = "chat"
 
 
 def label_chat(callback_context: CallbackContext, llm_request: LlmRequest) -> None:
-    """``before_model_callback`` that adds the chat's id to a request to a scripted model.
+    """``before_model_callback`` that adds the chat's id to each request for a scripted model.
 
     Without this id, the model could not distinguish two chats with the same messages.
     """

@@ -50,7 +50,7 @@ def where_to_eat(request: LlmRequest) -> list[Step]:
 
 
 def plan_weekend(question: Question) -> list[Step]:
-    """Show most features: reasoning, parallel tools, sources, streamed arguments, an image, an approval."""
+    """Scene with most features: reasoning, parallel tools, sources, streamed arguments, an image, an approval."""
     if not question.cities:
         return which_city(question)
     city = question.cities[0]
@@ -86,7 +86,7 @@ def plan_weekend(question: Question) -> list[Step]:
 
 
 def compare_weather(question: Question) -> list[Step]:
-    """Show parallel calls of one tool for several cities."""
+    """Scene with parallel calls of one tool for several cities."""
     if not question.cities:
         return which_city(question)
     if "get_weather" in question.results:
@@ -97,7 +97,7 @@ def compare_weather(question: Question) -> list[Step]:
 
 
 def draw_temperatures(question: Question) -> list[Step]:
-    """Show a tool that returns an image."""
+    """Scene with a tool that returns an image."""
     if not question.cities:
         return which_city(question)
     if "draw_temperatures" in question.results:
@@ -106,7 +106,7 @@ def draw_temperatures(question: Question) -> list[Step]:
 
 
 def book_trip(question: Question) -> list[Step]:
-    """Show a tool that needs approval."""
+    """Scene with a tool that needs approval."""
     if not question.cities:
         return which_city(question)
     match question.results:
@@ -120,7 +120,7 @@ def book_trip(question: Question) -> list[Step]:
 
 
 def reserve_seat(question: Question) -> list[Step]:
-    """Show a tool that requests approval while it runs, with a payload."""
+    """Scene with a tool that requests approval while it runs. The approval has a payload."""
     if not question.cities:
         return which_city(question)
     match question.results:
@@ -135,7 +135,7 @@ def reserve_seat(question: Question) -> list[Step]:
 
 
 def check_visa(question: Question) -> list[Step]:
-    """Show a tool that fails."""
+    """Scene with a tool that fails."""
     if "check_visa" in question.results:
         return ["The visa office did not answer, so I can't tell. Please try again later."]
     country = question.text.rstrip("?!. ").split()[-1]
@@ -143,7 +143,7 @@ def check_visa(question: Question) -> list[Step]:
 
 
 def choose_city(question: Question) -> list[Step]:
-    """Show a question with choices."""
+    """Scene with a question that has choices."""
     match question.results:
         case {"adk_request_input": {"result": city}}:
             return [f"A good choice. Try *Plan a weekend in {city}* next."]
@@ -155,7 +155,7 @@ def choose_city(question: Question) -> list[Step]:
 
 
 def long_story(_: Question) -> list[Step]:
-    """Show half a minute of streamed text. The user can stop it."""
+    """Scene with half a minute of streamed text, which the user can stop."""
     stations = [f"{time} in {city}" for time in ("At dawn", "At noon", "At night") for city in HOTELS] * 3
     chapters = (
         f"### {number}. {station}\n\nThe train stood longer than it should. A woman with a cello case got in, asked "
@@ -166,7 +166,7 @@ def long_story(_: Question) -> list[Step]:
 
 
 def small_talk(question: Question) -> list[Step]:
-    """Reply to a message that matches no scene."""
+    """Scene for a message that matches no other pattern."""
     if question.files:
         return [*features.read_files(question), "\n\nThe demo is a script, so it cannot say more about them."]
     excuse = "I answer from a script, because the server has no `GOOGLE_API_KEY`, and the script has no line for that."

@@ -1,8 +1,9 @@
 """Stores the results of model and tool calls. So each call is executed once, even if its run is executed again.
 
-Each call is a separate DBOS workflow. Its id contains the run and the call's name. A call is not a step or a child of
-the run's workflow. DBOS numbers steps and children in the order of their start, which parallel branches may change.
-DBOS stores a workflow as pending before the workflow starts. So a call that began and did not end can be found.
+Each call is a separate DBOS workflow. The workflow's id contains the run and the call's name. A call is not a step or a
+child of the run's workflow, because DBOS numbers steps and children in the order of their start. With parallel
+branches, this order may differ in each execution. DBOS stores a workflow as pending before the workflow starts. So a
+call that began and did not end can be found.
 """
 
 from __future__ import annotations
@@ -82,8 +83,8 @@ class CallJournal:
     async def do(self, name: str, work: Callable[[], Awaitable[str]], *, repeatable: bool) -> str:
         """Execute a call that has no stored result. Store its result, then return the result.
 
-        ``repeatable``: True if the call may be executed again although an earlier execution has begun the call.
-        Otherwise such a call raises ``UnfinishedCallError``.
+        ``repeatable``: True to execute the call even if an earlier execution began the call and did not finish it. If
+        False, such a call raises ``UnfinishedCallError``.
         """
         attempts = await self._attempts(name)
         if attempts and not repeatable:

@@ -84,7 +84,7 @@ class DbosEngine:
     machine. ``None`` selects the DBOS instance that the app itself has created and launched.
 
     ``idempotent_tools``: the names of tools that may be executed again if they began and did not end. Any other tool
-    that began and did not end is not executed again. The model reads an error text as its result.
+    that began and did not end is not executed again. Instead of the tool's result, the model reads an error text.
 
     ``version``: the version of the app's agents. Only a worker with the same version executes a run again. Change the
     version when an agent's tools or the order of its calls change. Names and classes of agents are compared
@@ -114,8 +114,8 @@ class DbosEngine:
         self._file = StoreFile(url) if url is not None else None
         self._deployment: Deployment | None = None
         self._kept: dict[str, KeptRun | None] = {}
-        """Unfinished runs by workflow id, as of the last query. So each run is read only once. ``None``: this release
-        cannot read the run."""
+        """Unfinished runs by workflow id, as of the last query. With this cache, each run is read only once. The value
+        is ``None`` if this release cannot read the run."""
         self._durable_runners: dict[int, tuple[Runner, Runner]] = {}
         self._launching = asyncio.Lock()
         self._workflows: Workflows | None = None
@@ -133,7 +133,8 @@ class DbosEngine:
 
     def prepare(self) -> None:
         """Create missing tables in the store. Raises ``StreamProtocolError`` if the store cannot be used. ``start``
-        also creates missing tables, but raises errors of several lines. An error of ``prepare`` has one line."""
+        also creates missing tables, but the text of its errors has several lines. The text of an error of ``prepare``
+        has one line."""
         if self._url is not None:
             self._take_file()
             _log_as_others()
@@ -354,7 +355,7 @@ class DbosEngine:
 
 
 def _stop_polling(dbos: DBOS) -> None:
-    """Stop the threads with which our DBOS polls every second. They serve features that we do not use: queues,
+    """Stop the threads with which our DBOS polls every second. These threads serve features that we do not use: queues,
     schedules, delayed workflows and timeouts."""
     for stopping in (*dbos.background_thread_stop_events, dbos._background_jobs_stop_event):  # noqa: SLF001 - DBOS has no option for it
         stopping.set()

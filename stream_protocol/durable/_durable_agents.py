@@ -48,7 +48,7 @@ def durable_agents(root: BaseAgent, idempotent_tools: Collection[str]) -> BaseAg
 
 def shape(root: BaseNode) -> list[str]:
     """Return the type and the name of each agent in the tree. The names of stored calls depend on the agents. So a
-    different list means a different version of the app."""
+    different list counts as a different version of the app."""
     return [f"{type(agent).__name__} {agent.name}" for agent in _tree(root)]
 
 

@@ -34,7 +34,7 @@ class ModelCallNames:
     def __init__(self) -> None:
         self._names: dict[int, str] = {}
         """The names of coming model calls, by the ``id()`` of their request. The request object exists until the model
-        gets it, so the id is unambiguous."""
+        gets it. So no other request can have the same ``id()``."""
 
     def note(self, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
         """Store the name of the coming model call. Use this method as the last ``before_model_callback``. If an earlier
@@ -77,7 +77,7 @@ async def _generate(
     calls: CallJournal, name: str, model: BaseLlm, request: LlmRequest, *, stream: bool
 ) -> AsyncGenerator[LlmResponse, None]:
     """Call the model, and yield its responses. Partial responses are yielded at once. Complete responses are yielded
-    after they are stored, because ADK runs their tools as soon as it gets them."""
+    after they are stored, because ADK runs the tools of a response as soon as ADK gets the response."""
     calls.go_live()
     partial = asyncio.Queue[LlmResponse | None]()
     whole: list[LlmResponse] = []
@@ -104,8 +104,8 @@ async def _generate(
 
 
 def _give_ids(response: LlmResponse) -> None:
-    """Give an id to each tool call in the response that has none. ADK adds ids later, but the ids must be the same in
-    each execution of the run."""
+    """Give an id to each tool call of the response that does not have an id. ADK adds ids later, but the ids must be
+    the same in each execution of the run."""
     for part in (response.content and response.content.parts) or ():
         if part.function_call is not None and not part.function_call.id:
             part.function_call.id = f"{AF_FUNCTION_CALL_ID_PREFIX}{uuid4()}"

@@ -78,7 +78,8 @@ def durable_tool(tool: BaseTool, idempotent: Collection[str]) -> BaseTool:
 
 def _name(calls: CallJournal, tool: BaseTool, args: dict[str, Any], tool_context: ToolContext) -> str:
     """Return the name under which the result of the tool call is stored. The name depends on the arguments that the
-    model sent. Callbacks may change the tool's arguments in each execution, so these are not used."""
+    model sent. The name does not depend on the arguments that the tool gets, because callbacks may change them in each
+    execution."""
     # If an `AgentTool` runs its agent without plugins, our plugin does not see the calls of this agent.
     call = running_call(tool_context) or RunningCalls().start(tool_context, tool.name, args)
     model_args = to_jsonable_python(call.args, fallback=str)

@@ -23,8 +23,8 @@ FORMAT: Final = 2
 """The version of the stored form of a run, and of the names of its calls."""
 
 OLDEST_FORMAT: Final = 1
-"""The oldest stored format that this release reads. Its runs have no deployment name. Its tool calls are named by their
-ids."""
+"""The oldest stored format that this release reads. In this format, runs have no deployment name, and a tool call's
+name contains the call's id."""
 
 RUN: Final = "adk_ui_stream.run.2"
 OLDEST_RUN: Final = "adk_ui_stream.run"
@@ -35,12 +35,12 @@ OLDEST_PREFIX: Final = "adk-ui-stream/"
 """The prefix of workflow ids in the oldest stored format. ``PREFIX`` is the prefix in the present format."""
 
 EXECUTION: Final = "execution "
-"""Prefix of the workflow attribute with the state of an execution. The execution's id in the run log follows the
-prefix."""
+"""Prefix of the name of a workflow attribute that contains the state of an execution. The execution's id in the run log
+follows the prefix."""
 
 END: Final = "end "
-"""Prefix of the workflow attribute with the end of an execution. A ``LiveState`` that is stored later does not replace
-this attribute."""
+"""Prefix of the name of a workflow attribute that contains the end of an execution. If a ``LiveState`` is stored later,
+it does not replace this attribute."""
 
 ERROR_TEXT: Final = "error"
 """Name of the workflow attribute with the error text that the client received. See ``ToldEnd``."""

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 BACKENDS: Final = frozenset({"postgres", "postgresql", "sqlite"})
-"""The accepted schemes of a store's URL, without the driver. DBOS takes any other scheme for PostgreSQL or a file."""
+"""The accepted schemes of a store's URL, without the driver. DBOS would treat a URL with any other scheme as PostgreSQL
+or as a file."""
 
 CONNECT_SECONDS: Final = 10
 """Seconds to wait for a connection to the store."""
@@ -75,8 +76,8 @@ def sqlite_is_too_old() -> bool:
 
 
 def with_timeouts(url: str) -> str:
-    """Return the URL with connection timeouts that DBOS does not set. They end the wait for a database server that
-    hangs or is dead."""
+    """Return the URL with connection timeouts that DBOS does not set. With these timeouts, the wait for a database
+    server that hangs or is dead ends."""
     if not is_postgres(url):
         return url
     address = make_url(url)

@@ -63,8 +63,8 @@ class Workflows:
             self._leave(workflow_id)
 
     async def run(self, workflow_id: str, record: str, work: Callable[[], Awaitable[None]]) -> None:
-        """Execute a run, and store its workflow as pending. The workflow stays stored until the run is cancelled in the
-        engine."""
+        """Execute a run, and store its workflow as pending. The workflow stays stored until the engine's ``cancel``
+        deletes the run."""
         self._work[workflow_id] = _wait_for_ever
         try:
             with SetWorkflowID(workflow_id):

@@ -2,7 +2,7 @@
 
 An entry is a JSON object: ``{"turn"}``, ``{"event", "bytes"}``, ``{"chunk", "bytes", "closing"}`` or ``{"end"}``, with
 the time ``at``. See docs/recording.md for the keys of a recording. ``bytes``: the size of an event's JSON, or of a
-chunk's SSE event. ``closing``: true if the chunk comes from the end of the response, and not from an event.
+chunk's SSE event. ``closing``: true if the converter wrote the chunk at the end of the response, and not for an event.
 
 Two kinds of entries are not in a recording. ``{"text"}`` has data of a capture that is not a chunk. ``{"cut"}`` means
 that the rest of a turn was dropped.

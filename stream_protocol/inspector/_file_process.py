@@ -46,7 +46,8 @@ _PROCESS_ENDED: Final = (
     "the process that converts it has died: the file takes too much memory, or the server's main module starts the "
     'server without `if __name__ == "__main__":`'
 )
-"""The error text for a process that has died. One cause: ``multiprocessing`` imports the server's main module."""
+"""The error text for a process that has died. The main module can be a cause, because ``multiprocessing`` imports it in
+the new process."""
 
 _ONE_AT_A_TIME: Final[RunVar[CapacityLimiter]] = RunVar("adk_ui_stream_file_process")
 

@@ -44,8 +44,8 @@ MAX_REQUEST_BYTES: Final = 2**20
 
 
 class Inspector:
-    """Recorder for ``ChatService(recorder=…)`` that stores events and chunks in memory. ``inspector_routes`` returns
-    them.
+    """Recorder for ``ChatService(recorder=…)`` that stores events and chunks in memory. The routes of
+    ``inspector_routes`` send them to the page.
 
     ``max_bytes`` and ``max_entries`` (events and chunks) limit the turns of each user. ``max_users`` limits the number
     of users. Above a limit, the oldest turn or the least recently active user is dropped. Of a turn that is too large,
@@ -140,7 +140,8 @@ class InspectedTurn:
         self._options = options
         self._begun_at = 0.0
         self._event_is_converted = True
-        """True if the chunks of the newest event have been written. Later chunks come from the end of the response."""
+        """True if the chunks of the newest event have been written. Chunks that come after them belong to the end of
+        the response."""
         self.chat_id = request.id
         self.continues = request.continued_message is not None
         """True if the response continues a message of an earlier turn."""

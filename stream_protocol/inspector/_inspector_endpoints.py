@@ -72,8 +72,8 @@ class FileEndpoints:
     """Endpoints for files that a user drops on the Inspector's page.
 
     Each method takes a request and its user, and returns the response. The caller must identify the user, and count the
-    user's requests. The methods raise ``ChatRequestError`` for an invalid request. ``hold_memory``: returns the memory
-    budget for responses to a user.
+    user's requests. The methods raise ``ChatRequestError`` for an invalid request. ``hold_memory``: function that takes
+    a user and returns the memory budget for responses to this user.
     """
 
     def __init__(self, hold_memory: Callable[[str], ByteShare]) -> None:

@@ -42,8 +42,8 @@ def inspector_routes(
     """Return the routes of the Inspector. Put them before the routes of a page at ``/``.
 
     ``inspector``: the recorder of ``service``. ``identify`` and ``allow_origins``: as in ``chat_router``. In an app of
-    ``create_app``, pass no ``allow_origins``: those of the app apply. The page of ``create_app`` shows the Inspector if
-    the app has these routes.
+    ``create_app``, leave out ``allow_origins``: the app's own ``allow_origins`` apply to these routes. The page of
+    ``create_app`` shows the Inspector if the app has these routes.
 
     - ``GET {path}/{id}/inspect?after=N``: the entries of the user's own chat after the number N.
     - ``GET {path}/{id}/inspect/recording``: the chat as a recording.

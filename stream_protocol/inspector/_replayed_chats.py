@@ -72,6 +72,6 @@ class InspectedChats(Chats):
 
 
 def _length_with_chunks(entries: Sequence[bytes], chunks: int) -> int:
-    """Return the number of entries up to the last entry before chunk number ``chunks + 1``."""
+    """Return the number of entries before chunk number ``chunks + 1``."""
     counts: Iterator[int] = accumulate(entry.startswith(b'{"number"') for entry in entries)
     return sum(count <= chunks for count in counts)

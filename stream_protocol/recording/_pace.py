@@ -13,7 +13,7 @@ INSTANT: Final = math.inf
 """The speed of a replay without pauses."""
 
 LONGEST_WAIT: Final = 1e8
-"""The longest pause in seconds, about three years. ``time.sleep`` would raise for larger numbers in a file."""
+"""The longest pause in seconds, about three years. For a longer pause, ``time.sleep`` would raise."""
 
 
 class TurnClock:

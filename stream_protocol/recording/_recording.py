@@ -38,7 +38,7 @@ class RecordedTurn:
     message_id: str
     """The id of the assistant message."""
     past: tuple[Event, ...] = ()
-    """Earlier events of the message, if the turn continues a message. Text fragments are left out."""
+    """If the turn continues an assistant message, the earlier events of this message. Text fragments are left out."""
     events: tuple[Event, ...]
     """The events of the turn in order. The user's event comes first, if it was recorded."""
     request: Mapping[str, Any] | None = None
@@ -53,11 +53,12 @@ class RecordedTurn:
     options: ConverterOptions = field(default_factory=ConverterOptions)
     """The recorded converter options. Options that are functions cannot be recorded."""
     end: Ending | None = None
-    """How the response ended; ``None`` if this was not recorded. A replay then uses the events to end the response."""
+    """How the response ended; ``None`` if this was not recorded. Without this value, a replay decides from the events
+    how the response ends."""
     failure: str = ""
     """The text of the exception that the run raised; empty if it was not recorded."""
     call_ids: CallIds = NO_IDS
-    """The client ids of calls in earlier messages."""
+    """The ids that the client has for the calls in earlier messages."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +71,9 @@ class Recording:
     delegated: frozenset[str] = frozenset()
     """The names of tools that start task-mode agents in the recording. A replay hides calls of these tools."""
     hidden: HiddenEvents = field(default_factory=HiddenEvents, repr=False)
-    """The events of the recording that a rewind removed or that the client is not shown."""
+    """The events of the recording that the client is not shown, for example because a rewind removed them."""
     beginnings: frozenset[str] | None = field(default=None, repr=False)
-    """The invocations that begin a turn without a user event. ``None`` if each invocation can begin a turn."""
+    """The ids of invocations that begin a turn without a user event. ``None`` if each invocation can begin a turn."""
     _warn: WarnOnce = field(default_factory=WarnOnce, repr=False, compare=False)
 
     def turns(self) -> Iterator[RecordedTurn]:
@@ -149,7 +150,7 @@ def _is_message_with_content(event: Event) -> bool:
 
 
 def _why_nothing(recording: Recording) -> str:
-    """Return the text of the error for a recording of which a replay would show nothing."""
+    """Return the error text for a recording whose replay would show nothing."""
     records = read_records(recording.path, recording.session, recording._warn)  # noqa: SLF001 - of this module
     count = sum(isinstance(record, EventRecord) for record in records)
     events = "1 event was" if count == 1 else f"{count} events were"

@@ -26,7 +26,8 @@ T = TypeVar("T")
 
 
 class RecordedFailureError(Exception):
-    """Replaces the exception that a recorded run raised. ``str(error)`` is the recorded text, which may be empty."""
+    """Stands for the exception that a run raised during the recording. ``str(error)`` is the recorded text, which may
+    be empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +47,9 @@ class ReplayStep(Generic[T]):
 def replay(recording: Recording, *, turn: int | None = None, **options: Unpack[ConverterOptions]) -> Iterator[bytes]:
     """Yield the SSE events of all turns, or of one turn. ``turn``: the number of the turn, from 1.
 
-    Each turn goes from ``start`` to ``[DONE]``. Every replay gives the same bytes. ``options``: converter options that
-    replace the recorded options. Raises ``RecordingError`` if the turn does not exist, or if the file has been changed
-    and is not a recording any more.
+    The events of each turn begin with ``start`` and end with ``[DONE]``. Every replay gives the same bytes.
+    ``options``: converter options that replace the recorded options. Raises ``RecordingError`` if the turn does not
+    exist, or if the file has been changed and is not a recording any more.
     """
     check_recording(recording)
     return replay_sse(select_turn(recording.stream_turns(), turn), delegated=recording.delegated, **options)
@@ -81,7 +82,8 @@ def _one_turn(turns: TurnStream, turn: int) -> TurnStream:
 def replay_sse(
     turns: TurnStream, *, delegated: frozenset[str] = frozenset(), **options: Unpack[ConverterOptions]
 ) -> Iterator[bytes]:
-    """Yield the SSE events of the turns while the turns are read. Each turn goes from ``start`` to ``[DONE]``.
+    """Yield the SSE events of the turns while the turns are read. The events of each turn begin with ``start`` and end
+    with ``[DONE]``.
 
     ``delegated``: the value of ``Recording.delegated``.
     """
@@ -126,9 +128,9 @@ def replay_messages(
 ) -> list[UIMessage]:
     """Return the messages that the client has after all turns. With ``turn``, return only the messages of this turn.
 
-    User messages are included if the user's events were recorded. Their ids come from the recorded requests, or from
-    the events. All complete events are kept in memory, because a late result may belong to any earlier message.
-    ``delegated``: the value of ``Recording.delegated``.
+    User messages are included if the user's events were recorded. The ids of user messages come from the recorded
+    requests, or from the events. All complete events are kept in memory, because a late result may belong to any
+    earlier message. ``delegated``: the value of ``Recording.delegated``.
     """
     check_turns("replay_messages", turns)
     check_count("turn", turn, or_none=True)
@@ -155,8 +157,8 @@ def replay_messages(
 
 
 def _as_requested(events: Iterable[Event], body: Mapping[str, Any], taken_ids: set[str]) -> Iterator[Event]:
-    """Yield copies of the events with the data that the service stores: the id of the user message, and reasons of
-    decisions.
+    """Yield the events, with the data that a ``ChatService`` stores in events: the id of the user message, and the
+    reasons of approvals and denials. An event that gets such data is copied.
 
     ``body``: the body of the request that led to the events, not validated. ``taken_ids``: message ids that are already
     used. A newly used id is added to this set.

@@ -52,11 +52,11 @@ class TurnHead:
     message_id: str
     """The id of the assistant message; empty if the first event sets the id."""
     past: tuple[Event, ...] = ()
-    """Earlier events of the message, if the turn continues a message. Text fragments are left out."""
+    """If the turn continues an assistant message, the earlier events of this message. Text fragments are left out."""
     options: ConverterOptions = field(default_factory=ConverterOptions)
     """The converter options that were recorded with the turn."""
     call_ids: CallIds = NO_IDS
-    """The client ids of calls in earlier messages."""
+    """The ids that the client has for the calls in earlier messages."""
 
 
 TurnStream = Iterable[tuple[TurnHead, Iterable[TurnItem]]]
@@ -142,7 +142,8 @@ class _TurnSplitter:
     def end_turn(self) -> TurnHead:
         """Return the turn that an ``EndRecord`` ends.
 
-        This is the newest turn. If there is none, or if it has ended before, a new turn without events is returned.
+        The record ends the newest turn. If no turn has begun, or if the newest turn has already ended, the method
+        returns a new turn without events.
         """
         if self._ended:
             self._reader.begin_message("")

@@ -23,7 +23,8 @@ CONTEXT_LENGTH: Final = 20
 class Difference:
     """A difference between a request and a recorded turn: a path in the request, and the two values as JSON.
 
-    ``recorded`` or ``received`` is ``None`` if the recorded turn or the request has no value at this path.
+    ``recorded`` is ``None`` if the recorded turn has no value at this path. ``received`` is ``None`` if the request has
+    no value at this path.
     """
 
     path: str

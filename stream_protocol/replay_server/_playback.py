@@ -1,4 +1,4 @@
-"""Plays a recorded response: at a given speed, at once, or chunk by chunk on request."""
+"""Plays a recorded response: at a given speed, without pauses, or chunk by chunk on request."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ class Playback:
         return [] if self.ended else [timed.chunk for timed in self._chunks[len(self.released) :]]
 
     async def read(self, *, rebuild: bool = False) -> AsyncIterator[bytes]:
-        """Yield the SSE events, from the first on, when they are sent. ``rebuild``: True for a reloaded page, which has
-        no messages."""
+        """Yield all SSE events of the response, each as soon as it is sent. ``rebuild``: True for a reloaded page,
+        which has no messages."""
         position = 0
         while not self.ended or position < len(self._events):
             if position == len(self._events):

@@ -27,7 +27,7 @@ from stream_protocol.wire import (
 from stream_protocol.wire.client import message_to_chunks
 
 MAX_CHATS: Final = 1000
-"""The maximum number of chats in memory. The newest chats stay."""
+"""The maximum number of chats in memory. The chats with the newest responses stay."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +37,7 @@ class PlayedChat:
     turn: LibraryTurn
     playback: Playback
     before: tuple[UIMessage, ...]
-    """The client's messages when it sent the request."""
+    """The messages that the client had when it sent the request."""
 
     def messages(self, ai_sdk: AiSdkVersion) -> list[UIMessage]:
         """Return the messages of the chat. The newest response is included after its end."""
@@ -63,7 +63,7 @@ class Chats:
         self.pace = pace
         self._ai_sdk: AiSdkVersion = client_version(ai_sdk).major
         self._chats: dict[str, PlayedChat] = {}
-        """Chat id -> chat, in the order of newest responses."""
+        """Chat id -> chat. The chat with the newest response comes last."""
         self._changed = asyncio.Condition()
 
     async def respond(self, request: ChatRequest) -> Playback:

@@ -174,7 +174,8 @@ def _routes(chats: Chats) -> list[BaseRoute]:
 
 
 def _admitting(endpoint: Endpoint) -> Endpoint:
-    """Return an endpoint that refuses requests from pages of other sites, if they change something."""
+    """Return the endpoint with a check. The check refuses a request that changes something, if a page of another site
+    sent it."""
 
     async def respond(request: Request) -> Response:
         _ = admit(request)

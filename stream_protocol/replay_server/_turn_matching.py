@@ -34,11 +34,12 @@ from stream_protocol.replay_server._turn_summaries import (
 from stream_protocol.wire import ChatRequest, ChatRequestError
 
 COMPARED_LENGTH: Final = 500
-"""The maximum number of characters of each text that are compared. The time grows with the product of both lengths."""
+"""The maximum number of characters of each text that are compared. The time of a comparison grows with the product of
+the two lengths."""
 
 END_SIMILARITY: Final = 0.5
-"""The similarity that counts for the end of a recording, where there is no next turn. Different texts are mostly less
-similar."""
+"""The assumed similarity for the end of a recording, where no next turn can be compared. Most texts that differ are
+less similar."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,8 @@ class Mismatch:
 def find_turn(request: ChatRequest, entries: Iterable[LibraryEntry], last: LibraryTurn | None) -> LibraryTurn:
     """Return the recorded turn for a request. ``last``: the turn that this chat played last, or ``None``.
 
-    Raises ``ChatRequestError`` (409) if no turn matches. The error has the most similar turn and the first difference.
+    Raises ``ChatRequestError`` (409) if no turn matches. The error names the most similar turn and the first
+    difference.
     """
     mismatches: list[Mismatch] = []
     is_user_message = request.target["role"] == "user"
@@ -208,7 +210,7 @@ def _first_difference(answers: Sequence[RecordedAnswer], received: Sequence[Rece
 
 
 def _find_answer(answer: RecordedAnswer, received: Sequence[ReceivedAnswer]) -> ReceivedAnswer | None:
-    """Return the received answer to the same call.
+    """Return the received answer to the same call as the recorded answer.
 
     If no received answer has the same id, return an answer to a call of the same tool. Ids may differ if the model
     sends no ids.

@@ -65,7 +65,7 @@ class TurnSummary:
     answers: tuple[RecordedAnswer, ...] | None = None
     """The user's answers to tool calls before the turn."""
     open_calls: frozenset[str]
-    """The ids of calls in the message that the client must answer after the turn."""
+    """The ids of the message's calls that the client must answer after the turn."""
 
 
 def summarize_turn(number: int, turn: RecordedTurn) -> TurnSummary:

@@ -9,7 +9,7 @@ Where to change what:
 - ``_allowed_hosts``: host names, and the warning for servers that other machines reach.
 - ``_json_lines``: log lines in JSON, without texts of chats.
 - ``_terminal_log``: the log of a terminal.
-- ``_gc``: excludes objects that live until the process ends from garbage collection.
+- ``_gc``: excludes long-lived objects from garbage collection.
 """
 
 from stream_protocol._listener import AddressError, bind_socket

@@ -4,8 +4,8 @@ The owner of a domain can point the domain's name to 127.0.0.1 (DNS rebinding). 
 then read all responses of a server on this machine. The page cannot change the ``Host`` header of its requests. So this
 module refuses requests with a foreign name in this header.
 
-Starlette's ``TrustedHostMiddleware`` is not used. It compares only names, reads only the first of several ``Host``
-headers, and does not name the setting to change in its error.
+Starlette's ``TrustedHostMiddleware`` is not used. It compares only names, and reads only the first of several ``Host``
+headers. Its error does not name the setting to change.
 """
 
 import re
@@ -57,8 +57,8 @@ def is_on_loopback(listener: socket.socket) -> bool:
 
 
 def exposure_warning(listener: socket.socket) -> str | None:
-    """Returns the warning to show for a server without sign-in that other machines can reach. ``None`` on a loopback
-    address."""
+    """Returns the warning for a server that other machines can use without signing in; ``None`` if the server listens
+    on a loopback address."""
     if is_on_loopback(listener):
         return None
     host, port = listener.getsockname()[:2]

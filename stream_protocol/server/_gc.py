@@ -19,9 +19,9 @@ TOKENS: Final = types.GenerateContentResponseUsageMetadata(prompt_token_count=1,
 
 THRESHOLDS: Final = (10_000, 3, 10)
 """Arguments of ``gc.set_threshold``. ADK keeps about 16 objects for each chunk until the run ends. With Python's
-default of 700, the collector scans these objects every 40 chunks, mostly in vain. With 10,000, the scans take a sixth
-of the time. If the second threshold were 10, a single scan would visit 100,000 objects and take 40 ms. See
-docs/performance.md.
+default of 700, the collector scans these objects every 40 chunks, and can free almost none of them. With 10,000, the
+scans take a sixth of the time. If the second threshold were 10, a single scan would visit 100,000 objects and take 40
+ms. See docs/performance.md.
 """
 
 
@@ -32,8 +32,9 @@ async def tune_gc() -> None:
     more, and all chats wait meanwhile. ADK loads many modules only with its first run. So this function runs an agent
     with a fake model once, in memory.
 
-    From then on, a collection starts after 10,000 new objects (``gc.set_threshold``). A higher threshold of the process
-    is kept. If the process has switched automatic collection off, it stays off.
+    From then on, a collection starts after 10,000 new objects (``gc.set_threshold``). If the process already has a
+    higher threshold, ``tune_gc`` does not change it. If the process has switched automatic collection off, it stays
+    off.
 
     Apps call ``tune_gc`` in their lifespan, after their agents are loaded. The call blocks for up to a second.
     ``adk-ui-stream serve`` calls ``tune_gc`` before it accepts connections.

@@ -91,8 +91,8 @@ def _is_below(name: str, loggers: Iterable[str]) -> bool:
 
 
 def _text_in_code(record: logging.LogRecord) -> str | None:
-    """Return the record's text if it is a literal in the code that logs the record; ``None`` if it was built at run
-    time."""
+    """Return the record's text if it is a literal in the code that logs the record; ``None`` if the text was built at
+    run time."""
     frame = inspect.currentframe()
     while frame is not None:
         code = frame.f_code
@@ -107,8 +107,8 @@ def _omitted(conversion: re.Match[str]) -> str:
 
 
 def _stack(trace: TracebackType | None) -> Iterator[str]:
-    """Yield the innermost frames of a traceback, the outermost of these first. Frames of generated code are left
-    out."""
+    """Yield the innermost frames of a traceback, in the order in which they were called. Frames of generated code are
+    left out."""
     lines = []
     while trace is not None:
         code = trace.tb_frame.f_code

@@ -62,18 +62,16 @@ class ServerLimits:
     """Maximum number of open connections.
 
     The number is lower if the process may open fewer files. An additional connection replaces the connection that has
-    been idle for the longest time. If no connection is idle, it gets 503.
+    been idle for the longest time. If no connection is idle, the additional connection gets 503.
     """
     head_seconds: float = 20.0
     """Time for all headers of a request.
 
-    It starts when the client connects, or after the previous response. A slower client gets 408. uvicorn closes an idle
-    connection 5 s after a response.
+    The time starts when the client connects, or after the previous response. A slower client gets 408. uvicorn closes
+    an idle connection 5 s after a response.
     """
     body_seconds: float = 20.0
-    """After this time, a body that is slower than ``body_bytes_per_second`` gets 408.
-
-    A faster client has no time limit.
+    """Time after which a body gets 408 if it is slower than ``body_bytes_per_second``. A faster body has no time limit.
     """
     body_bytes_per_second: int = 500
     """Lowest speed of a body."""
@@ -150,7 +148,8 @@ class LimitedHttp(H11Protocol):
         self._next_look: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's
-        """Accepts the connection. If too many are open, closes the longest idle connection, or responds with 503."""
+        """Accepts the connection. If too many connections are open, closes the connection that has been idle for the
+        longest time. If no connection is idle, responds with 503."""
         super().connection_made(transport)
         transport.set_protocol(_InPieces(self))
         # uvicorn writes only while the buffer is empty. So the number of buffered bytes can only fall: see
@@ -178,8 +177,8 @@ class LimitedHttp(H11Protocol):
         request."""
 
     def send_400_response(self, msg: str) -> None:
-        """Sends a 400 to a client that sends invalid HTTP, and closes the connection. uvicorn's method fails if a
-        response has begun."""
+        """Sends a 400 to a client that sends invalid HTTP, and closes the connection. uvicorn's own method fails if a
+        response has already begun."""
         self._close(BAD_REQUEST)
 
     def look(self) -> None:

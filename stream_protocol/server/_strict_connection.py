@@ -30,8 +30,8 @@ class StrictConnection(h11.Connection):
     """Refuses some requests that h11 accepts: bodies in tiny chunks, too many headers, and two declared lengths.
 
     If a request has both a ``Content-Length`` and chunks, h11 uses the chunks. A proxy in front of the server may use
-    the length. The proxy would then see a different next request (request smuggling). nginx and Node also refuse such
-    requests (RFC 9112, 6.3).
+    the length. The proxy and h11 would then disagree on where the next request begins (request smuggling). nginx and
+    Node also refuse such requests (RFC 9112, 6.3).
     """
 
     def __init__(self) -> None:
@@ -40,7 +40,8 @@ class StrictConnection(h11.Connection):
         self._is_within_chunk = False
         self._is_in_trailers = False
         self._chunk_bytes = 0.0
-        """The remaining credit for small chunks, in bytes. Each chunk costs ``CHUNK_BYTES`` and adds its size."""
+        """The remaining credit for small chunks, in bytes. Each chunk takes ``CHUNK_BYTES`` from the credit, and adds
+        its own size to the credit."""
 
     def next_event(self) -> Any:
         """Return h11's next event. Raises ``h11.RemoteProtocolError`` if the HTTP is invalid or the request is

@@ -52,7 +52,7 @@ DRAIN_SECONDS = 30.0
 seconds in total."""
 
 FORCED_SECONDS = 1.0
-"""Seconds that a server may still store the output of its runs after a second signal."""
+"""After a second signal, the maximum number of seconds in which a server still stores the output of its runs."""
 
 TICK_SECONDS = 0.05
 """Seconds between two checks during the shutdown, for ended runs and for a second signal. A signal does not wake the
@@ -69,7 +69,7 @@ class StreamingService(Protocol):
     """A service with open streams, such as ``ChatService``. The streams must end before the server stops."""
 
     async def drain(self) -> None:
-        """Stops starting streams. Returns when all streams of this process have ended."""
+        """Starts no more streams from now on. Returns when all streams of this process have ended."""
 
     async def aclose(self) -> None:
         """Ends the streams."""
@@ -109,7 +109,7 @@ class ChatServer(uvicorn.Server):
         super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Starts the server, and handles asyncio's error reports about connections from now on."""
+        """Starts the server. From now on, this object handles asyncio's error reports about connections."""
         asyncio.get_running_loop().set_exception_handler(self._handle_exception)
         if self._before_accepting is not None:
             await self._before_accepting()
@@ -122,9 +122,10 @@ class ChatServer(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Lets the runs end, and then stops the server.
 
-        After the runs, the server first refuses connections. Then the server closes the service, so that clients get an
-        ``abort``. No request may come later, because the service closes its stores. uvicorn itself would close the
-        service only after all responses have ended.
+        After the runs have ended, or after ``drain`` seconds, the server first refuses connections. Then the server
+        closes the service. Clients of runs that have not ended get an ``abort``. No request may come after this,
+        because the service closes its stores. uvicorn itself would close the service only after all responses have
+        ended.
         """
         draining = asyncio.create_task(self._service.drain())
         await self._wait(lambda: draining.done() and not self.server_state.tasks, self._drain)
@@ -159,7 +160,7 @@ class ChatServer(uvicorn.Server):
 
 
 BROKEN_OFF: Final = "ASGI callable returned without completing response."
-"""The text that uvicorn logs for a response without an end."""
+"""The text that uvicorn logs for a response that ends before its body is complete."""
 
 
 CANCELLED: Final = "CancelledError"
@@ -171,7 +172,7 @@ class RareRecords(logging.Filter):
     always passes.
 
     uvicorn logs a message for each request with invalid HTTP. When the server disconnects a client during a response,
-    our code logs the reason. So uvicorn's records about this are dropped.
+    our code logs the reason. So this filter drops uvicorn's records about such a disconnect.
     """
 
     def __init__(self) -> None:

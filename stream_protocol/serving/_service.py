@@ -41,8 +41,8 @@ class ChatService:
     raise ``ChatRequestError`` (400) for an invalid ``chat_id``.
 
     ``target``: an agent, an ``App`` or a ``Runner``. ``options``: see ``ServiceOptions``, which include the options of
-    the converter. The client never sees the calls of task-mode sub-agents, as if ``hidden_tools`` named these agents.
-    Raises ``StreamProtocolError`` for an invalid value.
+    the converter. If a task-mode sub-agent is shown ``"flat"`` (``nested_agents``), the calls of this sub-agent are
+    hidden, as if ``hidden_tools`` named it. Raises ``StreamProtocolError`` for an invalid value.
     """
 
     def __init__(self, target: Target, **options: Unpack[ServiceOptions]) -> None:
@@ -109,8 +109,8 @@ class ChatService:
 
         The caller may read the events slowly. If the response to an equal request is still running, returns that
         response. A new message interrupts the chat's active run (see ``on_busy``). An answer to a call waits until the
-        active run has ended. Raises ``ChatRequestError`` for a refused request, which stores nothing, and neither
-        starts nor interrupts a run.
+        active run has ended. Raises ``ChatRequestError`` for a refused request. A refused request stores nothing, and
+        neither starts nor interrupts a run.
 
         If an answer has to wait for more than ``stop_timeout``, its response begins without chunks, so that no client
         or proxy times out. If the answer is refused later, the response is one ``error`` chunk.
@@ -205,10 +205,10 @@ class ChatService:
     ) -> ChatListPage:
         """Returns a page of the user's chats, newest first.
 
-        ``cursor``: ``next_cursor`` of the previous page. ``search`` and ``archived`` must be equal for all pages. Each
-        chat is on exactly one page, even if chats change between two calls. ``search``: a text of up to 200 characters.
-        Returns only chats whose title contains this text; case does not matter. ``archived``: True for the archived
-        chats, False for all other chats.
+        ``cursor``: ``next_cursor`` of the previous page. All calls for one list must have the same ``search`` and
+        ``archived``. Each chat is on exactly one page, even if chats change between two calls. ``search``: a text of up
+        to 200 characters. The result has only the chats whose title contains this text. Case does not matter.
+        ``archived``: True for the archived chats, False for all other chats.
 
         Raises ``ChatRequestError`` (422) for a search that is too long, or a cursor of a different list.
         """
@@ -296,8 +296,8 @@ class ChatService:
     async def drain(self) -> None:
         """Refuses new runs, and waits until all active runs have ended and are stored.
 
-        A request that would begin a run gets 503 with ``Retry-After``. All other requests work. Call ``drain`` at the
-        shutdown of the server, before ``aclose``, and with a timeout: ``asyncio.wait_for(service.drain(), 30)``.
+        A request that would begin a run gets 503 with ``Retry-After``. All other requests are served. Call ``drain`` at
+        the shutdown of the server, before ``aclose``, and with a timeout: ``asyncio.wait_for(service.drain(), 30)``.
         """
         self._draining = True
         await self._context.drain()
@@ -306,8 +306,9 @@ class ChatService:
         """Stops all runs, and waits up to ten seconds until they have ended. Later requests are refused (503).
 
         Open requests, such as histories, can finish before the run log is closed. If the service was created with an
-        agent or an ``App``, ``aclose`` also closes its toolsets and plugins, unless another open service uses them. A
-        ``Runner`` stays open. Toolsets that belong only to an agent of ``RunOverrides`` stay open, too.
+        agent or an ``App``, ``aclose`` also closes its toolsets and plugins, unless another open service uses them. If
+        the service was created with a ``Runner``, the ``Runner`` stays open. Toolsets that belong only to an agent of
+        ``RunOverrides`` stay open, too.
         """
         self._draining = True
         await self._context.aclose(self.in_progress)

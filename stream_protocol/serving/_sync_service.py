@@ -43,7 +43,8 @@ WSGI_SSE_HEADERS: Final[Mapping[str, str]] = MappingProxyType(
 class SyncChatService:
     """A ``ChatService`` on a separate event loop, in one background thread for each process.
 
-    All requests share this event loop. Client libraries of models keep connections, which belong to one event loop.
+    All requests share this event loop. One event loop is needed because client libraries of models keep connections,
+    and a connection belongs to one event loop.
 
     ``make``: a function that creates the service. The first request calls ``make`` on the event loop. If ``make``
     raises, the next request calls it again. A forked process also calls ``make`` again, so the server can fork at any

@@ -34,11 +34,11 @@ class FakeOwner:
         self.stopped.set()
 
     def lease_lost(self) -> None:
-        """Record that the lease is lost. The run log calls this method."""
+        """Record that the run has lost its lease. The run log calls this method."""
         self.lost.set()
 
     async def receive(self, post: bytes) -> bytes:
-        """Handle a message that a request sends to this run, such as a stop, and return the reply. The run log calls
+        """Handle a message that the run log delivers to this run, and return the reply to the sender. The run log calls
         this method."""
         self.received.append(post)
         await self.may_reply.wait()
@@ -117,6 +117,6 @@ async def freed(*workers: RunLog, chat: str = CHAT) -> None:
 
 
 def joined_text(stream: bytes) -> str:
-    """Return the joined texts of all text deltas in a stream."""
+    """Return the texts of all text deltas in a stream, as one text."""
     front = b'"type":"text-delta","id":"text-1","delta":"'
     return b"".join(event.partition(front)[2].removesuffix(b'"}') for event in stream.split(b"\n\n")).decode()

@@ -65,9 +65,9 @@ class Normaliser:
 def without_model_details(chunks: Iterable[Mapping[str, Any]]) -> Iterator[Json]:
     """Yield the chunks without details that vary between runs of a model.
 
-    Text deltas are joined. Input deltas, usage, the model's name and signatures are removed. Each complete input is
-    moved directly behind its ``tool-input-start``, because a streaming model may start several calls before it
-    completes the first.
+    Consecutive text deltas become one delta. Input deltas, usage, the model's name and signatures are removed. Each
+    complete input is moved directly behind its ``tool-input-start``, because a streaming model may start several calls
+    before it completes the first.
     """
     kept = [_without_model_metadata(chunk) for chunk in _inputs_at_starts([*chunks])]
     for _, group in groupby(enumerate(kept), key=_delta_key):

@@ -26,8 +26,8 @@ class RecordedAnswer:
     whole: LlmResponse | None
 
     def replay(self, *, stream: bool) -> Iterator[LlmResponse]:
-        """Yield copies of the fragments, and then a copy of the complete response. ADK changes the objects that it
-        gets.
+        """Yield copies of the fragments, and then a copy of the complete response, because ADK changes the objects that
+        it gets.
 
         Without ``stream``, yield only the complete response.
         """
@@ -67,7 +67,8 @@ class _Answers:
         self.ended: list[RecordedAnswer] = []
         self._open = defaultdict[SpeakerKey, list[LlmResponse]](list)
         self._gave_output: set[SpeakerKey] = set()
-        """The agents whose result of ``_OUTPUT_TOOL`` ADK will repeat as text."""
+        """The agents that have a result of ``_OUTPUT_TOOL``. The next text of such an agent is ADK's copy of the
+        result."""
 
     def holds(self, facts: EventFacts) -> bool:
         """Return True if the event has a model response. Return False for events of the user, a tool, ADK or this

@@ -105,7 +105,8 @@ Spoken: TypeAlias = str | Thought | Call | types.Part
 (``types.Part.from_bytes``). Such a part is sent in one piece."""
 
 Closing: TypeAlias = types.FinishReason | types.GenerateContentResponseUsageMetadata | types.GroundingMetadata
-"""Data of the last response in the stream. Put it at any place in the turn. The default finish reason is STOP."""
+"""Data for the last response of the stream, such as the token usage. The item may stand at any place in the turn. The
+default finish reason is STOP."""
 
 Step: TypeAlias = Spoken | Closing | Wait | Exception
 """One step of a response. An exception is raised after the previous steps were streamed."""
@@ -221,7 +222,7 @@ class ScriptedLlm(BaseLlm):
         """Create a model that repeats the model responses in a recording.
 
         The responses are used in order, with the recorded call ids and fragments. ``author``: use only the responses of
-        this agent. Pass it if each of several agents has its own model. ``options``: other fields, such as ``delay``.
+        this agent. Pass ``author`` if several agents have a model each. ``options``: other fields, such as ``delay``.
         Raises ``InvalidArgumentError`` if the recording has no such response.
         """
         return cls(turns=recorded_answers(recording, author), **options)

@@ -60,9 +60,9 @@ class StreamMatcher:
         """Replay the recording, and compare its stream with the expected stream.
 
         ``chunks``: a stream to compare instead of the replay, as chunks or as bytes. For example, it may have the
-        agent's current responses, one for each turn. In this case, text fragments and the model's name, usage and
-        signatures are ignored. ``variant``: the name of a second expected stream, ``booking.VARIANT.expected.jsonl``,
-        for a test with different ``options``.
+        agent's current responses, one for each turn. With ``chunks``, the comparison ignores text fragments, and the
+        model's name, usage and signatures. ``variant``: the name of a second expected stream,
+        ``booking.VARIANT.expected.jsonl``, for a test with different ``options``.
         """
         __tracebackhide__ = True
         check_instance("recording", recording, Recording, "a Recording", hint='adk_recording("NAME") gives one')

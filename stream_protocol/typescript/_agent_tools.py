@@ -63,7 +63,7 @@ def root_of(target: Target) -> BaseNode | None:
 async def tools_of(root: BaseNode) -> list[ToolTypes]:
     """Return the tools whose calls the client receives. Raises ``ToolsError`` if a tool cannot declare its input.
 
-    Toolsets are asked for their tools and then closed. MCP servers behind them must run.
+    Toolsets are asked for their tools and then closed. The MCP servers of these toolsets must be running.
     """
     found: list[BaseTool] = []
     async with AsyncExitStack() as toolsets:

@@ -216,7 +216,8 @@ def _read_entries(entries: Iterable[tuple[str, list[Any]]], reader: SchemaReader
 def _merged_tools(tools: Iterable[ToolTypes], reader: SchemaReader) -> Iterator[_Tool]:
     """Yield one tool for each name. If several tools have the same name, the types of the yielded tool are unions.
 
-    Outputs are read before inputs. So if an output type and an input type have the same name, the output type gets it.
+    Outputs are read before inputs. So if an output type and an input type would have the same name, the output type
+    gets the name.
     """
     by_name = groupby(sorted(tools, key=lambda tool: tool.name), key=lambda tool: tool.name)
     same_names = [(name, list(group)) for name, group in by_name]

@@ -48,7 +48,7 @@ class Array:
 
 @dataclass(frozen=True)
 class Tuple:
-    """The type of lists whose first items have a type each.
+    """The type of lists in which each of the first items has a type of its own.
 
     ``rest``: the type of additional items; ``None`` if there may be no additional items.
     """

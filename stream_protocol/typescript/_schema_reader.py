@@ -1,7 +1,8 @@
 """Converts JSON Schema to types.
 
-Rules that TypeScript cannot express, such as lengths and patterns, are ignored, so the type may allow more values.
-Reads the drafts 4 to 2020-12, and ``nullable`` of OpenAPI 3.0. A schema that a ``$ref`` refers to becomes a named type.
+Rules that TypeScript cannot express, such as lengths and patterns, are ignored. So the type may allow more values than
+the schema. Reads the drafts 4 to 2020-12, and ``nullable`` of OpenAPI 3.0. A schema that a ``$ref`` refers to becomes a
+named type.
 """
 
 from __future__ import annotations

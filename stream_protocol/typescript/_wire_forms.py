@@ -25,7 +25,7 @@ class WireForm:
     """The JSON form in which the output of a tool is sent. ``schema``: the JSON schema of the value.
 
     ``wrapped``: True if the value is sent as ``{"result": value}``; ``None`` if only values that are not objects are
-    sent so. ``nested``: True if the value is sent inside the message of the agent that runs as a tool.
+    sent in this form. ``nested``: True if the value is sent inside the message of the agent that runs as a tool.
     """
 
     schema: Any
@@ -46,7 +46,8 @@ class _WireSchemas(GenerateJsonSchema):
 
     @override
     def timedelta_schema(self, schema: core_schema.TimedeltaSchema) -> JsonSchemaValue:
-        """Return a schema for a text or a number. Pydantic models write a text, and ``json_value`` writes seconds."""
+        """Return a schema for a text or a number. A duration in a pydantic model is sent as a text. Any other duration
+        is sent as a number of seconds."""
         return {"type": ["string", "number"]}
 
 
@@ -110,7 +111,7 @@ def agent_output(output_schema: Any) -> WireForm:
 
 
 def _without_none(schema: Any) -> Any:
-    """Return the schema with keys that may be null as optional keys, because ADK omits such values."""
+    """Return the schema, in which keys that may be null become optional. ADK omits a key whose value is null."""
     match schema:
         case {"properties": dict(properties), "required": list(required)}:
             present = [name for name in required if {"type": "null"} not in properties[name].get("anyOf", ())]

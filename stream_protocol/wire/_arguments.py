@@ -18,7 +18,7 @@ MAX_SHOWN: Final = 60
 """The maximum number of characters of a wrong text in an error message."""
 
 _USER_OF_URL: Final = re.compile(r"//[^/?#\s]*@")
-"""Pattern for the user in a URL. The user may include a password."""
+"""Pattern for the user name in a URL, and for the password after it."""
 
 
 _HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
@@ -188,7 +188,7 @@ def _check_items(name: str, items: Iterable[object], expected: str) -> None:
 
 
 def check_path(name: str, value: object) -> None:
-    """Raise ``InvalidArgumentError`` if the value is neither a path object nor a text that is not empty."""
+    """Raise ``InvalidArgumentError`` unless the value is a path object or a text with at least one character."""
     path = os.fspath(value) if isinstance(value, os.PathLike) and not isinstance(value, type) else value
     if not isinstance(path, str) or not path:
         raise argument_error(name, "the path of a file or folder", value)
@@ -226,7 +226,8 @@ def check_iterable(function: str, value: object, items: str, *, is_async: bool =
     """Raise ``TypeError`` if the value is not an iterable that the function named ``function`` accepts.
 
     ``items``: the description of the items in the error message. ``is_async``: True if the function uses ``async for``.
-    ``otherwise``: the hint for an asynchronous iterable in place of a synchronous one, or the reverse.
+    ``otherwise``: the hint for a value of the wrong kind: asynchronous where the function needs a synchronous iterable,
+    or the reverse.
     """
     if isinstance(value, AsyncIterable if is_async else Iterable) and (is_async or not _is_one_value(value)):
         return

@@ -45,7 +45,7 @@ class ClientVersion(NamedTuple):
 OLDEST: Final[Mapping[AiSdkVersion, ClientVersion]] = MappingProxyType(
     {6: ClientVersion(6, 0, 39), 7: ClientVersion(7, 0, 32)}
 )
-"""Major version -> the full version that the option stands for."""
+"""Major version -> the full version that the library assumes if the option is only this major version."""
 
 IGNORING_KEYS: Final[Mapping[AiSdkVersion, ClientVersion]] = MappingProxyType(
     {6: ClientVersion(6, 0, 231), 7: ClientVersion(7, 0, 32)}

@@ -1,4 +1,4 @@
-"""Error classes: for bugs in the calling program, for requests from a browser, and for streams that a client
+"""Error classes: for bugs in the calling program, for requests that the server refuses, and for streams that a client
 refuses."""
 
 from __future__ import annotations

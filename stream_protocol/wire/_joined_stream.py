@@ -1,4 +1,5 @@
-"""A shorter stream for clients that begin to read late. Deltas are joined, and only last preliminary outputs remain."""
+"""A shorter stream for clients that begin to read late. Consecutive deltas become one delta, and only the last
+preliminary output of a call stays."""
 
 import re
 from collections.abc import Iterable
@@ -28,19 +29,19 @@ _STEP_START: Final = b'data: {"type":"start-step"}\n\n'
 
 
 class JoinedStream:
-    """Joins the deltas of a stream's parts, and keeps only the last preliminary output of each call.
+    """Joins consecutive deltas of a part to one delta, and keeps only the last preliminary output of each call.
 
     Deltas are joined if only other deltas or preliminary outputs come between them. Preliminary outputs are replaced
     under the same condition. A client builds the same message from the joined stream. Texts are joined as JSON, without
     parsing. The time is linear in the number of bytes.
 
-    Input deltas of a call that began in an earlier step are not joined. The client shows their first delta only when
-    the second delta arrives.
+    Input deltas of a call that began in an earlier step are not joined. For such a call, the client shows the first
+    delta only when the second delta arrives.
     """
 
     def __init__(self) -> None:
         self.complete: list[bytes] = []
-        """The finished events. Later events are appended."""
+        """The events that no later event can change. Further events are appended."""
         self.size = 0
         """The number of bytes of all events."""
         self._open: dict[bytes, _Delta | bytes] = {}

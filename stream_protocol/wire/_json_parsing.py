@@ -22,7 +22,7 @@ def parse_json(text: bytes | str) -> Any:
     """Parse a JSON text. Lone surrogates become U+FFFD.
 
     Raises ``ValueError`` for text that ``JSON.parse`` refuses, such as ``NaN`` or trailing commas. Also raises for
-    bytes that are not UTF-8, for numbers beyond a double, and for more than 1024 levels.
+    bytes that are not UTF-8, for numbers outside the range of a double, and for more than 1024 nesting levels.
     """
     try:
         return orjson.loads(text)

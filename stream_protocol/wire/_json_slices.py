@@ -1,7 +1,8 @@
 """Parse a large JSON text in slices, so that the event loop can run between them.
 
-A parser in C blocks all threads until it has read the whole text. For 30 MiB within the limits of this module,
-``orjson.loads`` blocks the event loop for up to 0.6 s. In slices, the longest block is 0.09 s.
+A parser in C blocks all threads until it has read the whole text. For a text of 30 MiB within the limits of this
+module, ``orjson.loads`` blocks the event loop for up to 0.6 s. Parsing in slices blocks it for at most 0.09 s at a
+time.
 
 So this module finds commas and brackets, and orjson parses the text between them. A list, object or string that is
 larger than ``PIECE`` is assembled from pieces.
@@ -24,7 +25,7 @@ SLICE: Final = 256 * 1024
 value."""
 
 VALUE_COST: Final = 64
-"""The work for one value, in bytes of a long string that take the same time."""
+"""The work for one value. Reading this number of bytes of a long string takes the same time."""
 
 MAX_VALUES: Final = 1_000_000
 """The maximum number of values in a text. A chat of 5,000 messages with four tool calls each has 400,000 values."""
@@ -40,7 +41,7 @@ MAX_LEVELS: Final = 254
 
 CONTAINER_BYTES: Final = 200
 VALUE_BYTES: Final = 50
-"""The approximate memory of a value in bytes: of a list or object, and of any other value without its text."""
+"""The approximate memory of one value in bytes. The text of a string is not counted."""
 
 _TO_MARK: Final = re.compile(rb'[^"\[\]{},]*+(?:"(?:[^"\\]++|\\.)*+"[^"\[\]{},]*+)*+([\[\]{},])?+', re.DOTALL)
 """Pattern for the text up to the next comma or bracket outside a string."""
@@ -59,7 +60,8 @@ _PAIRS: Final = frozenset({b"[]", b"{}"})
 
 
 _PARTS_OF_FORBIDDEN_KEYS: Final = (FORBIDDEN.encode(), CONSTRUCTOR.encode(), b"\\u00")
-"""Texts of which each JSON text with a forbidden key contains at least one: a key, or the beginning of an escape."""
+"""Byte strings for a fast check. Each JSON text with a forbidden key contains at least one of them: a forbidden key, or
+the beginning of an escape."""
 
 MAX_CONTINUATION_BYTES: Final = 3
 """The maximum number of bytes of a UTF-8 character after the first byte."""
@@ -100,8 +102,8 @@ class _Open:
         self.key = ""
         """The key of the large value that is being read. Empty in a list."""
         self.follows_value = False
-        """True if the unparsed text comes directly after a large value, so that it must begin with a comma or the
-        end."""
+        """True if the unparsed text comes directly after a large value, so that this text must begin with a comma or
+        the container's end."""
 
     @property
     def in_constructor(self) -> bool:
@@ -130,7 +132,7 @@ class _SlicedParser:
         self._text = text
         self._stack: list[_Open] = []
         self._unparsed = 0
-        """The position from which the text is not parsed."""
+        """The position of the first byte that is not parsed."""
         self._read = 0
         """The work since the last pause: the number of bytes, plus ``VALUE_COST`` for each value."""
         self._commas = self._containers = self._counted = 0
@@ -293,8 +295,8 @@ class _SlicedParser:
         container.add(items)
 
     def _cut_string(self, position: int) -> int:
-        """Return the end of the next piece of a long string, between two characters. ``position``: the beginning of the
-        piece."""
+        """Return the end of the next piece of a long string. A piece ends between two characters, never inside one.
+        ``position``: the beginning of the piece."""
         found = _STRING_PIECE.match(self._text, position, position + PIECE)
         assert found is not None  # it also matches the empty text
         end = found.end()

@@ -90,8 +90,8 @@ _CONTROLS: Final = re.compile(
 )
 """Pattern for characters that control a terminal, change the direction of text, break a line, or are invisible.
 
-Lone surrogates also match, because they cannot be written to a file. Joiners do not match, because letters and emoji
-need them.
+Lone surrogates also match, because they cannot be written to a file. Zero-width joiners do not match, because letters
+and emoji need them.
 """
 
 
@@ -242,10 +242,10 @@ def _shape(value: Any) -> Any:
 
 
 def _shape_of_library_type(value: Any) -> Any:
-    """Convert a value whose type a library defines to a plain type, as ``_shape`` does.
+    """Convert a value of a library's type to a plain type, in the same way as ``_shape``.
 
-    The libraries of such types, like numpy, are not imported here. ``pydantic_core`` is imported when a value of some
-    other type comes.
+    The libraries of such types, like numpy, are not imported here. ``pydantic_core`` is imported only for a value of a
+    type that is not known here.
     """
     if is_instance(value, "pydantic", "BaseModel"):
         return _shape(value.model_dump(by_alias=True, warnings=False))

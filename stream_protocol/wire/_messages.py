@@ -1,9 +1,9 @@
 """Parse the requests of a chat client and the UI messages in them.
 
 Source: ``ui/ui-messages.ts`` and ``ui/http-chat-transport.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and
-``ai@7.0.173``. Each release of the client may add keys, parts and states. So unknown keys stay unchanged, and ``null``
-means absent. The parser checks the chat id, and the types of the keys that the server reads. No content of a message is
-trusted, because a browser sent it.
+``ai@7.0.173``. Each release of the client may add keys, parts and states. So unknown keys stay unchanged. A key whose
+value is ``null`` counts as absent. The parser checks the chat id, and the types of the keys that the server reads. No
+content of a message is trusted, because a browser sent it.
 """
 
 import json
@@ -122,7 +122,9 @@ def parse_chat_request(body: bytes | bytearray | str | Mapping[str, Any]) -> Cha
 
     - 400: the body is not JSON, or has no valid chat id.
     - 413: the body has too many values or parts.
-    - 422: ``messages`` is not a list of messages. Your server must limit the size of the body before it reads the body.
+    - 422: ``messages`` is not a list of messages.
+
+    Your server must limit the size of the body before it reads the body.
     """
     parsing = parse_chat_request_in_slices(body)
     while True:
@@ -167,7 +169,7 @@ def parse_user_message_in_slices(
     of the chat.
 
     Keys that do not belong to a message are put in ``ChatRequest.body``. Also raises ``ChatRequestError`` (422) if the
-    message has no id, or a role that is not ``user``.
+    message has no id, or if its role is not ``user``.
     """
     size, parsed = yield from _parse_json_object(body)
     fields = {"role": "user", **_object(parsed, "The message")}
@@ -213,7 +215,7 @@ def parse_chat_id(value: object) -> str:
 def _parse_json_object(
     body: bytes | bytearray | str | Mapping[str, Any],
 ) -> Generator[int, None, tuple[int, dict[str, Any]]]:
-    """Return the size of the body in bytes, and its JSON object."""
+    """Return the size of the body in bytes, and the JSON object in the body."""
     _check_body(body)
     try:
         if isinstance(body, Mapping):
@@ -340,9 +342,9 @@ def _check_optional(fields: Mapping[str, Any], name: str, key: str, kind: type[s
 def _is_of_sdk_4(message: object) -> bool:
     """Return True for a message in the format of AI SDK 4.
 
-    In AI SDK 4, a message has its text in ``content``. From 4.2 on, it also has ``parts``. The hook sends no message id
-    and no trigger. Source: ``ui-utils/src/types.ts`` and ``react/src/use-chat.ts`` of ``vercel/ai``, read at
-    ``ai@4.3.19``.
+    In AI SDK 4, a message has its text in ``content``. From 4.2 on, it also has ``parts``. The ``useChat`` of AI SDK 4
+    sends no message id and no trigger. Source: ``ui-utils/src/types.ts`` and ``react/src/use-chat.ts`` of
+    ``vercel/ai``, read at ``ai@4.3.19``.
     """
     if not isinstance(message, dict):
         return False

@@ -309,8 +309,8 @@ class _SseDeltas(DeltaWriter[bytes]):
 class TransformedSink(Sink[T]):
     """Sink that passes each chunk to an app's hook, and the result to an inner sink.
 
-    If the hook raises, the caller of the converter gets the exception. The hook is not called again, and only chunks
-    that end the response are written.
+    If the hook raises, the caller of the converter gets the exception. After that, the hook is not called again, and
+    the sink writes only the chunks that end the response.
     """
 
     __slots__ = ("_target", "transform")

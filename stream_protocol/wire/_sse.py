@@ -20,8 +20,8 @@ SSE_HEADERS: Final[Mapping[str, str]] = MappingProxyType(
         "x-accel-buffering": "no",
     }
 )
-"""The headers of an SSE response: those of the AI SDK's server, and ``no-transform``. A proxy that compresses would
-delay deltas."""
+"""The headers of an SSE response: those of the AI SDK's server, and ``no-transform``. ``no-transform`` keeps proxies
+from compressing the response, which would delay deltas."""
 
 SSE_DONE: Final = b"data: [DONE]\n\n"
 """The last event of an SSE response. The AI SDK's client ignores it, but other readers wait for it."""

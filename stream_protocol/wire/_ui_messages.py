@@ -90,7 +90,7 @@ class SteeringMessagePart(TypedDict):
 class Approval(TypedDict):
     """The approval of a tool call. ``approved`` is absent until the user decides.
 
-    The client sends other keys back unchanged.
+    If the server adds other keys, the client sends them back unchanged.
     """
 
     id: str
@@ -165,7 +165,7 @@ def is_nested_message(output: Any, call_id: Any) -> bool:
 
 
 RUN_STOPPED_TEXT: Final = "The run was stopped before the tool finished."
-"""The error text of a call that a stop of the run has ended."""
+"""The error text of a call that ended because its run was stopped."""
 
 
 def tool_result(part: ToolPart) -> Any:

@@ -9,13 +9,13 @@ from stream_protocol.wire._json_values import MAX_DEPTH, is_instance
 MAX_VALUE_LENGTH: Final = 8 * 2**20
 """The maximum number of characters and bytes in the texts of one value.
 
-The conversion of such a value to JSON blocks the event loop for about 50 ms.
+The conversion of a value with this length to JSON blocks the event loop for about 50 ms.
 """
 
 MAX_VALUE_ITEMS: Final = 200_000
 """The maximum number of array items, object values and object keys in one value, on all levels.
 
-The conversion of such a value to JSON also blocks the event loop for about 50 ms.
+The conversion of a value with so many items to JSON also blocks the event loop for about 50 ms.
 """
 
 

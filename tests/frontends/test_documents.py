@@ -124,6 +124,7 @@ def browser(backend: Backend, server: str, tmp_path_factory: pytest.TempPathFact
     files = {
         "app/page.tsx": block("docs/quick-start.md", "export default function Page()"),
         "app/readme/page.tsx": block("README.md", "export default function Page()"),
+        "app/approvals.tsx": block("docs/approvals.md", "export function Approvals()"),
         "app/component/chat-page.tsx": (COMPONENT / "chat-page.tsx").read_text(),
         "app/component/chat/[id]/page.tsx": (COMPONENT / "page.tsx").read_text(),
         **{path: (proxy / path).read_text() for path in PASSING_ON},

@@ -30,7 +30,7 @@ def choose_session(names: Sequence[str], session: str | None, *, kind: str = "se
 
 
 def distinct_names(values: Iterable[Any], *fields: str, kind: str) -> list[str]:
-    """Return a unique name for each value. The name is the text of the first of these ``fields`` that has a text.
+    """Return a unique name for each value. The name is the first text in these ``fields`` of the value.
 
     A value without a name gets a name such as ``session-2``. A repeated name gets a number, such as ``name.2``.
     """

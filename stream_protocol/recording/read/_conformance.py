@@ -1,8 +1,8 @@
 """Reads ADK's conformance tests (``generated-recordings.yaml``): recorded model responses and tool results.
 
 Source: ``recordings_plugin.py`` of google-adk 1.18 and 2.13. Up to 1.25, a model request has one ``llm_response``.
-Later versions have a list ``llm_responses``. Calls in model responses have no ids, but tool results have them, in the
-order in which the tools started. The user's content is in the model requests.
+Later versions have a list ``llm_responses``. Calls in model responses have no ids, but tool results have the ids of
+their calls. The tool results are in the order in which the tools started. The user's content is in the model requests.
 """
 
 from collections import defaultdict, deque
@@ -22,7 +22,7 @@ _CallIds = dict[str, deque[str]]
 
 
 class _EntrySource(NamedTuple):
-    """The source of an entry. Consecutive tool results with the same source become one event."""
+    """The turn and the author of an entry. Consecutive tool results with the same turn and author become one event."""
 
     turn: int
     """The index of the user's message to which the entry belongs."""
@@ -38,7 +38,7 @@ def is_conformance(document: Any) -> bool:
 def read_conformance(document: dict[str, Any], lines: ItemLines) -> Iterator[EventRecord]:
     """Yield the events of all turns. ``lines``: known line numbers of entries in the file.
 
-    Raises ``RecordingError`` if there are only user messages, or if an entry has a different format.
+    Raises ``RecordingError`` if there are only user messages, or if the format of an entry is unknown.
     """
     entries = document["recordings"]
     for index, entry in enumerate(entries):

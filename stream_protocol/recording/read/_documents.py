@@ -23,8 +23,8 @@ NO_LINES: Final[ItemLines] = MappingProxyType({})
 def read_json(lines: Lines, session: str | None, warn: WarnOnce) -> Iterator[Record]:
     """Return the records in a JSON text: a recording of this package, one document, or an event on each line.
 
-    The first line decides. If it is a JSON object, but neither a document nor the header of a recording, each line is
-    an event.
+    The first line shows the format. If the first line is a JSON object that is neither a document nor the header of a
+    recording, each line is an event.
     """
     first = next(iter(lines), b"")
     number = lines.number

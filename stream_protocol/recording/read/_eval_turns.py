@@ -45,8 +45,8 @@ def _as_part(value: Any) -> Any:
 
 
 def eval_records(turns: Iterable[EvalTurn]) -> Iterator[EventRecord]:
-    """Yield the records of an eval case's turns. An event without an id gets an id from its invocation and its
-    number."""
+    """Yield the records of an eval case's turns. An event without an id gets an id that is built from its invocation id
+    and its number."""
     complete = list(turns)
     mark_questions([event for turn in complete for event in turn.events])
     numbers = count(1)

@@ -4,8 +4,8 @@ Source: ``eval_case.py``, ``evaluation_generator.py`` and ``local_eval_sets_mana
 evalset has no event ids, no fragments and no actions. There are three formats of turns:
 
 - The user's content, the events in between (``invocation_events``), and the agent's final response.
-- Lists of calls, results and intermediate texts instead of these events, in hand-written evalsets and in ADK up to
-  1.17.
+- The user's content, lists of calls, results and intermediate texts, and the agent's final response. Hand-written
+  evalsets and ADK up to 1.17 have these lists in place of the events.
 - ``query``, ``expected_tool_use`` and ``reference``, in the oldest evalsets. They are converted to the newer format.
 
 ``_traces`` reads traces of agents-cli.

@@ -9,7 +9,7 @@ from stream_protocol.wire.client import Line, OverlongLineError, split_lines
 MAX_LINE: Final = 64 * 2**20
 """The maximum number of characters of a line, or of an SSE event with several lines.
 
-Gemini's largest request with an inline image is a third as long.
+The largest request with an inline image that Gemini accepts has a third of this length.
 """
 
 PIECE: Final = 64 * 2**10

@@ -1,7 +1,7 @@
 """Reads the events of SQLite stores with schema 0, which ``DatabaseSessionService`` created up to ADK 1.21.
 
 Source: ``schemas/v0.py`` of google-adk 2.13. Each field of an event is a column. Structured fields are JSON. The
-actions are pickled, and are not read, because unpickling can execute code. Only the names of their fields are read.
+actions are pickled, and unpickling can execute code. So this module reads only the names of the fields in the actions.
 
 A call that waits for approval has a placeholder result. ADK recognizes placeholders by the actions. This module
 recognizes them by the approval request, which is a separate event.
@@ -73,8 +73,7 @@ def old_columns(columns: Iterable[str]) -> list[str]:
 
 
 def read_old_events(names: list[str], rows: Iterable[tuple[Any, ...]], warn: WarnOnce) -> Iterator[EventRecord]:
-    """Yield the events of a session. Each row has the values of the columns ``names``. Warns about actions that are
-    left out."""
+    """Yield the events of a session. ``names``: the columns of each row. Warns about actions that are left out."""
     lost: dict[str, None] = {}
     count = 0
     placeholders = _Placeholders()
@@ -124,7 +123,7 @@ class _Placeholders:
     def __init__(self) -> None:
         self._warn = WarnOnce()
         self._calls = KnownCalls(CallIds())
-        """The calls so far. The entry of a call is ADK's newest request to the user about this call."""
+        """The calls so far. ``entry`` of a call is the newest approval request for this call."""
 
     def mark(self, event: dict[str, Any]) -> None:
         """Read the next event, and mark each of its results that only holds the place of a later result."""

@@ -18,7 +18,7 @@ MAX_YAML_DEPTH: Final = 200
 in C."""
 
 ItemLines: TypeAlias = Mapping[tuple[str, int], int]
-"""Line numbers of list items: key of the list in the document and index of the item -> the item's first line.
+"""Line numbers of list items: pair of the list's key in the document and the item's index -> first line of the item.
 
 The key is empty if the document itself is a list.
 """
@@ -117,7 +117,8 @@ def parse_yaml_text(text: bytes) -> tuple[Any, ItemLines]:
 
 
 def _why_no_yaml(error: yaml.MarkedYAMLError) -> str:
-    """Return an error text with the position of the error. If it is not a syntax error, the text also describes it."""
+    """Return an error text with the position of the error. The text describes the error, unless it is a syntax
+    error."""
     place = _place(error.problem_mark or error.context_mark)
     if isinstance(error, yaml.composer.ComposerError):
         return f"{place} begins a second YAML document"  # the other composer error, an alias, was refused before
@@ -166,7 +167,7 @@ def seconds(value: Any) -> float | None:
 
 @dataclass(slots=True)
 class _Collection:
-    """A list or mapping of the YAML document that the scan has not left yet."""
+    """A list or mapping of the YAML document whose end the scan has not reached yet."""
 
     is_list: bool
     count: int = 0

@@ -23,8 +23,8 @@ from stream_protocol.recording.read._sqlite import read_store
 from stream_protocol.recording.read._sse_captures import read_capture
 
 EXPECTED: Final = ".expected"
-"""Name part of files that the pytest plugin writes: the expected stream of ``weather.jsonl`` is
-``weather.expected.jsonl``."""
+"""The part that the pytest plugin adds to a file name. For example, ``weather.expected.jsonl`` has the expected stream
+of ``weather.jsonl``."""
 
 _SQLITE: Final = b"SQLite format 3\0"
 _SSE_LINE: Final = re.compile(r"(?:data|event|id|retry)(?::|\r?\n|\Z)|:|HTTP/\d")

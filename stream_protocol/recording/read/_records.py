@@ -27,7 +27,7 @@ class EventRecord:
     at: float | None = None
     """The time of the event in seconds since the ``TurnRecord``. Without a ``TurnRecord``, seconds since 1970."""
     unit: Literal["line", "event"] = "line"
-    """The unit of ``number``."""
+    """The items that ``number`` counts: lines or events."""
     line: int | None = None
     """The number of the event's first line, if ``number`` counts events. ``None`` if the line is unknown."""
 

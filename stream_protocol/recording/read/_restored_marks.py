@@ -27,13 +27,14 @@ _QUESTIONS: Final = (REQUEST_CONFIRMATION, REQUEST_CREDENTIAL, REQUEST_INPUT)
 """Names of the calls with which ADK asks the user. ADK marks these calls as long-running."""
 
 _NO_AGENTS: Final = (USER, "tool", "")
-"""Authors of tool responses in some files, where ADK has the agent's name."""
+"""Author names that some files give to tool responses. ADK gives them the agent's name."""
 
 _ANYBODY: Final[SpeakerKey] = ("", None, "")
 """Placeholder author for all calls and responses, because their authors differ between files."""
 
 _MIN_FRAGMENTS: Final = 2
-"""The minimum number of texts that count as fragments of a joined text. An agent may repeat a single text."""
+"""The minimum number of texts that count as fragments of a joined text. One text is not enough, because an agent may
+repeat a single text."""
 
 
 def mark_fragments(events: Sequence[dict[str, Any]]) -> None:
@@ -78,7 +79,7 @@ def mark_questions(events: Sequence[dict[str, Any]]) -> None:
     """Mark the calls with which ADK asks the user, and the placeholder responses of calls that wait.
 
     Calls and answers without an id get an id. Authors are corrected: an answer to a question gets the user as author. A
-    tool's response gets the newest agent, if its author is not an agent.
+    tool's response whose author is not an agent gets the newest agent as author.
     """
     asked = _Questions()
     agent: Any = None
@@ -113,7 +114,8 @@ class _Question:
 
 
 class _Questions:
-    """The calls of a conversation with which ADK asks the user. Finds the question that a response answers."""
+    """The questions of a conversation: the calls with which ADK asks the user. Finds the question that a response
+    answers."""
 
     def __init__(self) -> None:
         self._known = KnownCalls(CallIds())
@@ -180,8 +182,8 @@ class _Questions:
     def _asked(self, event: dict[str, Any], response: dict[str, Any]) -> _Question | None:
         """Return the question that the response answers; ``None`` if there is none.
 
-        The question is found by the response's id. Without an id, it is found by name, because some files have the id
-        there.
+        The question is found by the response's id. Some files have the id in the name field. So a response without an
+        id is found by its name.
         """
         call_id, name = _id(response), _name(response)
         for id_and_name in [(call_id, "")] if call_id else [(None, name), (name, "")]:

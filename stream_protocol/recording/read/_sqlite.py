@@ -4,7 +4,8 @@ Source: google-adk 2.13. The tables ``sessions`` and ``events`` store each event
 each field: see ``_old_stores``. Reading a store never writes a file.
 
 The file is not trusted. Only plain tables are read, because reading a view may never end. The work of SQLite is limited
-in proportion to the file's size, because pages of a broken file may refer to each other.
+in proportion to the file's size. Without a limit, a broken file whose pages refer to each other could keep SQLite busy
+for ever.
 """
 
 import sqlite3
@@ -45,7 +46,8 @@ _ORDER: Final = (
 
 
 def read_store(path: Path, session: str | None, warn: WarnOnce) -> Iterator[EventRecord]:
-    """Yield the events of a session. ``session``: its id, or ``app/user/id`` if several sessions have the same id."""
+    """Yield the events of a session. ``session``: the id of the session, or ``app/user/id`` if several sessions have
+    the same id."""
     try:
         with closing(sqlite3.connect(_uri(path), uri=True, timeout=LOCK_TIMEOUT)) as store:
             store.text_factory = _text
@@ -93,7 +95,8 @@ def _rows(
 ) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of a session's events in order, with the values of these columns.
 
-    The size of all values is limited to twice the size of the store. In a broken file, rows may share pages.
+    The size of all values is limited to twice the size of the store. Otherwise, rows of a broken file that share pages
+    could give far more data than the file has.
     """
     left = 2 * _size(path)
     query = f"SELECT {', '.join(names)} FROM events WHERE rowid = ?"  # noqa: S608 - the names come from constants

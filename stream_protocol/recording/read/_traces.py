@@ -2,8 +2,8 @@
 
 Source: google-agents-cli, and ``EvalCase`` and ``AgentData`` of google-cloud-aiplatform 2.7. An eval case has the
 user's message in ``prompt``, or in the events of ``agent_data``. An event has an author and a content, but no id and no
-invocation, and fragments are not marked. Hand-written cases may have texts instead of contents, and only ``prompt`` and
-``response``. The result of a grading also contains traces.
+invocation, and fragments are not marked. Hand-written cases may have texts instead of contents. Some of them have only
+the fields ``prompt`` and ``response``. The result of a grading also contains traces.
 """
 
 from collections.abc import Iterator
@@ -57,7 +57,7 @@ def trace_turns(case: Any) -> Iterator[EvalTurn]:
 
 def _turns_without_data(case: Any) -> Iterator[list[dict[str, Any]]]:
     """Yield the turns of an older case that has no ``agent_data``. Each earlier message is a turn. The last turn has
-    the prompt and its events."""
+    the prompt and the events in ``intermediate_events``."""
     for message in map(_event, list_field(case, "conversation_history")):
         yield [message]
     prompt = _user_event(field(case, "prompt"))
@@ -95,7 +95,7 @@ def _text(content: Any) -> str:
 
 
 def _event(traced: Any) -> dict[str, Any]:
-    """Convert an event of a trace to an ADK event. It may already be an ADK event."""
+    """Convert an event of a trace to an ADK event. The given event may already be an ADK event."""
     if not isinstance(traced, dict):
         return {"author": "", "content": as_content(traced)}
     event = {key: value for key, value in traced.items() if key not in _OWN_FIELDS and value is not None}

@@ -31,8 +31,8 @@ def record(
     ``record`` needs these arguments because it also records chunks. ``request``: the client's request body, if there is
     one. ``redact``: the app's own redaction; see ``Redact``.
 
-    If the file cannot be written, the error is logged, and the events continue. If you stop the iteration early,
-    ``events`` is closed.
+    If the file cannot be written, the error is logged, and the function continues to yield events. If you stop the
+    iteration early, ``events`` is closed.
     """
     check_path("path", path)
     check_mapping("request", request, or_none=True)

@@ -25,7 +25,8 @@ class _BaseRecorder:
         check_redact(redact)
         self._redact = redact
         self._failed_files: set[Path] = set()
-        """Files that are not written any more, because writing has failed. ``TurnWriter`` adds its file."""
+        """Files that are not written any more, because writing has failed. ``TurnWriter`` adds its file after a
+        failure."""
 
     def _write_turn(self, path: Path, request: ChatRequest, options: ConverterOptions) -> TurnWriter:
         return TurnWriter(
@@ -80,8 +81,8 @@ def request_body(request: ChatRequest) -> dict[str, Any]:
 def file_name(chat_id: str, *, whose: tuple[str, str]) -> str:
     """Return the file name for a chat. Equal arguments give equal names. ``whose``: the app's name and the user's id.
 
-    The name has the letters and digits of the chat's id, and a digest of app, user and chat. The digest separates chats
-    of two users with equal ids.
+    The name has the letters and digits of the chat's id, and a digest of app, user and chat. If the chats of two users
+    have equal ids, the digest makes their file names different.
     """
     readable = sub(r"[^A-Za-z0-9_]+", "-", chat_id)[:ID_LENGTH].strip("-") or "chat"
     digest = sha256(repr((*whose, chat_id)).encode()).hexdigest()[:16]

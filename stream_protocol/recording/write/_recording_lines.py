@@ -61,7 +61,7 @@ def _line(value: Mapping[str, Any]) -> bytes:
 def event_json(event: Event) -> dict[str, Any]:
     """Return a deep copy of the event as plain JSON. Never raises: values without a JSON form become ``null``.
 
-    Long texts and files are not encoded and parsed again, because a user's message may have many megabytes.
+    Long texts and files are copied directly, not encoded and parsed, because a user's message may have many megabytes.
     """
     written = _object(event)
     nested = carried_event(event)

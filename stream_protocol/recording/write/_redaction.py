@@ -2,15 +2,15 @@
 
 Events, chunks and requests have the same rules, so that the recorded events give the recorded chunks in a replay:
 
-- ADK's auth configs and credentials are found by their keys. Only their type and the sign-in URL without its query
-  remain. A credential from the user is removed completely.
-- A value with a secret name is removed: see ``_secret_names``. The name is the key of the value, or stands beside it,
-  as in ``{"name": "Cookie", "value": …}`` and ``["Cookie", …]``.
+- ADK's auth configs and credentials are found by their keys. Only the type and the sign-in URL are kept, and the URL
+  loses its query. A credential that the user sent is removed completely.
+- A value with a secret name is removed: see ``_secret_names``. The name is the key of the value, or stands beside the
+  value, as in ``{"name": "Cookie", "value": …}`` and ``["Cookie", …]``.
 - A text that looks like a credential is removed: see ``_secret_texts``. Credentials in URLs are also removed. A text
   that is JSON is searched like JSON.
 
-Texts of users and models, streamed arguments and attached files are not searched. The app's own redaction (``Redact``)
-must remove secrets from them.
+Four kinds of values are not searched: texts of users, texts of models, streamed arguments, and attached files. The
+app's own redaction (``Redact``) must remove secrets from them.
 
 The work of a search is limited, because it blocks the event loop. Values beyond the limit are replaced with
 ``TOO_LARGE``.
@@ -113,7 +113,7 @@ def _newest_messages(messages: Any) -> Any:
 
 
 def _object(cleaned: Any) -> dict[str, Any]:
-    """Return a cleaned value, and assert that it is an object. ``TOO_LARGE`` replaces only nested objects."""
+    """Return a cleaned value, which is always an object. The search replaces only nested objects with ``TOO_LARGE``."""
     assert isinstance(cleaned, dict)
     return cleaned
 

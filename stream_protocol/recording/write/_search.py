@@ -45,7 +45,8 @@ _SCHEME_KEYS: Final = frozenset(
         *("authorizationendpoint", "tokenendpoint"),
     }
 )
-"""The keys of an auth scheme that are kept. ADK needs them to read the scheme, or a browser gets them."""
+"""The keys of an auth scheme that are kept. A key is kept if ADK needs it to read the scheme, or if a browser gets
+it."""
 
 _SIGN_IN: Final = "authuri"
 """The key of the sign-in URL in a credential."""
@@ -70,7 +71,7 @@ _SCHEMA_KEYS: Final = frozenset(
         *("maximum", "writeOnly", "readOnly", "deprecated", "items", "$ref"),
     }
 )
-"""Keys of JSON schemas. An object with only these keys is not a secret, but for example the schema of a password
+"""Keys of JSON schemas. An object with only these keys is not a secret. For example, it may be the schema of a password
 field."""
 
 
@@ -277,7 +278,7 @@ class Search:
     def _clean_auth_config(self, config: dict[str, Any]) -> dict[str, Any]:
         """Return an auth config with only its scheme, and with the part of the credential that a browser gets.
 
-        ``credentialKey`` gets a placeholder. If the key were missing, ADK would compute it.
+        ``credentialKey`` gets a placeholder. If ``credentialKey`` were missing, ADK would compute a value for it.
         """
         kept: dict[str, Any] = {}
         for key, value in config.items():
@@ -295,8 +296,8 @@ class Search:
         return kept
 
     def _clean_scheme(self, value: Any) -> Any:
-        """Return a copy of an auth scheme's content. Keys in it, such as names of flows and scopes, do not count as
-        secret."""
+        """Return a copy of an auth scheme's content. The keys of the content, such as names of flows and scopes, do not
+        count as secret."""
         match value:
             case str():
                 return self._searched(value)

@@ -19,8 +19,8 @@ from stream_protocol.recording.write._redaction import RecordedKind, Redact
 from stream_protocol.wire import StreamProtocolError, argument_error, check_text
 
 _ESCAPES: Final = r"\\{1,64}"
-"""Pattern for the backslashes of a JSON escape. Their number is limited, because a long row would need quadratic
-time."""
+"""Pattern for the backslashes of a JSON escape. Their number is limited, because the search of a long row of
+backslashes would take quadratic time."""
 
 _SPACE: Final = rf"(?:\s|%20|\+|{_ESCAPES}(?:[nrt]|u00a0))+"
 _NO_MARK: Final = "(?![\u0300-\u036f])"
@@ -33,7 +33,7 @@ _FREE: Final = frozenset(
         *("requestedAuthConfigs", "providerMetadata", "callProviderMetadata"),
     }
 )
-"""Keys of objects whose own keys are chosen by the app, or are ids or file names."""
+"""Keys whose value is a free object. The keys of a free object are chosen by the app, or are ids or file names."""
 
 _PROTOCOL_WORDS: Final = frozenset({"type", "role", "state", "trigger", "finishReason", "mimeType", "mediaType"})
 """Keys of values that are fixed words of the protocol and must not be changed."""
@@ -43,7 +43,7 @@ _REQUEST_KEYS: Final = frozenset({"id", "messages", "trigger", "messageId"})
 
 _SCHEMA_KEY: Final = re.compile(r"[a-z][A-Za-z0-9]*")
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_=-]{64,}")
-"""Pattern for files and signatures. They may contain a short text by accident."""
+"""Pattern for files and signatures in Base64, which may contain a short name by accident."""
 
 
 def redact_texts(*texts: str) -> Redact:
@@ -53,7 +53,7 @@ def redact_texts(*texts: str) -> Redact:
     composed and decomposed letters, any white space. Files and signatures are not changed.
 
     Streamed fragments are not recorded, because a name may be split across two fragments. So a replay shows each text
-    at once. Text that was only streamed, such as the partial text of a stopped run, is missing.
+    in one piece. Text that was only streamed, such as the partial text of a stopped run, is missing.
 
     Raises ``StreamProtocolError`` for an empty text, and for a value that is not text.
     """
@@ -138,7 +138,8 @@ class _TextRedaction:
 
 
 def _kind_of_text(item: Any) -> tuple[Any, Any] | None:
-    """Return the type of a part with a text, and True for a thought; ``None`` for any other item."""
+    """For a part with a text, return its type, and True if the text is a thought. Return ``None`` for any other
+    item."""
     is_text = isinstance(item, dict) and isinstance(item.get("text"), str)
     return (item.get("type"), bool(item.get("thought"))) if is_text else None
 

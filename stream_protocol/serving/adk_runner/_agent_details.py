@@ -17,8 +17,8 @@ from stream_protocol.serving.adk_runner._session_services import silenced
 from stream_protocol.serving.errors import explain_error
 
 GOOGLE_CLOUD: Final = ("GOOGLE_GENAI_USE_ENTERPRISE", "GOOGLE_GENAI_USE_VERTEXAI")
-"""Environment variables that send Gemini requests to Google Cloud. If one is set, creating a client may look for
-credentials over the network."""
+"""Environment variables that send Gemini requests to Google Cloud. If one of these variables is set, a new client may
+look for its credentials over the network."""
 
 
 MAX_TEXT: Final = 160
@@ -32,7 +32,7 @@ class UsedModels:
     names: tuple[str, ...]
     """The distinct names of the models."""
     missing: tuple[str, ...]
-    """A sentence for each missing API key or package. A failing run logs an equal sentence."""
+    """A sentence for each missing API key or package. A run that fails for the same reason logs the same sentence."""
 
 
 def model_names(root: BaseNode) -> tuple[str, ...]:

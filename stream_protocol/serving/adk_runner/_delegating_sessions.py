@@ -60,11 +60,12 @@ class ObservedSessions(DelegatingSessions):
     """Session service that reports each complete event before and after it is stored in ``sessions``.
 
     Only one event is stored at a time. ADK and a steering message may append to one ``Session`` at the same time.
-    Without a lock, ``sessions`` would refuse the second event, because the ``Session`` object is outdated. For this
-    reason, a cancelled caller also waits until its event is stored.
+    Without a lock, ``sessions`` would refuse the second event, because the ``Session`` object is outdated. If the
+    caller is cancelled, ``append_event`` still waits until the event is stored. Otherwise, the store might have an
+    event that the ``Session`` object lacks.
 
-    ``before_storing``: called with the session as the agent has read it. If ``before_storing`` raises, the event is not
-    stored. ``stored``: called with each stored event.
+    ``before_storing``: called with the agent's ``Session`` object and the event. If ``before_storing`` raises, the
+    event is not stored. ``stored``: called with each stored event.
     """
 
     def __init__(
@@ -107,7 +108,8 @@ class OrderedSessions(DelegatingSessions):
 
 
 async def append_in_order(sessions: BaseSessionService, session: Session, event: Event) -> Event:
-    """Stores the event. If its time is before the session's last event, first sets a later time.
+    """Stores the event. If the event's time is earlier than that of the session's last event, first gives the event a
+    later time.
 
     Stores return events in order of time. ADK sets the time of a model's response before the model call, and the clocks
     of two workers differ. Without the new time, an event could appear before an event that was stored earlier.

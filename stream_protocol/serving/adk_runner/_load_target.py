@@ -48,8 +48,9 @@ def load_target(name: str) -> Target:
     """Loads an agent, ``App`` or ``Runner``.
 
     For ``module:attr``, imports the module with the working directory on ``sys.path``. If the attribute is a function,
-    calls it without arguments; it must return the target. Any other name is that of an agent folder, as for ``adk
-    web``. The folder's ``.env`` file is read. An agent in the folder becomes an ``App`` with the folder's name.
+    calls the function without arguments. The function must return the target. Any name without a module is the path of
+    an agent folder, as for ``adk web``. The folder's ``.env`` file is read. An agent in the folder becomes an ``App``
+    with the folder's name.
 
     Raises ``TargetError`` if the target cannot be loaded, if the imported code raises, or if an agent's model supports
     only live runs.

@@ -34,8 +34,8 @@ _WITHOUT_EVENTS: Final = GetSessionConfig(num_recent_events=0)
 class MemorySessionService(InMemorySessionService):
     """Session service that keeps sessions in the memory of this process. Its reads do not block the event loop.
 
-    A session is returned with its content at the start of the call. The sessions of a list may be from different
-    moments during the call.
+    A returned session has the content that the stored session had at the start of the call. ``list_sessions`` copies
+    one session after the other, so a session may change before it is copied.
     """
 
     async def get_session(
@@ -51,8 +51,9 @@ class MemorySessionService(InMemorySessionService):
         return session
 
     async def read_session(self, *, app_name: str, user_id: str, session_id: str) -> Session | None:
-        """Returns a copy of the session whose events are not copied; ``None`` if the session does not exist. Use this
-        only in code that changes no event. A session with thousands of events is then read much faster."""
+        """Returns a copy of the session that contains the stored events themselves; ``None`` if the session does not
+        exist. Use this only in code that changes no event. For a session with thousands of events, this is much faster
+        than ``get_session``."""
         key = {"app_name": app_name, "user_id": user_id, "session_id": session_id}
         stored = self.sessions.get(app_name, {}).get(user_id, {}).get((session_id or "").strip())
         # No other task runs until `super()` has copied the state. So events and state are from one moment.
@@ -64,7 +65,8 @@ class MemorySessionService(InMemorySessionService):
 
     def set_history(self, session: Session, events: Sequence[Event]) -> None:
         """Sets the events of a new session. The events must not change the state. ADK's ``append_event`` is too slow
-        for this. It compares each event with all earlier events, which takes twelve seconds for 25,000 events."""
+        for a long history, because it compares each event with all earlier events. For 25,000 events, this takes twelve
+        seconds."""
         for copy in (session, self.sessions[session.app_name][session.user_id][session.id]):
             copy.events = list(events)
 

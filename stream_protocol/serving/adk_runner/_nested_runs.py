@@ -4,7 +4,7 @@ The events of such a nested agent are added to the response of the run, and stor
 
 ``AgentTool`` gives the plugins of the outer runner to the nested runner. So ADK also calls our plugin for the nested
 run. Code in a run adds events to the response through a channel (``RunChannel``). Inside an ``AgentTool`` call, the
-channel is the ``NestedCall``. So our plugin finds the tool call.
+channel is the ``NestedCall``. So our plugin can read from the channel which tool call contains the nested run.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ _MODELS: Final = (
     ("google.adk.models.anthropic_llm", "AnthropicLlm"),
     ("stream_protocol.testing._scripted_llm", "ScriptedLlm"),
 )
-"""The modules and names of model classes whose streams end with an event that has the whole content. For an app's own
-model classes, this is unknown."""
+"""The modules and names of model classes whose streams end with an event that has the whole content. It is unknown how
+the streams of an app's own model classes end."""
 
 _KNOWN: Final = (LlmAgent, SequentialAgent, ParallelAgent, LoopAgent)
 
@@ -114,9 +114,9 @@ class NestedCall:
         """Adds an event of the nested agent to the response. If the event is complete, keeps the event for the store,
         too.
 
-        The app's plugins have already changed the event. After a stop, the response shows no more events. Then only
-        events that contain events of deeper agents are kept: see ``stopped_responses``. So the history equals the
-        response.
+        The app's plugins have already changed the event. After a stop, the response shows no more events, and most
+        events are not kept, so that the history equals the response. Only an event that contains events of deeper
+        agents is still kept: see ``stopped_responses``.
         """
         if not self.is_open:
             if NESTED_EVENTS not in (event.custom_metadata or {}):
@@ -145,7 +145,8 @@ class NestedCall:
         return {"events": [*self._events, *unfinished], "omitted": self._omitted}
 
     def restore(self, kept: dict[str, Any] | None) -> None:
-        """Sets the events of an earlier execution of the call, if the nested agent does not run again."""
+        """Sets the events that an earlier execution of the call has kept. Must be called if the nested agent does not
+        run again."""
         if kept is not None:
             self._has_begun, self._events, self._omitted = True, kept["events"], kept["omitted"]
 

@@ -120,8 +120,8 @@ class RunPlugin(BasePlugin):
     async def on_tool_error_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, error: BaseException
     ) -> None:
-        """Adds the call to those whose tools raised an exception. If a tool raises, ADK cancels the parallel calls, and
-        calls this method for them, too."""
+        """Notes that the call's tool raised an exception. If a tool raises, ADK cancels the parallel calls, and calls
+        this method for each of them, too."""
         self._nested.end_call(tool_context)
         if isinstance(error, Exception):
             # A call of an unknown tool has no start.

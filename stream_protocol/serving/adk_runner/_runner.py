@@ -46,8 +46,8 @@ _DELEGATED_MODES: Final = frozenset({"task", "single_turn"})
 
 
 def default_run_config() -> RunConfig:
-    """Return a ``RunConfig`` that streams token by token, and runs plain ``def`` tools in threads. On the event loop, a
-    slow tool would block every chat."""
+    """Return a ``RunConfig`` that streams token by token, and runs plain ``def`` tools in threads. Without threads, a
+    slow tool would block the event loop, and so every chat."""
     return RunConfig(
         streaming_mode=StreamingMode.SSE,
         tool_thread_pool_config=ToolThreadPoolConfig(max_workers=TOOL_THREADS),
@@ -57,11 +57,11 @@ def default_run_config() -> RunConfig:
 def with_cheap_telemetry(run_config: RunConfig) -> RunConfig:
     """Return the config with the cheapest telemetry, unless it sets ``telemetry`` itself.
 
-    Without ``telemetry``, ADK reads the environment for each chunk of a model, which is a fifth of the work for a
-    chunk. So this function reads the environment once, and puts the values into a ``TelemetryConfig``. If no telemetry
-    is recorded, the config selects OpenTelemetry's older semantic conventions. With the newer conventions, ADK would
-    keep each chunk in memory until the model has ended. The config also switches each option off explicitly. ADK would
-    look up a missing option several times per chunk.
+    Without ``telemetry``, ADK reads the environment for each chunk of a model. This takes a fifth of the time that a
+    chunk needs. So this function reads the environment once, and puts the values into a ``TelemetryConfig``. If no
+    telemetry is recorded, the config selects OpenTelemetry's older semantic conventions. With the newer conventions,
+    ADK would keep each chunk in memory until the model has ended. The config then sets each option to "off" explicitly,
+    because ADK looks up an unset option several times per chunk.
     """
     if run_config.telemetry is not None:
         return run_config
@@ -72,8 +72,8 @@ def with_cheap_telemetry(run_config: RunConfig) -> RunConfig:
 def as_runner(target: Target, session_service: BaseSessionService | None = None) -> Runner:
     """Return a runner for the target. A ``Runner`` is returned unchanged.
 
-    Other targets get in-memory services. ``session_service`` replaces the session service in memory. Raises
-    ``StreamProtocolError`` for any other type, and for a ``Runner`` together with a ``session_service``.
+    Other targets get in-memory services. ``session_service`` replaces the in-memory session service. Raises
+    ``StreamProtocolError`` for a target of any other type, and for a ``Runner`` together with a ``session_service``.
     """
     hint = f"give {target.__name__}.root_agent" if isinstance(target, ModuleType) else ""
     check_instance("target", target, (BaseNode, App, Runner), "an ADK agent, App or Runner", hint=hint)

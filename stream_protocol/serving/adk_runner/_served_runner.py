@@ -22,7 +22,7 @@ class ServedRunner:
     """The runner of a service. ``is_own``: True if the service has created the runner. Only such a runner is closed.
 
     When ADK closes a runner, it also closes the runner's toolsets and plugins. If several services share a toolset or
-    plugin, only the last open service closes its runner.
+    plugin, a service leaves its runner open while another of these services is open.
     """
 
     def __init__(self, runner: Runner, *, is_own: bool) -> None:

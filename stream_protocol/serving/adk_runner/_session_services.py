@@ -50,8 +50,8 @@ class ProbeTimes:
     """The pauses between two attempts. If several workers start together on an empty database, all of them try to
     create its tables. Only one worker succeeds, and the others try again."""
     while_filled: Sequence[float] = (1.6, 3.2)
-    """Additional pauses while the tables exist but are empty, for which ADK raises ``ValueError``. Another worker may
-    fill the tables late."""
+    """Additional pauses while the tables exist but are empty. ADK raises ``ValueError`` for empty tables. Another
+    worker may have created the tables and may fill them soon."""
 
 
 DEFAULT_PROBES: Final = ProbeTimes()
@@ -132,7 +132,7 @@ async def _prepare(uri: str, times: ProbeTimes) -> None:
 
 async def _complete_tables(uri: str) -> None:
     """Write ADK's schema version to tables that lack it. ADK first creates the tables, and writes the version in a
-    second transaction. If a worker dies between the two, no other worker can start with these tables."""
+    second transaction. If a worker dies between the two transactions, no other worker can start with these tables."""
     from google.adk.sessions import DatabaseSessionService
     from google.adk.sessions.migration._schema_check_utils import LATEST_SCHEMA_VERSION, SCHEMA_VERSION_KEY
     from sqlalchemy import column, insert, select, table

@@ -25,7 +25,7 @@ _DRIVERS: Final = {
     "mysql": "mysql+aiomysql",
     "mariadb": "mariadb+asyncmy",
 }
-"""The scheme with an asynchronous driver for each common scheme. ADK needs such a driver."""
+"""For each common scheme, the scheme that also names an asynchronous driver. ADK needs an asynchronous driver."""
 
 _ASYNC_DRIVERS: Final = {
     "asyncpg": "'adk-ui-stream[postgres]'",
@@ -41,8 +41,8 @@ _ASYNC_DRIVERS: Final = {
 """The packages to install with pip for each asynchronous driver of SQLAlchemy."""
 
 _OTHER_DATABASES: Final = ("mssql", "oracle")
-"""Schemes of unsupported databases. Each resembles a supported scheme, but an error message must not suggest that
-scheme."""
+"""Schemes of unsupported databases. Each of these schemes resembles a supported scheme, but an error message must not
+suggest the supported scheme."""
 
 _PORTS: Final = {"postgresql": 5432, "mysql": 3306, "mariadb": 3306}
 _CLASS: Final = re.compile(r"^<class '[^']*'>: ")
@@ -60,13 +60,14 @@ def with_driver(uri: str) -> str:
 
 
 def names_driver(uri: str) -> bool:
-    """Return True if the URI names an SQLAlchemy driver. Only then is SQLAlchemy needed, which is an optional
+    """Return True if the URI names an SQLAlchemy driver. Only such a URI needs SQLAlchemy, which is an optional
     dependency."""
     return "+" in urlsplit(uri).scheme
 
 
 def is_in_memory(uri: str) -> bool:
-    """Return True if the URI is ``memory://``, or SQLite without a file. Each process has its own store then."""
+    """Return True if the URI is ``memory://``, or SQLite without a file. With such a URI, each process has a separate
+    store."""
     address = urlsplit(uri)
     if not address.scheme.startswith("sqlite"):
         return address.scheme == "memory"

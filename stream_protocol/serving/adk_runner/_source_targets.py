@@ -1,5 +1,5 @@
-"""Finds the agents that Python files define. Parses the files without running them. The agents are suggested in error
-messages. A suggestion must not run code that the user has not named."""
+"""Finds the agents that Python files define. Error messages suggest these agents. The files are parsed and not run,
+because the user has not asked to run them."""
 
 import ast
 import importlib
@@ -253,7 +253,7 @@ class _Scope:
 
     def kind(self, name: str, seen: frozenset[str] = frozenset()) -> type | None:
         """Return the class of the target with this name; ``None`` if the name is not a target. If the source does not
-        show the class of ``root_agent``, it counts as an agent."""
+        show the class of ``root_agent``, ``root_agent`` counts as an agent."""
         binding = self._bindings.get(name)
         match binding:
             case ast.Call(func=function) if (made := self._class_of(function)) is not None:

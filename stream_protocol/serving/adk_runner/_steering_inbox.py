@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from stream_protocol.wire import UIMessage
 
 MAX_WAITING: Final = 16
-"""The maximum number of steering messages that wait in one run. Users type only a few between two model calls."""
+"""The maximum number of steering messages that wait in one run. Users type only a few messages between two model
+calls."""
 
 Refusal: TypeAlias = Literal["finished", "aborted", "left"]
 """The reason why a run refuses a steering message. ``finished``: the run accepts no more messages. ``aborted``: the run
@@ -63,15 +64,17 @@ class SteeringInbox:
         self._delivered: set[str] = set()
         """The ids of all steering messages that this run has accepted or read."""
         self._earlier_events: defaultdict[str, list[Event]] = defaultdict(list)
-        """The events with the messages that each model call has read in an earlier execution of the run."""
+        """For each model call of an earlier execution of the run, the events with the messages that the model call has
+        read."""
         self._calls = Counter[str]()
         """The number of started model calls for each agent and branch."""
         self._invocation: InvocationContext | None = None
         """The invocation of the run while ADK appends to its session; otherwise ``None``."""
         self._storing = asyncio.Lock()
         self.context: Any = None
-        """The client's context for the next model call; ``None`` without context. This is the context of the newest
-        message that a model call has read, or else of the request."""
+        """The client's context for the next model call; ``None`` without context. The context comes from the newest
+        message that a model call has read. Before a model call has read a message, the context comes from the
+        request."""
         self._earlier: EarlierExecutions | None = None
         self._changed = asyncio.Condition()
         self._refusal: Refusal | None = None
@@ -92,8 +95,9 @@ class SteeringInbox:
 
         ``waiting``: messages that wait in the session. ``context``: the context of the request. ``delivered``: the ids
         of messages that earlier runs have read. ``taken_in``: events with messages that an earlier execution of this
-        run has read. ``earlier``: the earlier executions that the run repeats, or ``None``. New messages then wait for
-        a model call that is not repeated, because stored results cannot consider them.
+        run has read. ``earlier``: the earlier executions that the run repeats, or ``None``. During a repetition, the
+        model calls return stored results, which cannot respond to a new message. So new messages wait for the first
+        model call that is not repeated.
         """
         self.context = context
         self._earlier = earlier or self._earlier
@@ -111,14 +115,15 @@ class SteeringInbox:
         return tuple(self._waiting.values())
 
     async def enter(self, invocation: InvocationContext) -> None:
-        """Lets messages be stored, because ADK now appends to the invocation's session."""
+        """Must be called when ADK begins to append to the invocation's session. From now on, new messages are stored in
+        this session."""
         async with self._changed:
             self._invocation = invocation
             self._changed.notify_all()
 
     async def leave(self) -> None:
-        """Lets new messages wait, because ADK no longer appends to the invocation's session. Waits for a message that
-        is being stored."""
+        """Must be called when ADK no longer appends to the invocation's session. From now on, a new message waits for
+        the next call of ``enter``. If a message is being stored, this method waits until it is stored."""
         async with self._storing:
             self._invocation = None
 
@@ -139,9 +144,9 @@ class SteeringInbox:
         """Stores a message as accepted, and keeps the message for the next model call. A repeated message is stored
         only once.
 
-        The message is stored even if its request is cancelled. A failure is then ignored. ``context``: the client's
-        context that came with the message; ``None`` without context. ``holds_lease``: returns True if the run holds the
-        chat's lease. Without the lease, the message is not stored, and the reply is ``left``.
+        The message is stored even if its request is cancelled. If the request was cancelled, a failure is ignored.
+        ``context``: the client's context that came with the message; ``None`` without context. ``holds_lease``: returns
+        True if the run holds the chat's lease. Without the lease, the message is not stored, and the reply is ``left``.
         """
         receiving = self._tasks.start(self._receive(message, context, holds_lease))
         receiving.add_done_callback(ignore_failure)
@@ -195,7 +200,8 @@ class SteeringInbox:
             self._changed.notify_all()
 
     async def _seen_by_plugins(self, invocation: InvocationContext, content: types.Content) -> types.Content:
-        """Return the content as the app's plugins change it. ADK also passes each user message to the plugins."""
+        """Pass the content to the app's plugins, and return the content that the plugins return. ADK does the same with
+        each user message."""
         changed = await invocation.plugin_manager.run_on_user_message_callback(
             user_message=content, invocation_context=invocation
         )

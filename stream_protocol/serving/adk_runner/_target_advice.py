@@ -194,8 +194,8 @@ def _targets_with_dots(name: str) -> list[str]:
 
 
 def _unknown_name(text: str, name: str) -> Advice:
-    """Return advice for a name if no file or module with this name exists. The advice suggests agents near the folder
-    with which the name begins."""
+    """Return advice for a name if no file or module with this name exists. The advice suggests agents in the folder
+    that the name begins with, or else in the working directory."""
     path = Path(name)
     parent = path.parent if path.parent.is_dir() else Path()
     if parent != Path() and _is_agent_path(parent):
@@ -224,7 +224,7 @@ def _targets_of(file: Path) -> list[str]:
 
 
 def _by_attribute(targets: Iterable[str], attribute: str) -> list[str]:
-    """Return the targets. Those with this attribute come first."""
+    """Return the targets in a new order: targets with this attribute come first."""
     return sorted(targets, key=lambda target: target.partition(":")[2] != attribute)
 
 

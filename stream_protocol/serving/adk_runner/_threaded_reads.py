@@ -34,7 +34,8 @@ class Closable(Protocol):
 
 class ThreadedReads(DelegatingSessions):
     """Session service that reads sessions with a second service, in a thread. ``make``: creates a session service for
-    the store. Both services must see all sessions of the store. So a store in the memory of a service does not work."""
+    the store. It is called twice, and both services must see all sessions of the store. So it must not create services
+    that keep the sessions in memory."""
 
     def __init__(self, make: Callable[[], BaseSessionService]) -> None:
         self.service = make()
@@ -82,8 +83,8 @@ DELETING_MODULES: Final = (
     "google.adk.sessions.database_session_service",
     "google.adk.sessions.sqlite_session_service",
 )
-"""Modules of ADK session services that delete a session with one statement. Deleting a missing session is no error
-there."""
+"""Modules of ADK session services that delete a session with one statement. With these services, deleting a missing
+session is not an error."""
 
 NO_CHAT: Final = "readyz/nothing"
 """An id that no chat has, because it contains a slash."""

@@ -1,4 +1,5 @@
-"""The audit trail: a record for each decision, answer, sign-in, stop and change of a user, accepted or refused."""
+"""The audit trail. It has a record for each act of a user: a decision, an answer, a sign-in, a stop or a change. An act
+that the service refused also has a record."""
 
 from __future__ import annotations
 
@@ -87,8 +88,8 @@ OnAudit: TypeAlias = Callable[[AuditRecord], Awaitable[None] | None]
 """Hook that receives each audit record after the act, one record at a time, in order.
 
 An ``async def`` runs on the event loop, a plain ``def`` in a thread. No request waits for the hook. The service logs
-each failure of the hook. After ``ServiceLimits.hook_timeout``, the service logs a slow call, too, and cancels an
-``async def``. A plain ``def`` cannot be cancelled. Until such a call ends, later records are only logged.
+each failure of the hook. If a call takes longer than ``ServiceLimits.hook_timeout``, the service logs this. It then
+cancels an ``async def``, but cannot cancel a plain ``def``. Until the slow ``def`` ends, later records are only logged.
 """
 
 
@@ -162,14 +163,14 @@ class AuditScope:
         self._transcript = transcript
 
     def plan(self, answers: tuple[CallAnswer, ...]) -> None:
-        """Sets the decisions of the request, from the answers in it. Also releases the transcript, which a waiting
-        request would keep in memory for long."""
+        """Sets the decisions of the request, from the answers in it. Also releases the transcript. Otherwise, a request
+        that waits would keep the transcript in memory."""
         self._transcript = Transcript()
         self._decisions = tuple(answer.decision for answer in answers if answer.decision is not None)
 
     def accept(self, answers: Iterable[CallAnswer]) -> None:
-        """Records these answers as accepted, because they are stored. If the request is refused later, only its other
-        answers are recorded as refused."""
+        """Records these answers as accepted. Must be called when the answers are stored. If the request is refused
+        later, only its other answers are recorded as refused."""
         for answer in answers:
             if self._decisions and answer.decision in self._decisions:
                 self._decisions = tuple(decision for decision in self._decisions if decision != answer.decision)

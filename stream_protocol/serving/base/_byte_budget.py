@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 UNCOUNTED_BYTES: Final = 64 * 1024
 """The number of bytes of each request that are not counted. So small requests are served even if the budget is full.
-The number of connections bounds the number of these requests."""
+The maximum number of connections limits how many such requests are served at once."""
 
 USER_SHARE: Final = 2
 """Divisor for the share of one user. With 2, a user can hold at most half of the budget."""
@@ -26,8 +26,8 @@ class ByteBudget:
 
     ``limit``: the maximum number of bytes of all requests together; ``None`` for no limit. ``of_user``: returns the
     error (429) for a user who holds too much. ``of_all``: returns the error (503) for a request when all users together
-    hold too much. ``single_fits``: True to serve very large requests, too. Then a user's only request may hold up to
-    ``limit`` bytes. The only request of all users may hold even more.
+    hold too much. ``single_fits``: True to serve very large requests, too. Then a user without other requests may hold
+    up to ``limit`` bytes with one request. If no user has another request, one request may even exceed ``limit``.
     """
 
     def __init__(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MAX_RUNS: Final = 300
 """The maximum number of concurrent runs of a worker. A run has up to three connections: to its model, its client and a
-store. So all runs fit in a process's default of 1,024 file descriptors."""
+store. So the connections of all runs fit into the default limit of 1,024 open files for a process."""
 
 MAX_RUNS_PER_USER: Final = 50
 """The maximum number of concurrent runs of one user: a sixth of ``MAX_RUNS``. Without ``identify``, all requests belong
@@ -39,8 +39,8 @@ MAX_CHUNKS: Final = 500_000
 needs 360,000 chunks."""
 
 MAX_RESPONSE_BYTES: Final = 256 * 1024 * 1024
-"""The maximum number of bytes of stored content in the responses that a worker sends at the same time. Two chats with
-five files of 15 MiB each fit: they are 200 MiB in Base64."""
+"""The maximum number of bytes of stored content in the responses that a worker sends at the same time. Two chats fit,
+even if each chat has five files of 15 MiB. In Base64, these ten files take 200 MiB."""
 
 READS_PER_USER: Final = 2
 """The maximum number of concurrent reads of one user. A client loads the list of chats and a history at the same
@@ -63,7 +63,7 @@ RUN_TIMEOUT: Final = 3600.0
 its chat."""
 
 STOP_TIMEOUT: Final = 10.0
-"""Default seconds that a request waits until the stopping run of its chat has ended."""
+"""Default number of seconds that a request waits for the earlier run of its chat to end."""
 
 HOOK_TIMEOUT: Final = 30.0
 """Default time limit of a hook, in seconds: enough for a model that generates a title, or a store that has to start."""
@@ -106,14 +106,14 @@ class ServiceLimits:
     max_requests_per_minute: int | None = MAX_REQUESTS_PER_MINUTE
     """Maximum number of requests of one user in a minute, except stops.
 
-    Additional requests are refused (429). The user may send all of them at once, and the allowance is refilled evenly.
-    Requests from other sites have a separate allowance.
+    Additional requests are refused (429). The user may send all of these requests at once. The allowance is then
+    refilled evenly over a minute. Requests that pages of other sites send as this user have a separate allowance.
     """
     max_response_bytes: int | None = MAX_RESPONSE_BYTES
     """Memory for histories, artifacts and repeated responses that are being sent.
 
     A response that does not fit is refused (503). One user may use half of this memory (429). A response of up to 64
-    KiB is never refused. A response above the limit waits until no other response is open.
+    KiB is never refused. A response that is larger than the whole memory is sent when no other response is open.
     """
     max_chunks: int | None = MAX_CHUNKS
     """Maximum number of chunks of one response.
@@ -248,8 +248,8 @@ class RunSlots:
             self._freed = asyncio.Event()
 
     def _refusal(self, key: SlotKey) -> ChatRequestError | None:
-        """Return ``None`` if a slot is free. If a slot is about to become free, return the error for the case that the
-        wait fails. Otherwise raise the error. The user's limit is checked first."""
+        """Return ``None`` if a slot is free. If no slot is free, raise the error, unless a slot is about to become
+        free. In that case, return the error, so that the request can wait first. The user's limit is checked first."""
         if key in self._taken:
             return None
         own = [taken for taken in self._taken if taken[0] == key[0]]

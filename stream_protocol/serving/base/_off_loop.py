@@ -33,7 +33,8 @@ LONG_SESSION: Final = 200
 list, takes up to 0.1 ms."""
 
 _ONE_AT_A_TIME: Final[RunVar[anyio.CapacityLimiter]] = RunVar("adk_ui_stream_long_work")
-"""Limiter of each event loop for one thread at a time. Every busy thread slows the event loop down."""
+"""The limiters, one for each event loop. A limiter allows one thread at a time, because every busy thread slows the
+event loop down."""
 
 
 async def run_off_loop(

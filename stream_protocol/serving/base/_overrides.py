@@ -22,7 +22,7 @@ from stream_protocol.wire import check_flag, check_instance, check_mapping, chec
 class RunOverrides:
     """Settings of one run. Without a setting, the option of the ``ChatService`` applies.
 
-    Raises ``StreamProtocolError`` for a value of another type, and for state that no session store can keep.
+    Raises ``StreamProtocolError`` for a value of the wrong type, and for state that no session store can keep.
     """
 
     state_delta: Mapping[str, Any] = field(default_factory=dict)
@@ -39,14 +39,15 @@ class RunOverrides:
     """Replaces the root agent. The services and plugins stay."""
 
     artifact_base: str | None = None
-    """URL of the chat endpoint in the browser, for links to artifacts. The routes set this option.
+    """URL at which the browser reaches the chat endpoint. Links to artifacts begin with this URL. The routes set this
+    option.
 
     ``None`` sends files as bytes.
     """
     names_missing_key: bool = False
     """Name a missing API key in the error text. The routes set this option.
 
-    The routes set it to True if the request comes from this machine and the app has no ``identify``. It has no effect
+    The value is True if the request comes from this machine and the app has no ``identify``. The option has no effect
     if the service has ``on_error``.
     """
 

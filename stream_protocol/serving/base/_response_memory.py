@@ -52,7 +52,7 @@ def held_size(events: Iterable[Event], *, with_state: bool, enough: int) -> int:
 
     For a file, the size of its Base64 text is counted. For a text, its size in Python's memory is counted: four bytes a
     character if the text contains an emoji. ``with_state``: True if the messages contain changes of the state
-    (``send_state``). ``enough``: counting ends at this size.
+    (``send_state``). ``enough``: the size at which counting stops.
     """
     size = 0
     for event in events:

@@ -114,7 +114,7 @@ class InProgress:
 
 
 class CachedProbe(Generic[T]):
-    """Cache for the result or the exception of ``ask()``, for ``seconds``. Concurrent callers share one call of
+    """Cache that keeps the result or the exception of ``ask()`` for ``seconds``. Concurrent callers share one call of
     ``ask``."""
 
     def __init__(self, ask: Callable[[], Awaitable[T]], seconds: float) -> None:

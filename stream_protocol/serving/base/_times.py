@@ -32,7 +32,9 @@ class ServiceTimes:
     """The time that ``aclose`` waits for stopped runs; must be longer than ``stop``. A stopped run that the engine has
     not stored within this time is cancelled, so that its chat becomes free.
 
-    Also the time limit of each call of the engine that ends a run. After the limit, the call is repeated.
+    The engine has the same time to record a stopped run. If the engine takes longer, the run ends unrecorded, and its
+    chat is free. When the service reports the end of a run to the engine, and the engine takes longer than this time,
+    the report is repeated.
     """
     answering: float = 3.0
     """The time that ``aclose`` waits for open requests before it closes the run log."""
@@ -57,8 +59,8 @@ class ServiceTimes:
     suspect: float = 30.0
     """The time that a busy worker leaves a suspect run to idle workers. A suspect run may have crashed its workers."""
     alone: float = 10.0
-    """The time that new runs wait while a worker executes a suspect run. They wait this time twice: until the worker is
-    idle, and while the suspect run executes. Most runs that crash their worker do so at once."""
+    """The maximum duration of each of two waits around a suspect run. New runs wait until the worker's other runs have
+    ended. Then new runs wait while the suspect run executes alone. Most runs that crash their worker do so at once."""
 
     readiness: float = 0.8
     """The time in which a store must respond to a readiness probe. Kubernetes allows one second for a probe."""

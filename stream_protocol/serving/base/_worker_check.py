@@ -30,8 +30,8 @@ def _several_configured() -> bool:
 
 
 def _other_worker_runs() -> bool:
-    """Return True if the parent process is a known server with another child that runs this process's command. Works
-    only on Linux."""
+    """Return True if the parent process is a known server, and has another child with the same command as this process.
+    Works only on Linux."""
     parent = os.getppid()
     if not _SERVERS.search(_command(parent)):
         return False

@@ -1,7 +1,7 @@
 """Provides ``ChatCursor``: the position of a client in the pages of a list of chats.
 
-A chat that changes moves to the top of the list. So a cursor cannot just contain a position in the list. It names each
-chat on the earlier pages. See ``docs/decisions/the-list-of-chats.md``.
+A chat that changes moves to the top of the list. So a position in the list is not enough for a cursor. A cursor also
+names each chat on the earlier pages. See ``docs/decisions/the-list-of-chats.md``.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ have greater positions."""
 
 @dataclass(frozen=True, kw_only=True)
 class ChatCursor:
-    """Cursor in a list of chats, which is the list of one user with one filter.
+    """Cursor in the list of one user's chats with one filter.
 
     ``chat_list``: a hash that identifies the list. ``named``: the hashes of the chats on earlier pages.
     ``from_top_to``: all chats from the top of the list to this position were also on earlier pages.

@@ -32,7 +32,8 @@ MAX_TITLE_LENGTH: Final = 200
 WITHOUT_EVENTS: Final = GetSessionConfig(num_recent_events=0)
 
 CHANGED_BY_OTHERS: Final = (AlreadyExistsError, StaleSessionError, SessionNotFoundError)
-"""The exceptions of a session store if another worker has concurrently created, changed or deleted the session."""
+"""The exceptions that a session store raises if another worker has concurrently created, changed or deleted the
+session."""
 
 _NOT_IN_A_LINE: Final = frozenset({"Cc", "Cs", "Zl", "Zp"})
 """Unicode categories of the characters that a title must not have: control characters, line breaks and lone surrogates.
@@ -43,7 +44,7 @@ _INVISIBLE: Final = frozenset({"Cf", "Zs"})
 
 
 class ChatChanges(TypedDict, total=False):
-    """The changes for ``ChatService.update``. An absent key changes nothing."""
+    """The changes for ``ChatService.update``. If a key is absent, its value does not change."""
 
     title: str | None
     """The new title: one line of 1 to 200 characters, with at least one visible character. ``None`` removes the user's

@@ -50,7 +50,7 @@ TITLE_LENGTH: Final = 80
 
 MAX_LOADED: Final = 5
 """The maximum number of sessions that are loaded to find missing titles for one page of the list. A session can have
-megabytes of events. Parsing them may block the event loop."""
+megabytes of events, and parsing these events may block the event loop."""
 
 
 class ListedChat(TypedDict):
@@ -84,8 +84,8 @@ async def list_chats(
 
     Each chat is on only one page, even if it changes between two pages. Titles are in the session's state, so no events
     are loaded. Sessions of other programs or earlier versions have no stored title. The newest ``MAX_LOADED`` of these
-    are loaded, and get a title from their events. The others have no title until the user's next message. Raises
-    ``ChatRequestError`` (422) for a cursor of a different list, and for a search that is too long.
+    sessions are loaded, and their titles come from their events. The others have no title until the user's next
+    message. Raises ``ChatRequestError`` (422) for a cursor of a different list, and for a search that is too long.
     """
     if len(search) > MAX_SEARCH_LENGTH:
         raise ChatRequestError(f"The search is longer than {MAX_SEARCH_LENGTH} characters.", status=422)
@@ -124,8 +124,8 @@ async def change_chat(runner: Runner, user_id: str, chat_id: str, changes: ChatC
 def title_delta(session: Session, transcript: Transcript, request_plan: NewUserTurn | AnsweredCalls) -> dict[str, str]:
     """Return the state change that stores the title from the user's first message; empty if such a title is stored.
 
-    ``session``, ``transcript``: the chat before the request. A rewind to a point before the title was stored removes
-    the title. So this function also runs for later messages.
+    ``session``, ``transcript``: the chat before the request. This function must be called for each message, because a
+    rewind to a point before the title was stored removes the title.
     """
     if isinstance(request_plan, AnsweredCalls) or isinstance(session.state.get(OWN_TITLE_KEY), str):
         return {}
@@ -138,8 +138,8 @@ def title_delta(session: Session, transcript: Transcript, request_plan: NewUserT
 def _unread(
     listed: Sequence[Session], reached: ChatCursor, *, archived: bool
 ) -> tuple[list[Session], dict[str, ChatDetails]]:
-    """Return the chats that were on no earlier page, newest first. Also return the details (title and archive mark) of
-    all chats, by chat id."""
+    """Return two values. The first is a list of the chats that were on no earlier page, newest first. The second has
+    the details (title and archive mark) of all chats, by chat id."""
     by_id = details_by_id(listed)
     details = {chat.id: by_id.get(details_id(chat.id), NO_DETAILS) for chat in listed if not is_details_id(chat.id)}
     chats = [chat for chat in listed if chat.id in details and details[chat.id].archived == archived]

@@ -77,8 +77,8 @@ class ChatStore:
     async def with_timeout(self, work: Coroutine[Any, Any, T], *, of: str = SESSION_STORE) -> T:
         """Awaits ``work`` within the time limit, and returns its result.
 
-        ``work``: a call of a store, before the run of the request begins. ``of``: the store's name, for the error.
-        Raises ``ChatRequestError`` (503) after the time limit.
+        ``work``: a call of a store that happens before the run of the request begins. ``of``: the name of the store in
+        the error. Raises ``ChatRequestError`` (503) after the time limit.
         """
         try:
             return await with_timeout(self._timeout, work)

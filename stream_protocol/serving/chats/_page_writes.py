@@ -1,10 +1,11 @@
-"""Provides ``PageWrites``: session state that the client writes. It is stored in a separate session until a run applies
-it.
+"""Provides ``PageWrites``: session state that the client writes. A write is stored in a separate session until a run
+applies the write.
 
 Only the active run may append to a chat's session. So a write of the client is stored in the session for the chat's
 details, which any worker can read. The active run applies the write at its next step. Without an active run, the next
-run applies the write. Each write has an id. When a run has applied a write, it stores the id under a separate key.
-Until then, the write is pending. So two concurrent writes cannot overwrite each other.
+run applies the write. Each write has an id. When a run has applied a write, the run stores the id under a separate key.
+Until then, the write is pending. The client and the run never write the same key. So a new write is not lost if the run
+applies an older write at the same time.
 """
 
 from __future__ import annotations

@@ -76,11 +76,12 @@ async def rewind_session(
     """Rewinds the session to the point before this invocation. Returns the session after the rewind.
 
     ``kept_steering``: the ids of steering messages that must wait again after the rewind. These ids are stored before
-    the rewind. So no message is lost if the worker dies before the rewind.
+    the rewind. So no message is lost if the worker dies right after the rewind.
 
     Raises ``ChatRequestError`` (503) if the session has changed since it was read. After a fail-over of the run log,
     another worker may have accepted a message, which the rewind would remove. So this worker first stores an event.
-    From then on, the other worker's copy of the session is outdated, and cannot store a message.
+    From then on, the other worker's copy of the session is outdated. So the store refuses messages from the other
+    worker.
     """
     event = Event(author=USER, invocation_id=session.events[-1].invocation_id)
     update_metadata(event, kept_steering=kept_steering)
@@ -104,8 +105,9 @@ async def repair_session(runner: Runner, session: Session) -> None:
 
 
 def _upload_plugin_state(runner: Runner, state: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the state that ADK's plugin for uploads needs after a rewind (ADK 2.13). A rewind sets newer keys of the
-    state to ``None``. The plugin expects a mapping. Without this state, the next upload would fail."""
+    """Return the state that ADK's plugin for uploads needs after a rewind (ADK 2.13). If a key of the state did not
+    exist at the rewind's target, the rewind sets the key to ``None``. But the plugin expects a mapping in its key.
+    Without this repair, the next upload would fail."""
     plugins = runner.plugin_manager.plugins
     keys = [f"{plugin.name}:pending_delta" for plugin in plugins if isinstance(plugin, SaveFilesAsArtifactsPlugin)]
     return {key: {} for key in keys if state.get(key, {}) is None}
@@ -129,8 +131,8 @@ def is_overtaken(events: Iterable[Event], *, mark: RunMark, execution: str) -> b
 
 
 class Completion:
-    """Completes the session after a run: stores the output that only the client has received, and the run's
-    interruption.
+    """Completes the session after a run. Stores the output that the client has received and that is not yet stored.
+    Also stores that the run was interrupted.
 
     ``before``: the session when the run began. ``agent``: the name of the run's root agent. ``mark``: the ``RunMark``
     that the run's user events have. ``holds_lease``: returns True if the run still holds the chat's lease; called after
@@ -175,8 +177,8 @@ class Completion:
                 await append_in_order(self._runner.session_service, session, event)
 
     def _begin(self, events: Sequence[Event]) -> int:
-        """Return the number of the session's events before the run's own events. They may include a late event of an
-        earlier run that has lost its lease in a fail-over."""
+        """Return the number of the session's events before the run's own events. These first events may include a late
+        event of an earlier run, if the earlier run has lost its lease in a fail-over."""
         found = len(self._before.events)
         own = (
             index
@@ -200,8 +202,9 @@ class Completion:
 async def restore_session(
     runner: Runner, request: ChatRequest, *, user_id: str, mode: Literal["client", "text"]
 ) -> tuple[Runner, Session, NewUserTurn | AnsweredCalls]:
-    """Creates a session in memory from the client's history, only for this request. Returns a copy of ``runner`` with
-    this session's store, the session, and the ``RequestPlan``. Raises ``ChatRequestError`` for an invalid request."""
+    """Creates a session in memory from the client's history, only for this request. Returns three values: a copy of
+    ``runner`` that uses the store of this session, the session itself, and the ``RequestPlan``. Raises
+    ``ChatRequestError`` for an invalid request."""
     agents = agent_names(runner.agent)
     restored = await run_off_loop(
         lambda: restore_client_history(request, agent=runner.agent.name, agents=agents, mode=mode), size=request.size

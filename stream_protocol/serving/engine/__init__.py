@@ -7,12 +7,13 @@ Where to change what:
 - ``_durable_executor``: executes runs with the engine. Stops, cancels and recovers runs for a request.
 - ``_recovery``: executes one orphaned run again, or stores its end.
 - ``_orphaned_runs``: finds orphaned runs (the runs of dead workers), and decides if they are recovered.
-- ``_isolation``: separates a run that may crash its worker from the other runs of the worker.
+- ``_isolation``: keeps the other runs of a worker apart from a run that may crash the worker.
 - ``_records``: the data that the engine stores for a run. With this data, another worker plans the request again.
 - ``_repeated_run``: shows the partial texts of earlier executions at their positions.
-- ``_shown``: finds the part of a response that the client had received when the run's worker died.
+- ``_shown``: finds what the client had received of a response when the run's worker died.
 - ``_resumed_sessions``: the session of a recovered run, with the events of earlier executions.
-- ``_local_runs``: the durable runs of this worker. Lets new runs begin, and deletes ended runs from the engine.
+- ``_local_runs``: the durable runs of this worker. Decides if a new run may begin, and deletes ended runs from the
+  engine.
 - ``_run_ends``: stops the runs of a chat, and stores the ends of runs, so that no worker executes an ended run again.
 """
 

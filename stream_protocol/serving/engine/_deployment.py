@@ -1,5 +1,5 @@
-"""Provides ``deployment_of``: the names of a service's app and stores. They tell the runs of several deployments
-apart."""
+"""Provides ``deployment_of``, which returns the names of a service's app and stores. With these names, the engine finds
+the runs of one deployment among the runs of others."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class _Placed(Protocol):
 
 
 def deployment_of(runner: Runner, run_log: RunLog) -> Deployment:
-    """Return the names of the app and of its stores, without passwords. The names are equal on all workers of a
+    """Return the names of the app and of its stores. The names contain no passwords, and are equal on all workers of a
     deployment."""
     return Deployment(
         app=runner.app_name,
@@ -57,7 +57,8 @@ def _place_of_sessions(service: BaseSessionService) -> str:
 
 
 def _place_of_database(url: Any) -> str:
-    """Return the address of a database without credentials. ``url``: SQLAlchemy's URL object."""
+    """Return the address of a database, with the user name and the password removed. ``url``: SQLAlchemy's URL
+    object."""
     if url.get_backend_name() == "sqlite":
         return _place_of_file(url.database or "")
     port = url.port or (POSTGRES_PORT if url.get_backend_name() == "postgresql" else "")

@@ -34,7 +34,8 @@ logger = logging.getLogger(__name__)
 def _of_engine(
     method: Callable[Concatenate[DurableExecutor, P], Coroutine[Any, Any, T]],
 ) -> Callable[Concatenate[DurableExecutor, P], Coroutine[Any, Any, T]]:
-    """Decorate a method, so that it refuses the request (503) if the engine does not respond in time."""
+    """Decorator for a method of ``DurableExecutor``. The decorated method raises ``ChatRequestError`` (503) if the
+    engine does not respond in time."""
 
     @wraps(method)
     async def limited(self: DurableExecutor, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -62,7 +63,8 @@ class DurableExecutor(Executor):
         await self._orphans.start()
 
     def drain(self) -> None:
-        """Ends the recovery of orphaned runs. If this worker is killed later, its runs do not count as crashed."""
+        """Ends the recovery of orphaned runs. If this worker is killed later, the engine does not count the kill as a
+        crash of its runs."""
         self._orphans.drain()
         self._local.drain()
 
@@ -74,8 +76,8 @@ class DurableExecutor(Executor):
     async def execute(self, run: Run, job: Job) -> None:
         """Executes a new run, so that another worker can recover it.
 
-        Does not begin the run if the lease was lost while the engine stored the run. Raises ``NotRecordedError`` if the
-        engine cannot store the run. In both cases, the run has not begun.
+        The run does not begin in two cases. If the engine cannot store the run, raises ``NotRecordedError``. If the
+        lease was lost while the engine stored the run, returns without an error.
         """
         with self._work.observed(run, job):
             if job.invocation_id is None:
@@ -101,7 +103,7 @@ class DurableExecutor(Executor):
     @_of_engine
     async def recover_same(self, key: ChatKey, claim: Claim) -> FoundOrphans:
         """Recovers the orphaned run of an earlier, equal request. The run uses the claim of the current request. Does
-        not change other orphaned runs of the chat: see ``cancel`` and ``recover``."""
+        not change the chat's other orphaned runs. For these runs, see ``cancel`` and ``recover``."""
         others, idempotency_key = False, claim.run.idempotency_key
         for each in self._local.in_chat(key):  # such a run has lost the chat's lease, and becomes an orphaned run
             if each.record.idempotency_key == idempotency_key:

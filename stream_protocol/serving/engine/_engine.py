@@ -1,4 +1,4 @@
-"""Interface of an engine, which lets another worker execute the run of a dead worker again. See
+"""Interface of an engine. If the worker of a run dies, the engine lets another worker execute the run again. See
 ``stream_protocol.durable``."""
 
 from __future__ import annotations
@@ -15,24 +15,25 @@ if TYPE_CHECKING:
     from google.adk.runners import Runner
 
 CRASHES_OF_SUSPECT: Final = 2
-"""Number of crashes from which a run is a suspect. A suspect is recovered on a worker that executes no other run
-meanwhile."""
+"""The number of crashes after which a run is a suspect. The worker that recovers a suspect executes no other run at the
+same time, if possible."""
 
 MAX_CRASHES: Final = 6
-"""Number of crashes from which a run is not executed again, even if no worker has executed the run alone."""
+"""The number of crashes after which no worker executes the run again, even if it was never the only run of its
+worker."""
 
 LiveState: TypeAlias = Literal["running", "alone", "left"]
 """The state of an execution without an end. ``running``: the worker executes the run, or has crashed. ``alone``: like
-``running``, while the worker executes no other run. ``left``: the worker has handed the run over to other workers, and
+``running``, but this run is the worker's only run. ``left``: the worker has handed the run over to other workers, so it
 has not crashed."""
 
 ExecutionState: TypeAlias = LiveState | Ending
-"""The state of an execution. An ``Ending`` is an end of the response that the client has received. The session may lack
-this end."""
+"""The state of an execution. An ``Ending`` means that the client has received this end of the response. The session may
+lack this end."""
 
 
 _KEYS: Final = {"idempotency_key": "digest"}
-"""The stored names of ``RunRecord`` fields that are stored under another name."""
+"""The fields of ``RunRecord`` that are stored under another name, with this name."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +73,8 @@ class RunRecord:
     chat_was_busy: bool
     """True if another run was active in the chat when the request arrived."""
     invocation_id: str
-    """ADK's invocation id, on which the id of the assistant message depends. An answer to a call continues the
-    invocation of the call."""
+    """ADK's invocation id for the run of a new user message. The id of the assistant message depends on this id. A run
+    with answers to calls continues the invocation of these calls instead."""
     found_events: int
     """Number of events in the session when the run began."""
     state: dict[str, Any]
@@ -128,8 +129,8 @@ class OrphanedRun:
 
     @property
     def crashes(self) -> int:
-        """The number of workers that crashed while they executed the run. The run's last worker counts as crashed, even
-        if that worker is alive."""
+        """The number of workers that crashed while they executed the run. A worker counts as crashed unless it has left
+        the run to other workers. So the count includes the last worker, even if that worker is alive."""
         return sum(state != "left" for state in self.executions.values())
 
     @property
@@ -171,7 +172,7 @@ class Engine(Protocol):
 
     @property
     def is_shared(self) -> bool:
-        """True if several processes can use the engine's store at once. They need a shared run log then."""
+        """True if several processes can use the engine's store at once. Such processes also need a shared run log."""
 
     def attach(self, deployment: Deployment) -> None:
         """Sets the deployment whose runs the engine stores and finds. Called once, before all other methods."""

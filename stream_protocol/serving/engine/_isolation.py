@@ -1,4 +1,4 @@
-"""Provides ``Isolation``, which separates a suspect run from the other runs of its worker. A suspect may crash its
+"""Provides ``Isolation``, which keeps the other runs of a worker apart from a suspect: a run that may crash its
 worker."""
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 class Isolation:
-    """Counts this worker's runs, and separates a suspect run, which may crash its worker, from the others. For a
-    limited time, the worker executes no other run while the suspect runs. ``alone``: see ``ServiceTimes``."""
+    """Counts this worker's runs, and lets a suspect run alone for a limited time. In this time, the worker executes no
+    other run. ``alone``: see ``ServiceTimes``."""
 
     def __init__(self, alone: float) -> None:
         self._alone = alone
@@ -31,8 +31,8 @@ class Isolation:
 
     @asynccontextmanager
     async def beside_others(self, stopped: asyncio.Event) -> AsyncIterator[None]:
-        """Context manager for an ordinary run. Waits at the start while a suspect runs alone. A stopped run does not
-        wait."""
+        """Context manager for an ordinary run. If a suspect runs alone, the run waits before it starts. A stopped run
+        does not wait."""
         while self.holds_back and not stopped.is_set():
             await self._next_change(stopped)
         with self._counted():
@@ -43,8 +43,8 @@ class Isolation:
         """Context manager for a suspect run, which never runs beside another suspect. Yields True if the suspect runs
         alone.
 
-        The suspect runs alone if all other runs end in time. ``let_in``: called before new runs may start beside the
-        suspect; must not raise.
+        The suspect runs alone if all other runs end in time. After a limited time, other runs may start beside the
+        suspect. ``let_in``: called before they may start; must not raise.
         """
         while self._has_suspect and not stopped.is_set():
             await self._next_change(stopped)

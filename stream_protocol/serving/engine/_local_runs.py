@@ -1,4 +1,4 @@
-"""Provides ``LocalRuns``: the durable runs of this worker, whose states it reports to the engine."""
+"""Provides ``LocalRuns``: the durable runs of this worker. It reports the states of these runs to the engine."""
 
 from __future__ import annotations
 
@@ -51,8 +51,7 @@ class LocalRun:
         self.is_over = asyncio.Event()
         """Set when this worker has ended the run, or has handed it over to other workers."""
         self.is_kept = False
-        """True once the run may begin. Before that, the engine has stored this execution, and the run has confirmed its
-        lease."""
+        """True once the run may begin: the engine has stored this execution, and the run holds its lease."""
         self.has_record = asyncio.Event()
         """Set when the engine has stored the run, in this execution or in an earlier execution."""
         if earlier is not None:
@@ -80,7 +79,7 @@ class LocalRun:
 
 
 class LocalRuns:
-    """The durable runs of this worker. Calls of the engine that end a run are repeated until they succeed. The chat
+    """The durable runs of this worker. At the end of a run, repeats the engine's calls until they succeed. The chat
     stays busy during these calls. Otherwise another worker could continue a run that has ended."""
 
     def __init__(self, service: DurableService) -> None:
@@ -105,7 +104,8 @@ class LocalRuns:
             _ = self._tasks.start(self._mark(local, "left"))
 
     async def aclose(self) -> None:
-        """Ends the reports to the engine. Open calls get ``ServiceTimes.engine`` seconds to finish."""
+        """Ends the reports to the engine. Calls of the engine that have begun get ``ServiceTimes.engine`` seconds to
+        finish."""
         self._closed.set()
         if not (tasks := [*self._tasks]):
             return
@@ -115,11 +115,13 @@ class LocalRuns:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def execute(self, local: LocalRun, execution: Coroutine[None, None, None]) -> None:
-        """Executes a run. Afterwards deletes the run from the engine, or marks it there. A stopped run is never
-        executed again.
+        """Executes a run. If the run is stopped, stores its end in the engine at once, so that no worker executes the
+        run again. When the run has ended, deletes it from the engine. If the run is left to other workers, stores the
+        state ``left`` instead.
 
-        A new run may lose its lease before it begins. Such a run is deleted under a new claim of the chat. A recovery
-        that has lost its lease leaves the stored run to other workers.
+
+        A new run may lose its lease before it begins. To delete such a run, claims the chat again. If a recovery loses
+        its lease, its run stays in the engine, and other workers recover it.
         """
         run, task = local.run, asyncio.current_task()
         assert task is not None
@@ -144,8 +146,8 @@ class LocalRuns:
                 await asyncio.shield(ending)
 
     async def may_begin(self, local: LocalRun) -> bool:
-        """Marks a new run as stored in the engine, and returns True if the run may begin. Then other workers can
-        recover the run.
+        """Notes that the engine has stored a new run. Returns True if the run may begin. From then on, other workers
+        can recover the run.
 
         Returns False if the run has lost its lease. In this case, another run may have answered the request.
         """
@@ -167,8 +169,8 @@ class LocalRuns:
     async def _forget_ended(self, local: LocalRun) -> None:
         """Delete from the engine a run that this worker has ended.
 
-        If the run log had lost the lease, another worker may have begun to recover an unfinished run. In this case, the
-        stored run stays for that worker. No worker continues a finished run, because all its events are stored.
+        If the run log has lost the lease, another worker may already recover the run. Then a run that did not finish
+        stays in the engine for that worker. No worker continues a finished run, because all its events are stored.
         """
         is_finished = local.run.outcome == "finish"
         cancel = partial(self._engine.cancel, local.record) if is_finished else partial(self._cancel_if_newest, local)
@@ -181,8 +183,8 @@ class LocalRuns:
                 await self._engine.cancel(local.record, has_ended=has_ended)
 
     async def let_others_in(self, local: LocalRun) -> None:
-        """Marks a suspect run in the engine as no longer the worker's only run. So a later crash is not attributed to
-        this run alone."""
+        """Stores in the engine that a suspect run is no longer the worker's only run. A later crash is then not blamed
+        on this run alone."""
         while not self._draining and not local.run.agent_task.is_ending.is_set():
             with suppress(Exception):  # without the engine, no other run can begin
                 await self._engine.mark(local.record, local.log_id, "running")

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 Result: TypeAlias = Literal["recovered", "over", "absent"]
-"""Result of a recovery. ``recovered``: the response continues. ``over``: the run has nothing to continue. ``absent``:
-this session store does not have the chat."""
+"""Result of a recovery. ``recovered``: the run's response continues. ``over``: the run has ended, or its request can be
+sent again. ``absent``: this session store does not have the chat."""
 
 UNRECOVERABLE_TEXT: Final = "The server broke down, and this answer cannot be recovered. Ask again."
 """Error text for the client if the recovery of a run has failed ``MAX_FAILURES`` times."""
@@ -177,13 +177,14 @@ class OrphanedRuns:
                 await asyncio.sleep(0)  # lets the task of the recovery begin
 
     def _order(self, orphan: OrphanedRun) -> tuple[bool, bool]:
-        """Return the sort key of a run. Suspects come first, so that they run alone. If a store was unreachable at an
-        earlier attempt, the run comes last, because a second such failure ends the whole search."""
+        """Return the sort key of a run. Suspects come first, so that they run alone. A run comes last if a store was
+        unreachable when its recovery was tried. A second such failure would end the search, before it reaches the other
+        runs."""
         return orphan.record.id in self._postponed, not orphan.is_suspect
 
     def _may_recover(self, orphan: OrphanedRun) -> bool:
-        """Return True if this worker may recover the run now. A busy worker leaves a suspect to idle workers for
-        ``ServiceTimes.suspect`` seconds."""
+        """Return True if this worker may recover the run now. A worker with other runs waits ``ServiceTimes.suspect``
+        seconds before it recovers a suspect, so that an idle worker can do so."""
         if not orphan.is_suspect or orphan.is_given_up or self._isolation.is_empty:
             return True
         now = asyncio.get_running_loop().time()

@@ -1,5 +1,5 @@
-"""Creates the ``RunRecord`` of a run, which the engine stores. A worker that recovers the run uses the record. This
-worker decides again what to run for the request: see ``planned_again``."""
+"""Creates the ``RunRecord`` of a run, which the engine stores. With the record, a worker that recovers the run plans
+the request again: see ``planned_again``."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ def _is_overridden(overrides: RunOverrides) -> bool:
 
 
 def _body_of(request: ChatRequest) -> dict[str, Any]:
-    """Return a request body from which ``parse_chat_request`` creates an equal request, but without the earlier
-    messages."""
+    """Return a request body for ``parse_chat_request``. The parsed request is equal to this request, but contains only
+    its last message."""
     body: dict[str, Any] = {"id": request.id, "messages": [request.target]}
     if request.has_trigger:
         body["trigger"] = request.trigger
@@ -89,11 +89,10 @@ def _body_of(request: ChatRequest) -> dict[str, Any]:
 async def planned_again(
     runner: Runner, record: RunRecord, sessions: ResumedSessions, *, loads_files: bool
 ) -> tuple[ChatRequest, RequestPlan, str | None]:
-    """Plan the request of a stored run again. Return the request, its plan, and an error text or ``None``. Store
-    nothing.
+    """Plan the request of a stored run again. Return the request, its plan, and ``None``. Store nothing.
 
-    If the request cannot be planned, the text is set, and the plan only ends the run's assistant message.
-    ``loads_files``: True to load saved files, which can raise errors of the artifact service.
+    If the request cannot be planned, the third value is an error text, and the plan only ends the run's assistant
+    message. ``loads_files``: True to load saved files, which can raise errors of the artifact service.
     """
     planning = partial(_planned, runner, record, sessions)
     try:

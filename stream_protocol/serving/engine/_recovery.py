@@ -1,5 +1,5 @@
-"""Provides ``Recovery``, which executes one orphaned run again, or stores the end that the run's client has
-received."""
+"""Provides ``Recovery``, which executes one orphaned run again. If the client has received the end of the run,
+``Recovery`` only stores this end."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ class Recovery:
 async def _ending(
     job: Job, logs: Sequence[list[bytes]], run: Run, sessions: ResumedSessions, end: ToldEnd
 ) -> AsyncGenerator[Event]:
-    """Yield the stored events of a run that is not executed again, and its last partial texts. Then end the run.
+    """End a run that is not executed again. First yield its stored events and its last partial texts.
 
     ``logs``: the SSE events of each earlier execution, the oldest first. ``end``: the end of the run for the client.
     The first yielded event is an empty event with the invocation id.

@@ -22,9 +22,9 @@ class RepeatedRun:
     """A repeated execution of a run whose workers have died. Partial texts that a client has received are shown again.
 
     Stored partial texts keep their position. If a worker died during a model call, the partial text of this call is
-    only in the run log. The new execution repeats the call, and stores the text before the new response and before the
-    steering messages that the call reads. If the new response begins with a complete event, the text is stored after
-    that event.
+    only in the run log. The new execution repeats the call. It stores the text before the model's new response, and
+    before the steering messages that the call reads. If this response is not streamed, its first event comes before the
+    text.
 
     ``logs``: the SSE events of each earlier execution, the oldest first. ``response``: the SSE events of this
     execution.
@@ -44,7 +44,8 @@ class RepeatedRun:
         return self._sessions.is_repeating() or await self._execution.repeats_model_call(agent, branch)
 
     async def events_before(self, message: Event | None, *, author: str, invocation_id: str) -> list[Event]:
-        """Return the partial texts before a steering message. Stores the texts that are only in the run log.
+        """Return the partial texts that come before a steering message. Stores those texts that are only in the run
+        log.
 
         ``message``: the event in which an earlier execution has stored the message; ``None`` for a new message.
         ``author``: the agent that reads the message.

@@ -58,8 +58,8 @@ class ResumedSessions(DelegatingSessions):
 
     @property
     def is_over(self) -> bool:
-        """True if the session contains the end of the run, or the message of another run. The other run may have an
-        equal request, because a client repeats a request without a response."""
+        """True if the session contains the end of the run, or a later run's message. The later run may have an equal
+        request, because a client repeats a request that gets no response."""
         return any(map(self._is_after_run, self.earlier))
 
     @property
@@ -106,9 +106,9 @@ class ResumedSessions(DelegatingSessions):
     async def fence(self, execution: str) -> None:
         """Stores an empty event in the session, so that the store refuses later events of the run's earlier worker.
 
-        The earlier worker may only be paused. Its copy of the session is then outdated. If this worker reads the
-        session again, it finds the empty event: see ``is_overtaken``. ``execution``: the run-log id of the new
-        execution.
+        The earlier worker may be alive, but paused. Then its copy of the session is outdated, because the copy lacks
+        the empty event. If the earlier worker reads the session again, it finds the empty event: see ``is_overtaken``.
+        ``execution``: the run-log id of the new execution.
         """
         event = Event(author=USER)
         update_metadata(event, execution=execution)
@@ -144,8 +144,9 @@ class ResumedSessions(DelegatingSessions):
         return await BaseSessionService.append_event(self, session, event)  # adds the event only to this session object
 
     def take_partial_texts(self, *, rest: bool = False, before: Event | None = None) -> list[Event]:
-        """Return and remove the stored partial texts up to the current position, or all of them if ``rest``.
-        ``before``: an event of an earlier execution. The partial texts before this event are also returned."""
+        """Return the stored partial texts up to the current position, and remove them from this object. ``rest``: True
+        to return all partial texts. ``before``: an event of an earlier execution; the texts before this event are also
+        returned."""
         if rest:
             self._pass_partial_texts(len(self._earlier))
         elif before is not None and before in self._earlier:
@@ -182,8 +183,8 @@ def _is_written_state(event: Event) -> bool:
 
 
 def _comparable(event: Event) -> str:
-    """Return an event's content, actions and steering message as JSON. Values that differ in each execution are left
-    out."""
+    """Return an event's content, actions and steering message as JSON. Leave out values that differ in each
+    execution."""
     actions, metadata = event.actions, EventMetadata.of(event)
     content = event.content and event.content.model_dump(mode="json", exclude_none=True)
     for part in (content and content.get("parts")) or ():

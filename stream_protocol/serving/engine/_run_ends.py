@@ -1,7 +1,7 @@
 """Provides ``RunEnds``, which stops the runs of a chat, and stores the ends of runs in the engine.
 
-A run with an end is never executed again. The client of the run has received this end, but the worker that sent the
-end may be dead. In this case, ``_recovery`` only stores the end in the session.
+A run with an end is never executed again. The run's client has received this end. If the worker that sent the end has
+died, ``_recovery`` only stores the end in the session.
 """
 
 from __future__ import annotations
@@ -84,7 +84,8 @@ class RunEnds:
     async def report(self, local: LocalRun, task: asyncio.Task[object]) -> None:
         """Stores the end of a run in the engine as soon as the client has received the end. ``task``: the run's task.
 
-        Cancels the task if the engine has not stored a stopped run within ``ServiceTimes.shutdown``.
+        Cancels the task if the run is stopped, and the engine has not stored it within ``ServiceTimes.shutdown``
+        seconds.
         """
         await local.run.agent_task.abort_signal.wait()
         try:
@@ -101,8 +102,8 @@ class RunEnds:
     async def _store(self, unfinished: LocalRun | OrphanedRun) -> ToldEnd:
         """Store the end of a run in the engine, and return the end. A run without an end counts as stopped.
 
-        The end of a finished run is not stored, because the run's calls may wait for the user. A repeated execution of
-        such a run would also finish.
+        If the end is ``finish``, it is not stored: the run's calls may wait for the user. If such a run is executed
+        again, it finishes again.
         """
         if isinstance(unfinished, OrphanedRun):
             end = await self.find(unfinished) or ToldEnd("abort")
@@ -113,7 +114,8 @@ class RunEnds:
         return end
 
     async def repeat(self, record: RunRecord, call: Callable[[], Awaitable[object]]) -> None:
-        """Repeats ``call``, a call of the engine that ends a run, until the call succeeds or this worker is closed.
+        """Repeats a call of the engine until the call succeeds or this worker is closed. ``call``: function that calls
+        the engine at the end of the run.
 
         The call has failed if it raises, returns False, or takes longer than ``ServiceTimes.shutdown``.
         """
@@ -147,8 +149,8 @@ def log_absence(text: str, error: Exception) -> None:
 def end_of_orphan(orphan: OrphanedRun, log: Sequence[bytes]) -> ToldEnd | None:
     """Return the end of an orphaned run, from the engine or from the run log; ``None`` if the run has no end.
 
-    A run with an end is not executed again. If a run was stopped and has also failed, the stop counts. ``log``: the SSE
-    events of the last execution.
+    A run with an end is not executed again. If one execution was stopped and another one failed, the run counts as
+    stopped. ``log``: the SSE events of the last execution.
     """
     ends = (end for end in _ENDS if end in orphan.executions.values())
     recorded = (ToldEnd(end, orphan.error_text, orphan.shown, orphan.unfinished_text) for end in ends)

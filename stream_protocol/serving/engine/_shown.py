@@ -1,4 +1,4 @@
-"""Finds the part of a response that the client had received when the run's worker died."""
+"""Finds what the client had received of a response when the run's worker died."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 def unfinished_texts(
     logs: Iterable[Sequence[bytes]], again: Iterable[str], *, author: str, invocation_id: str
 ) -> list[Event]:
-    """Return an event with the last text of each dead worker, unless the new response contains that text. ``logs``: the
-    SSE events of each dead worker, the oldest first. ``again``: the texts of the new response so far."""
+    """Return one event for each dead worker, with the last text that this worker sent. Skip texts that the new response
+    contains. ``logs``: the SSE events of each dead worker, the oldest first. ``again``: the texts of the new response
+    so far."""
     found, response = list[Event](), [*again]
     for text in (_unfinished_text(texts_in(log), response) for log in logs):
         if text:
@@ -36,10 +37,10 @@ def unfinished_texts(
 
 
 def _unfinished_text(shown: Sequence[str], again: Iterable[str]) -> str:
-    """Return the last shown text if the new response does not contain it; otherwise an empty text.
+    """Return the last text in ``shown`` if the new response does not contain it; otherwise an empty string.
 
-    ``again``: the texts of the new response. Each of them counts as the repetition of at most one shown text, because a
-    reply often begins like an earlier reply.
+    ``shown``: the texts that the client has received. ``again``: the texts of the new response. A text in ``again`` can
+    repeat only one text in ``shown``, because a reply often begins like an earlier reply.
     """
     left = [*again]
     for text in shown[:-1]:
@@ -48,7 +49,8 @@ def _unfinished_text(shown: Sequence[str], again: Iterable[str]) -> str:
 
 
 def _take_repeated(text: str, left: list[str]) -> bool:
-    """Remove a text that repeats ``text`` from ``left``. Return False if no text in ``left`` repeats ``text``."""
+    """Find a text in ``left`` that is equal to ``text`` or begins with ``text``, and remove it from ``left``. Return
+    False if there is none."""
     repeated = text if text in left else next((whole for whole in left if whole.startswith(text)), None)
     if repeated is None:
         return False

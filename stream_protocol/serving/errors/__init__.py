@@ -1,4 +1,5 @@
-"""Explains an exception in one plain sentence. The log, the terminal and, if the app allows, the client show it.
+"""Explains an exception in one plain sentence. The log and the terminal show the sentence. The client gets the sentence
+only if the app allows this.
 
 Where to change what:
 

@@ -14,16 +14,16 @@ _REPEATING: Final = frozenset(
         "google_adk.google.adk.tools.mcp_tool.session_context",
     }
 )
-"""ADK loggers that repeat a failure, up to three times with a traceback. Other records already report the failure in
-one sentence."""
+"""ADK loggers that log a failure again, with up to three tracebacks. This library already reports the failure in one
+sentence."""
 
 OMITTED: Final = "…"
-"""The text that replaces possible quotes of a chat."""
+"""The text that replaces a text which may quote a chat."""
 
 
 class Quoting:
-    """Argument of a log record whose text may quote a chat. ``redacted``: the text for the JSON log, which must not
-    quote a chat."""
+    """A text that may quote a chat, as an argument of a log record. ``redacted``: the text that the JSON log gets
+    instead, because the JSON log must not quote a chat."""
 
     def __init__(self, text: str, redacted: str = OMITTED) -> None:
         self._text = text

@@ -23,8 +23,8 @@ _PACKAGE: Final = str(Path(__file__).parents[2])
 def find_origin(error: BaseException) -> Origin | None:
     """Return the innermost tool, model or agent in whose method the exception was raised; ``None`` if there is none.
 
-    A tool is also the origin if ADK fails in the tool's callbacks or with its result. A tool that runs another agent is
-    not the origin of that agent's exceptions.
+    A tool is also the origin of an exception in the tool's callbacks, or of an exception that ADK raises because of the
+    tool's result. If a tool runs another agent, the tool is not the origin of the agent's exceptions.
     """
     found: Origin | None = None
     for frame, _ in _frames(error):

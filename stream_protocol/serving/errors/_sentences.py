@@ -109,8 +109,8 @@ def explain_missing_key(error: BaseException) -> str | None:
 
 
 def _key_problem(error: BaseException, *, quoting: bool) -> str | None:
-    """Return a sentence for a tool result with a key that is not a string; ``None`` for other errors. ADK cannot create
-    a function response from such a result."""
+    """Return the sentence for a tool's result in which a key is not a string; ``None`` for other errors. ADK cannot
+    create a function response from such a result."""
     if not isinstance(error, ValidationError) or error.title != "FunctionResponse":
         return None
     keys = [problem["input"] for problem in error.errors(include_url=False) if problem["loc"][-1:] == ("[key]",)]
@@ -227,7 +227,7 @@ def _is_of_provider(error: BaseException) -> bool:
 
 
 def _class_names(error: BaseException) -> frozenset[str]:
-    """Return the names of the error's classes and of its causes' classes, base classes included."""
+    """Return the names of all classes of the error and of its causes. Base classes are included."""
     names: set[str] = set()
     cause: BaseException | None = error
     while cause is not None and (cause is error or type(cause).__name__ not in names):

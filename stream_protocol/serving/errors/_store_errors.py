@@ -1,4 +1,5 @@
-"""Provides ``is_unreachable``. It tells errors of an unavailable store from errors of a wrong request to the store."""
+"""Provides ``is_unreachable``. This function distinguishes errors of an unavailable store from errors of a wrong
+request to the store."""
 
 from __future__ import annotations
 
@@ -60,7 +61,7 @@ _CLASSES: Final = frozenset(
         "SlotNotCoveredError",
     }
 )
-"""Names of exceptions without a database code that mean an unreachable, locked or full store."""
+"""Names of exceptions that have no database code, and that mean an unreachable, locked or full store."""
 
 _REDIS_REPLIES: Final = ("BUSY ", "CLUSTERDOWN ", "LOADING ", "MASTERDOWN ", "MISCONF ", "NOREPLICAS ", "OOM ")
 """Prefixes of Redis's error replies for which redis-py has no exception class."""
@@ -70,8 +71,9 @@ def is_unreachable(error: BaseException) -> bool:
     """Return True if the error means that a store is unavailable at present. Return False if the request to the store
     may be wrong.
 
-    If an error has a database code (SQLSTATE or SQLite), the code decides, otherwise its class. Drivers and SQLAlchemy
-    wrap errors. So ``.orig``, ``__cause__`` and the members of an exception group are also checked.
+    If an error has a database code (SQLSTATE or SQLite), only the code is checked. Otherwise, the class of the error is
+    checked. Drivers and SQLAlchemy wrap errors. So ``.orig``, ``__cause__`` and the members of an exception group are
+    also checked.
 
     No library of a store is imported: classes are compared by name.
     """

@@ -22,8 +22,9 @@ MAX_PROBLEMS: Final = 3
 def one_line(text: str, limit: int = LIMIT, *, known: Collection[str] = ()) -> str:
     """Return the text on one line of at most ``limit`` characters, without secrets and tracebacks.
 
-    A longer text is truncated after a whole word. If the text is only a traceback, the result is the exception at its
-    end. Control characters are escaped: see ``printable``. ``known``: words that look like API keys but are not.
+    A longer text is truncated after a whole word. If the text is only a traceback, return only the exception at the end
+    of the traceback. Control characters are escaped: see ``printable``. ``known``: words that look like API keys but
+    are not.
     """
     read = whole_words(text, 20 * limit)
     beginning, traceback, _ = read.partition(_TRACEBACK)

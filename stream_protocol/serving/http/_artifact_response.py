@@ -1,8 +1,8 @@
 """Sends artifacts over HTTP in such a way that they cannot run scripts in the page's origin.
 
-A model or a tool may create any artifact: HTML with scripts, an SVG, a file with a wrong media type. So the headers do
-not let the browser guess another media type or run scripts. The browser shows only plain images, audio, video and text.
-It downloads all other files.
+A model or a tool may create any artifact: HTML with scripts, an SVG, a file with a wrong media type. So the headers of
+the response forbid the browser to guess another media type, and to run scripts. The browser shows only plain images,
+audio, video and text. It downloads all other files.
 """
 
 from __future__ import annotations
@@ -48,11 +48,12 @@ def artifact_response(part: types.Part, name: str, memory: ByteShare) -> Respons
 
 
 def artifact_base(request: Request, path: str | None) -> str | None:
-    """Return the URL of the chat endpoint at ``path``, for links to artifacts in the requesting page.
+    """Return the URL of the chat endpoint at ``path``. In the page that sent the request, links to artifacts begin with
+    this URL.
 
     Returns ``None`` without a path. Also returns ``None`` if the page signs in with an ``Authorization`` header,
     because a browser does not send this header when it loads an image. For a page of another origin, returns a full
-    URL. For other pages, returns only the path, which also works behind a proxy.
+    URL. For a page of the same origin, returns only the path, which also works behind a proxy.
     """
     if path is None or "authorization" in request.headers:
         return None

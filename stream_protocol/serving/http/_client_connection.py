@@ -32,7 +32,8 @@ client that reads 2 KB per second is still served."""
 
 SENDS_AT_ONCE: Final = 4
 """The number of sends after which the response pauses, so that other tasks run. In the pause, asyncio can report a lost
-connection. Without it, asyncio would log a warning for each write to a lost connection, from the fifth write on."""
+connection. Without the pause, asyncio would log a warning for the fifth write to a lost connection, and for each later
+write."""
 
 
 class ReaderCutOffError(Exception):
@@ -148,8 +149,8 @@ async def send_while_connected(
 
 
 async def send_head(response: Response, send: Send) -> None:
-    """Send only the status and the headers of the response. For ``HEAD`` requests, which Starlette allows on each
-    ``GET`` route."""
+    """Send only the status and the headers of the response. This is the response to a ``HEAD`` request, which Starlette
+    allows on each ``GET`` route."""
     await send({"type": "http.response.start", "status": response.status_code, "headers": response.raw_headers})
     await send({"type": "http.response.body", "body": b"", "more_body": False})
 

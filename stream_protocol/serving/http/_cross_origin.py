@@ -20,8 +20,8 @@ logger = logging.getLogger(__name__)
 ALL_METHODS: Final = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
 
 EXPOSED_HEADERS: Final = "x-vercel-ai-ui-message-stream, retry-after"
-"""The response headers that a page of another origin may read: the stream's protocol, and the time of the next
-attempt."""
+"""The response headers that a page of another origin may read. They contain the version of the stream's protocol, and
+the time after which the page may retry."""
 
 REMEMBERED_SECONDS: Final = 3600
 """Seconds for which a browser may cache the response to a preflight. Chromium allows up to two hours."""
@@ -32,10 +32,10 @@ REFUSAL: Final = "A page of this origin may not use this server unless allow_ori
 class CrossOrigin:
     """ASGI middleware that lets pages of these origins send requests, change data and read responses.
 
-    Pages of a named origin may send the user's cookies. Pages that are allowed only by ``*`` must not send them.
-    Responses to other origins have no CORS headers. Starlette's ``CORSMiddleware`` is not used here. It would let all
-    allowed pages send cookies, even pages that only another middleware of the app allows. ``methods``: the HTTP methods
-    of the path.
+    Pages of a named origin may send the user's cookies. Pages that are allowed only by ``*`` must not send cookies.
+    Responses to other origins have no CORS headers. Starlette's ``CORSMiddleware`` is not used here, because it would
+    let all allowed pages send cookies. It would even let a page send cookies that only another middleware of the app
+    allows. ``methods``: the HTTP methods of the path.
     """
 
     def __init__(self, app: ASGIApp, origins: Collection[str], methods: Collection[str] = ALL_METHODS) -> None:
@@ -67,7 +67,7 @@ class CrossOrigin:
 
     def _allowing(self, origin: str | None) -> dict[str, str]:
         """Return the headers with which a page of this origin can read a response; an empty dictionary if the page must
-        not."""
+        not read the response."""
         permission = None if origin is None else permission_of(origin, self._origins)
         if origin is None or permission is None:
             return {}

@@ -76,7 +76,8 @@ _errors_as_json = partial(_errors_as_text, as_json=True)
 
 
 def no_such_chat() -> Response:
-    """Returns the response for a chat that does not exist. The response is equal for new, deleted and foreign chats."""
+    """Returns the response for a chat that does not exist. The response is the same for a new chat, a deleted chat, and
+    a chat of another user."""
     return JSONResponse({"messages": [], "error": "There is no such chat."}, 404)
 
 
@@ -89,8 +90,9 @@ class ChatEndpoints:
 
     ``max_body_bytes``, ``max_bytes_in_flight``, ``keep_alive`` and ``allow_origins``: as in ``chat_router``.
 
-    ``allow_origins`` names other sites that may change data. Others get 403. In FastAPI and Starlette, name the origins
-    in the app's ``CORSMiddleware`` instead, which also handles preflights.
+    ``allow_origins`` names other sites that may change data. If a page of any other site tries to change data, the
+    response is a 403. In FastAPI and Starlette, name the origins in the app's ``CORSMiddleware`` instead, which also
+    handles preflights.
 
     For a refused request, a method returns a 4xx with one short plain sentence, which the client shows. The sentence is
     plain text, or ``{"error": …}`` for methods that return JSON, such as ``history`` and ``chats``. All other failures

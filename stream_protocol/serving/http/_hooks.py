@@ -44,8 +44,9 @@ def header_user(name: str) -> Identify:
     """Returns an ``identify`` hook that reads the user's id from a header, which a proxy sets for signed-in users.
 
     Use this only if all requests come through that proxy, and the proxy removes this header from requests of clients. A
-    request must have the header exactly once. Otherwise it is refused (401): a second header may come from the client.
-    Raises ``StreamProtocolError`` for an invalid header name.
+    request must have the header exactly once. A request without the header is refused (401). A request with several
+    such headers is refused, too, because one of them may come from the client. Raises ``StreamProtocolError`` for an
+    invalid header name.
     """
     check_header_name("name", name)
 
@@ -86,7 +87,8 @@ def require_user(user_id: str) -> None:
 
 
 async def prepare_run(overrides: RunOverrides | Prepare, request: Request, chat_request: ChatRequest) -> RunOverrides:
-    """Return ``overrides``. If it is a ``prepare`` hook, return the result of the hook."""
+    """Return the settings of the run. If ``overrides`` is a ``prepare`` hook, the hook returns the settings. Otherwise
+    ``overrides`` is the settings."""
     if isinstance(overrides, RunOverrides):
         return overrides
     prepared = overrides(request, chat_request)

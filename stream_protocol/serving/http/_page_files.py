@@ -36,8 +36,8 @@ class _PageFiles(StaticFiles):
         return response
 
     def _coding(self, path: str, request: Headers) -> str | None:
-        """Return the best coding that the client accepts, and for which a compressed file exists. Return ``None``
-        without such a coding, and for a range request."""
+        """Return the best coding that the client accepts, and for which a compressed file exists. Return ``None`` if no
+        such coding exists, or if the client requests a range of the file."""
         if "range" in request:
             return None
         accepted = _accepted_codings(request.get("accept-encoding", ""))
@@ -46,8 +46,8 @@ class _PageFiles(StaticFiles):
 
 
 def _accepted_codings(header: str) -> set[str]:
-    """Return the content codings that an ``Accept-Encoding`` header accepts, which means that their weight is not
-    zero."""
+    """Return the content codings that an ``Accept-Encoding`` header accepts. A coding with a weight of zero is not
+    accepted."""
     accepted = set()
     for part in header.lower().split(","):
         coding, _, parameter = part.partition(";")

@@ -30,9 +30,9 @@ def plain_text_errors(
 ) -> Callable[P, Awaitable[Response]]:
     """Wrap an endpoint. A ``ChatRequestError`` then becomes a response with the text and the status of the error.
 
-    Other exceptions become a 500 with the text of ``error_text``, which is masked by default. Headers do not let
-    browsers frame or sniff these responses. An ``HTTPException`` is not caught, because only the app's own hooks raise
-    it.
+    Other exceptions become a 500 with the text of ``error_text``, which is masked by default. Security headers forbid
+    browsers to show these responses in a frame, or to guess another media type. An ``HTTPException`` is not caught,
+    because only the app's own hooks raise it.
     """
     return _with_error_responses(endpoint, error_text, PlainTextResponse)
 

@@ -85,13 +85,14 @@ class RequestBodies:
     @asynccontextmanager
     async def read_file(self, request: Request, user_id: str, limit: int, hint: str) -> AsyncIterator[bytearray]:
         """Context manager: reads a body of any media type. The body counts as memory until the context ends. ``hint``:
-        the end of the error message for more than ``limit`` bytes. Raises ``ChatRequestError`` (413, 429, 503)."""
+        the last words of the error message if the body has more than ``limit`` bytes. Raises ``ChatRequestError`` (413,
+        429, 503)."""
         with self._in_flight.share(user_id) as share:
             yield await _read(request, min(limit, self._max_body_bytes), hint, share.take)
 
     async def read_small_json(self, request: Request, limit: int, hint: str) -> bytes:
-        """Returns a JSON body that is so small that its memory is not counted. ``hint``: the end of the error message
-        for more than ``limit`` bytes. Raises ``ChatRequestError`` (413, 415)."""
+        """Returns a JSON body that is so small that its memory is not counted. ``hint``: the last words of the error
+        message if the body has more than ``limit`` bytes. Raises ``ChatRequestError`` (413, 415)."""
         async with dropping_body_if_refused(request):
             _require_json(request)
         return await read_small(request, min(limit, self._max_body_bytes), hint)
@@ -120,8 +121,8 @@ def _too_large_for_all() -> ChatRequestError:
 
 
 async def read_small(request: Request, limit: int, hint: str) -> bytes:
-    """Returns the small body of a request, of any media type. ``hint``: the end of the error message for more than
-    ``limit`` bytes. Raises ``ChatRequestError`` (413)."""
+    """Returns the small body of a request, of any media type. ``hint``: the last words of the error message if the body
+    has more than ``limit`` bytes. Raises ``ChatRequestError`` (413)."""
     return bytes(await _read(request, limit, hint, lambda _: None))
 
 
@@ -189,8 +190,8 @@ def _declared_length(request: Request) -> int:
 
 
 def _require_json(request: Request) -> None:
-    """Refuse media types other than JSON, and compressed bodies. So pages of other origins cannot send a body without a
-    CORS preflight, which browsers send before JSON."""
+    """Refuse media types other than JSON, and compressed bodies. Before a page of another origin sends JSON, the
+    browser sends a CORS preflight. So no such page can send an accepted body without a preflight."""
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json" and not media_type.endswith("+json"):
         raise ChatRequestError("The request body must be application/json.", status=415)

@@ -10,8 +10,7 @@ from stream_protocol.wire import check_callable
 
 
 def response_body(response: ASGIApp) -> AsyncGenerator[bytes]:
-    """Returns an iterator of the body of a Starlette response, in the parts in which the response is sent.
-
+    """Returns an iterator of the body of a Starlette response. The iterator yields each part that the response sends.
     The response runs in a separate task, and does not run ahead of the reader. Closing the iterator counts as a
     disconnect. Raises ``ConnectionError`` if the response ends before its body is complete. Let this exception close
     the connection, so that the client notices the missing end.

@@ -70,8 +70,8 @@ class RouteOptions(TypedDict, total=False):
     allow_origins: Sequence[str]
     """Origins of your frontends, such as ``https://app.example``, or ``*`` for all.
 
-    The routes then handle CORS, and named origins may send cookies. Requests of other sites to change data are refused
-    (403). If the app has a ``CORSMiddleware``, name the origins there instead.
+    The routes then handle CORS, and named origins may send cookies. If a page of another site tries to change data, its
+    request is refused (403). If the app has a ``CORSMiddleware``, name the origins there instead.
     """
 
 

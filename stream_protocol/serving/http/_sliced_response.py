@@ -32,9 +32,9 @@ parts."""
 class SlicedResponse(Response):
     """Sends a large body in slices. Each slice is sent when the client has read the previous slice.
 
-    ``pieces``: the parts of the body, which are joined to slices. ``memory``: the memory share that counts the body. It
-    is released when the response ends, even if the client disconnects or reads nothing for a minute. For a ``HEAD``
-    request, it is released at once.
+    ``pieces``: the parts of the body. Several small parts are combined into one slice. ``memory``: the memory share
+    that counts the body. The share is released when the response ends, even if the client disconnects or reads nothing
+    for a minute. For a ``HEAD`` request, the share is released at once.
     """
 
     def __init__(self, pieces: Generator[bytes], *, memory: ByteShare, headers: Mapping[str, str]) -> None:
@@ -77,8 +77,9 @@ def whole_response(content: bytes, memory: ByteShare, headers: Mapping[str, str]
 def history_json(messages: Iterable[Any], **others: Any) -> Generator[bytes]:
     """Yield the JSON of ``{"messages": […]}`` in small pieces, with ``others`` as additional keys.
 
-    A chat may have hundreds of megabytes, and other tasks run between two pieces. A piece has at most ``SLICE_BYTES``,
-    unless one member of a message part is larger. A file (``DataUrl``) is encoded when it is sent.
+    A chat may have hundreds of megabytes. The pieces are small, because other tasks can only run between two pieces. A
+    piece has at most ``SLICE_BYTES``, unless one member of a message part is larger. A file (``DataUrl``) is encoded
+    when it is sent.
     """
     return _json_texts({"messages": messages, **others}, levels=LEVELS_OF_PARTS)
 

@@ -1,8 +1,8 @@
 """Finds the site of the page that sent a request, and refuses changes from other sites.
 
-A browser lets any page send a ``POST`` without a body to any server, with the user's cookies (``fetch`` with
-``no-cors``, a form). The browser only hides the response from the page. Such a request suffices to stop a run. Only
-requests that change data are refused, because the page cannot read the response to a ``GET``.
+A browser lets any page send a ``POST`` without a body to any server, with the user's cookies. The page uses a form, or
+``fetch`` with ``no-cors``. The browser only hides the response from the page. Such a request would be enough to stop a
+run. Only requests that change data are refused, because the page cannot read the response to a ``GET``.
 
 ``_admit`` has the only rule. ``admit`` applies this rule to all routes: chats, Inspector, replay server and
 ``/metrics``. ``admit_headers`` applies the rule to requests of other frameworks.
@@ -22,8 +22,8 @@ from stream_protocol._origins import ANY_ORIGIN
 from stream_protocol.wire import ChatRequestError, StreamProtocolError, shown
 
 CROSS_ORIGIN_SCOPE: Final = "adk_ui_stream_origins"
-"""The key in a request's ASGI scope for the origins that ``CrossOrigin`` allows. With this key, the CORS of the request
-is already handled."""
+"""The key in a request's ASGI scope for the origins that ``CrossOrigin`` allows. If a request has this key,
+``CrossOrigin`` has already handled the CORS of the request."""
 
 PageSite: TypeAlias = Literal["same-origin", "same-site", "cross-site"]
 
@@ -40,10 +40,10 @@ _SAME_ORIGIN: Final = frozenset({"same-origin", "none"})
 def page_site(headers: Headers) -> PageSite:
     """Return the relation of this server to the page that sent a request with these headers.
 
-    Browsers send this relation in the header ``Sec-Fetch-Site``, which no page can change. The header may be missing:
-    with older browsers, plain HTTP except on loopback, and some proxies. Then the host of ``Origin`` is compared with
-    ``Host``, like in Go's ``http.CrossOriginProtection``. A request without ``Sec-Fetch-Site`` and ``Origin`` comes
-    from a program that is not a browser, and counts as ``same-origin``.
+    Browsers send this relation in the header ``Sec-Fetch-Site``, which no page can change. Older browsers do not send
+    the header, and some proxies remove it. With plain HTTP, browsers send it only to loopback addresses. Without the
+    header, the host of ``Origin`` is compared with ``Host``, like in Go's ``http.CrossOriginProtection``. A request
+    without ``Sec-Fetch-Site`` and ``Origin`` comes from a program that is not a browser, and counts as ``same-origin``.
     """
     lines = headers.getlist("sec-fetch-site")  # a proxy may add a header line, or join lines
     if sites := {site.strip().lower() for line in lines for site in line.split(",")} - {""}:
@@ -68,9 +68,9 @@ def permission_of(origin: str, allowed: Collection[str]) -> Permission | None:
 def admit(request: Request, trusted: frozenset[str] = frozenset(), *, also_reads: bool = False) -> bool:
     """Raise ``ChatRequestError`` (403) if a page of an untrusted site has sent a request that changes data.
 
-    Return True if such a page has sent a request that only reads. The trusted origins are those in ``trusted``, of a
-    ``CrossOrigin`` around the route, and of the app's ``CORSMiddleware``. ``also_reads``: True to refuse requests of
-    untrusted pages that only read, too.
+    Return True if such a page has sent a request that only reads data. With ``also_reads``, raise the error for such a
+    request, too. An origin is trusted if ``trusted`` contains it, or if a ``CrossOrigin`` around the route or the app's
+    ``CORSMiddleware`` allows it.
     """
     trusted |= request.scope.get(CROSS_ORIGIN_SCOPE, frozenset())
     cors = _cors_of(request.scope.get("app"))
@@ -121,8 +121,9 @@ def _permission_by_cors(cors: CORSMiddleware, origin: str, method: str) -> Permi
 
 
 def check_cors_of_app(app: object, allow_origins: Collection[str]) -> None:
-    """Raise ``StreamProtocolError`` if the app's ``CORSMiddleware`` refuses one of ``allow_origins``. This middleware
-    handles all preflights of the app. So pages of a refused origin could send nothing."""
+    """Raise ``StreamProtocolError`` if the app's ``CORSMiddleware`` refuses one of ``allow_origins``. The
+    ``CORSMiddleware`` handles all preflights of the app. So a page of such an origin could send no request that needs a
+    preflight."""
     cors = _cors_of(app)
     refused = [] if cors is None else [origin for origin in allow_origins if not cors.is_allowed_origin(origin)]
     if refused:

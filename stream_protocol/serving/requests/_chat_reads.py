@@ -50,7 +50,7 @@ class StoredChat:
     messages: list[UIMessage]
     """The messages of the chat, as in a client that received each response live."""
     versions: list[MessageVersions]
-    """The versions of each message that has several, in the order of the chat."""
+    """The versions of each message that has more than one version, in the order of the chat."""
     stopped: list[str]
     """The ids of the assistant messages whose run was stopped."""
     state: dict[str, Any] | None = None
@@ -169,8 +169,8 @@ async def delete_chat(service: ServiceContext, user_id: str, chat_id: str) -> No
 
 
 async def claim_chat(service: ServiceContext, key: ChatKey, idempotency_key: str, *, interrupts: bool) -> Claim:
-    """Claims a chat for a change without a run. ``interrupts``: True to stop the chat's active run. If False, raises
-    ``ChatRequestError`` (409) if the chat has an active run."""
+    """Claims a chat for a change that needs no run. ``interrupts``: True to stop the chat's active run. If False,
+    raises ``ChatRequestError`` (409) if the chat has an active run."""
     waiting = RunSlot(service.waiting, (key[0], object()))
     try:
         while not isinstance(found := await service.runs.claim(key, idempotency_key, waiting), Claim):

@@ -76,7 +76,7 @@ class ServiceContext:
     foreign_rates: RequestRates
     """The rate limiter for requests from pages of other sites."""
     tasks: Tasks
-    """The tasks of runs, and of requests whose response began before the request was accepted."""
+    """The tasks of runs. Also the tasks of requests that still wait although their response has begun."""
     slots: RunSlots
     """The slots of active runs."""
     waiting: RunSlots
@@ -99,7 +99,7 @@ class ServiceContext:
 
     async def aclose(self, in_progress: InProgress) -> None:
         """Stops the runs, then closes all stores. If the service has created the runner, closes the runner, too.
-        ``in_progress``: the open calls, which may finish before the stores are closed."""
+        ``in_progress``: the open calls. They get some time to finish before the stores are closed."""
         self.runs.close()
         if late := await self.tasks.wait(self.times.shutdown):
             text = "The end of %s may be lost: it was not stored within %s seconds."

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from stream_protocol.wire import ChatRequest
 
 RECOVERIES: Final = 3
-"""The number of recoveries of orphaned runs after which a waiting request is refused."""
+"""The maximum number of recoveries of orphaned runs that a request waits for. After this number, the request is
+refused."""
 
 
 class RequestState(Enum):
@@ -105,8 +106,8 @@ TRANSITIONS: Final[Mapping[RequestState, frozenset[RequestState]]] = {
 class RequestLifecycle:
     """One request for a response. Call ``respond`` once.
 
-    ``begins_run=False``: the request must not begin a run. It only gets the running response of an equal request.
-    ``interrupts=False``: the request is refused (409) if the chat has an active run.
+    ``begins_run=False``: the request must not begin a run. The request only gets a response that is already running for
+    an equal request. ``interrupts=False``: the request is refused (409) if the chat has an active run.
 
     ``since_stop``: see ``Run``. By default, only stops after the arrival of the request matter. After such a stop, the
     message is stored without a reply.
@@ -367,8 +368,9 @@ class RequestLifecycle:
 
 
 def _accept(run: Run, scope: AuditScope, answers: Sequence[CallAnswer]) -> None:
-    """Accept a request after its message or some of its answers were stored. ``answers``: the stored answers. If a stop
-    comes before the approvals of the request are stored, the request is refused, although its denials are stored."""
+    """Accept a request after its message or some of its answers were stored. ``answers``: the stored answers. If the
+    user stops the run before the approvals of the request are stored, the request is refused. Its denials are stored
+    nevertheless."""
     if not run.is_open:
         scope.accept(answers)
         if not scope.decisions:

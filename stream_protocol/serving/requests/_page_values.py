@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 
 async def checked_request(service: ServiceContext, user_id: str, request: ChatRequest) -> ChatRequest:
-    """Returns the request with its context and its state as the app's types validate them. Raises ``ChatRequestError``
-    (413, 422) for invalid values. Without a declared type, a value is not checked."""
+    """Validates the context and the state of the request against the types that the app declares. Returns the request
+    with the validated values. Raises ``ChatRequestError`` (413, 422) for invalid values. A value without a declared
+    type is not checked."""
     checked: dict[str, Any] = {}
     if service.context is not None and request.body.get(CONTEXT_KEY) is not None:
         with service.audit.acting(user_id, request.id, "context") as note:

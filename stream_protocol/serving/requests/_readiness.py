@@ -40,7 +40,7 @@ class Readiness:
             self._pings["engine"] = CachedProbe(engine.ping, 0.0).get
         self._missing = CachedProbe(self._ask, times.readiness_cache)
         self._told: tuple[str, ...] = ()
-        """The unreachable stores in the newest log line."""
+        """The unreachable stores that the newest log line names."""
 
     async def missing(self) -> tuple[str, ...]:
         """Return the names of the unreachable stores: ``run log``, ``session store``, ``engine``. Takes at most a

@@ -83,7 +83,7 @@ class ServiceOptions(ConverterOptions, total=False):
     """Store of running responses.
 
     By default ``MemoryRunLog()``, for one process. Several workers need ``RedisRunLog`` or ``PostgresRunLog``. The
-    service closes it.
+    service closes the run log.
     """
     limits: ServiceLimits | None
     """Limits of runs and requests, as a ``ServiceLimits``.
@@ -95,8 +95,9 @@ class ServiceOptions(ConverterOptions, total=False):
     """Effect of a new message during a run of its chat.
 
     ``"interrupt"`` (default): the run stops, and the agent answers the message. ``"steer"``: the run reads the message
-    before its next model call, but an edit interrupts it. ``"steer"`` needs ``history="server"``. ``"reject"``: every
-    request for a response is refused (409), except a retry of the run's own request.
+    before its next model call. An edit of an earlier message still interrupts the run. ``"steer"`` needs
+    ``history="server"``. ``"reject"``: every request for a response is refused (409), except a retry of the run's own
+    request.
     """
     truncated_history: TruncatedHistory
     """Effect of a new message if the client sends fewer messages than are stored.
@@ -108,24 +109,26 @@ class ServiceOptions(ConverterOptions, total=False):
     files: FilePolicy | None
     """Limits of attached files, as a ``FilePolicy``.
 
-    It also has the form of the agent's files. By default, all files are accepted.
+    The policy also determines whether the client gets the agent's files as links or as bytes. By default, all files are
+    accepted.
     """
     context: PageContext | None
     """Type of the ``context`` in a request.
 
-    The models of the turn read this context. ``None``, the default: no context.
+    The models of the turn read this context. With ``None``, the default, requests have no context.
     """
     shared_state: SharedState | None
     """Keys of the session state that the client may read and write.
 
-    ``None``, the default: no keys.
+    With ``None``, the default, the client may read and write no keys.
     """
     on_finish: OnFinish | None
     """Function called after each run, with the messages of the chat: see ``OnFinish``."""
     on_audit: OnAudit | None
     """Function that gets a record of each user's decision, such as an approval.
 
-    It also gets refused actions: see ``AuditRecord``. The logger ``stream_protocol.audit`` gets the same records.
+    The function also gets records of refused actions: see ``AuditRecord``. The logger ``stream_protocol.audit`` gets
+    the same records.
     """
     recorder: Recorder | Sequence[Recorder] | None
     """Recorder of the chats, such as a ``ChatRecorder``, or a list of recorders.
@@ -133,7 +136,8 @@ class ServiceOptions(ConverterOptions, total=False):
     A failing recorder does not affect the other recorders.
     """
     engine: Engine | None
-    """A ``DbosEngine`` of ``stream_protocol.durable``: another worker then finishes the runs of a dead worker.
+    """A ``DbosEngine`` of ``stream_protocol.durable``. With an engine, another worker finishes the runs of a dead
+    worker.
 
     The engine needs ``history="server"``, and agents of ADK's own classes. The service closes the engine.
     """

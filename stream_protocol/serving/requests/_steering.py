@@ -37,12 +37,13 @@ class SteeringOutcome(TypedDict):
     id: str
     """The id of the steering message."""
     reason: NotRequired[NotDelivered]
-    """The reason for ``not-delivered``. The message is not stored. Send the message as a new message."""
+    """The reason if ``type`` is ``not-delivered``. In this case, the message is not stored, and the client should send
+    it as a new message."""
 
 
 def can_steer(request_plan: RequestPlan) -> bool:
-    """Return True if the request can be sent to an active run, which means that it is only a new message. An edit would
-    rewind the active run. The user's answer to a call may end the call."""
+    """Return True if the request is only a new message. Only such a request can be sent to an active run. An edit would
+    rewind the run, and an answer to a call may have to end the call."""
     return isinstance(request_plan, NewUserTurn) and request_plan.rewind_before is None and not request_plan.answers
 
 
@@ -51,7 +52,7 @@ async def deliver(service: ServiceContext, key: ChatKey, run: RunInfo, request: 
     wait, 503 if the run does not reply.
 
     The state is stored first, so that the model call which reads the message has the state. For a message that was
-    accepted before, the state is not stored again: the agent or the client may have changed it since.
+    accepted before, the state is not stored again, because the agent or the client may have changed the state since.
     """
     message = request.target
     if planned.transcript is None or message["id"] not in planned.transcript.accepted:

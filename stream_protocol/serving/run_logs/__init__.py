@@ -1,10 +1,11 @@
-"""Run logs store responses while they are written. Contains the interface of a run log, and the run log in memory.
+"""A run log stores each response while the response is written. This package contains the interface of a run log, and
+the run log in memory.
 
 Where to change what:
 
 - ``_run_log``: the interface of a run log.
 - ``_event_buffer``: slow and late readers, the size of a response, and when readers get the end.
-- ``_event_list``: the events of one response. Joins text deltas above a size limit.
+- ``_event_list``: the events of one response. If they exceed a size limit, joins text deltas into longer ones.
 - ``_readers``: counts readers, and disconnects slow readers.
 - ``_load_run_log``: creates the run log of a URL.
 - ``_shared_run_log``: stops, resumes and messages between workers.

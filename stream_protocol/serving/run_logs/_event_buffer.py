@@ -1,8 +1,9 @@
 """Keeps the SSE events of one response in this process. One writer appends events, any number of readers read them.
 
-The writer never waits. Each event is kept once for all readers. For a reader, memory only holds its position and the
-bytes that are being sent. A reader that is too far behind is disconnected. Above a size limit, text deltas that every
-reader has read are joined to fewer, longer deltas. Later readers get the joined deltas.
+The writer never waits. Each event is kept once for all readers. For each reader, the process only keeps its position
+and the bytes that are being sent. A reader that is too far behind is disconnected. If the response exceeds a size
+limit, the text deltas that every reader has read are joined into fewer, longer deltas. Later readers get these longer
+deltas.
 """
 
 import asyncio
@@ -26,8 +27,8 @@ class EventBuffer:
     ``on_readers``: called with the number of readers whenever this number changes, until ``forget_writer``.
 
     A reader that is too far behind (``bounds.max_backlog``) is disconnected. If there are more than
-    ``bounds.max_readers`` readers, the slowest reader is disconnected, and a warning is logged. A disconnected client
-    may read again from the beginning of the response.
+    ``bounds.max_readers`` readers, the slowest reader is disconnected, and a warning is logged. After a disconnect, a
+    client can read the response again from its beginning.
     """
 
     def __init__(self, bounds: LogBounds | None = None, *, on_readers: Callable[[int], object] | None = None) -> None:
@@ -60,7 +61,8 @@ class EventBuffer:
 
     @property
     def full(self) -> bool:
-        """True if the buffer is larger than ``bounds.max_size``. Then append only the end of the response."""
+        """True if the buffer is larger than ``bounds.max_size``. The writer must then append only the end of the
+        response."""
         return self.size > self._bounds.max_size
 
     @property
@@ -110,25 +112,27 @@ class EventBuffer:
         self._wake()
 
     def since(self, position: int) -> Iterator[bytes] | None:
-        """Returns the events from number ``position`` on; ``None`` if some of them are joined with earlier events. The
-        events are not copied. Read all that you need before the next ``append``."""
+        """Returns the events from number ``position`` on; ``None`` if some of them are joined with earlier events. Does
+        not copy the events: the caller must read them before the next ``append``."""
         return None if position < self._events.begin else self._events.since(position)
 
     def ack(self, count: int | None) -> None:
         """Sets the number of events that are already copied to the run log's store.
 
-        Events that are not yet copied are not joined, so that ``since`` can return them. ``None``: the events are not
-        copied, or the copy may lag behind. Then all events that every reader has read may be joined.
+        The buffer joins only events that are copied and that every reader has read, because the store still needs the
+        other events from ``since``. With ``None``, the buffer does not wait for the store: it joins all events that
+        every reader has read.
         """
         self._copied = count
 
     def events(self) -> Iterator[bytes]:
-        """Returns the events of the response so far. Some may be joined. The events are not copied. Read them before
-        the next ``append``."""
+        """Returns the events of the response so far, of which some may be joined into longer events. Does not copy the
+        events: the caller must read them before the next ``append``."""
         return self._events.all()
 
     def whole(self) -> list[bytes]:
-        """Returns the response so far. Its events are merged, so that there are fewer: see ``JoinedStream``."""
+        """Returns the response so far, as a list of few, long events. Its text deltas are joined: see
+        ``JoinedStream``."""
         while self._events.joined_count < self.count:
             self._events.join(self.count, self._known())
         return [*self._events.joined.complete, *self._events.joined.growing]
@@ -136,9 +140,9 @@ class EventBuffer:
     def read(self, *, rebuild: bool = False) -> RunReader:
         """Returns a reader of all events, from the first event until the buffer is closed.
 
-        The reader yields one event at a time, or several events with up to ``PIECE_BYTES``. ``rebuild``: True for a
-        client that lacks the earlier content of the message. Such a client gets ``past`` after the first event, which
-        is ``start``.
+        Each item of the reader contains one event, or several events with a total of up to ``PIECE_BYTES``.
+        ``rebuild``: True for a client that lacks the earlier content of the message. Such a client gets ``past`` after
+        the first event, which is ``start``.
         """
         cursor = Cursor()
         stream = self._read(cursor, rebuild=rebuild, late=self.count > 0)
@@ -193,8 +197,8 @@ class EventBuffer:
             self._readers.leave(cursor)
 
     async def _read_joined(self, cursor: Cursor, past: bytes) -> AsyncGenerator[bytes]:
-        """Read the present events, and move the cursor to their end. All readers share the joined events. A slow reader
-        keeps only these events in memory."""
+        """Read the present events, joined into longer events, and move the cursor to their end. All readers share the
+        joined events, so a slow reader needs no other events in memory."""
         cursor.begin_joined()
         joined = self._events.joined
         while self._events.joined_count < self.count:
@@ -222,8 +226,8 @@ class EventBuffer:
             cursor.go_on(0, weight(events))
 
     def _known(self) -> int:
-        """Return the number of events that may be joined. All readers have read these events, and the store has them:
-        see ``ack``."""
+        """Return the number of events that may be joined: those that all readers have read and that the store has. See
+        ``ack``."""
         copied = self.count if self._copied is None else max(self._copied, self._events.begin)
         return self._readers.position(copied)
 

@@ -1,5 +1,5 @@
-"""Provides ``EventList``: the events of one response, each kept once. Above a size limit, text deltas are joined to
-longer deltas."""
+"""Provides ``EventList``: the events of one response, each kept once. If they exceed a size limit, text deltas are
+joined into longer deltas."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
@@ -13,23 +13,25 @@ PIECE_BYTES: Final = 2**16
 connection before it waits."""
 
 JOIN_AT_ONCE: Final = 4096
-"""The maximum number of events that are joined before other tasks run. Joining them takes some milliseconds."""
+"""The maximum number of events that are joined before the event loop runs other tasks. This number of events takes some
+milliseconds."""
 
 
 class EventList:
-    """The events of one response. The first events are joined, the last events are as they were appended. ``known``, an
-    argument of some methods: the number of first events that no reader needs in their original form."""
+    """The events of one response. The first events are joined into longer events, the last events have their original
+    form. Some methods have an argument ``known``: the number of first events that no reader needs in their original
+    form."""
 
     def __init__(self, bounds: LogBounds) -> None:
         self._bounds = bounds
         self.joined = JoinedStream()
-        """The joined events, which are the first events of the response."""
+        """The first events of the response, joined into longer events."""
         self.joined_count = 0
-        """The number of original events that are joined."""
+        """The number of appended events that are now in ``joined``."""
         self._joined_bytes = 0
-        """The size of the joined events before they were joined."""
+        """The size that the events in ``joined`` had in their original form."""
         self.joined_weight = 0
-        """The ``weight`` of the joined events before they were joined."""
+        """The ``weight`` that the events in ``joined`` had in their original form."""
         self._tail: list[bytes] = []
         """The last events in their original form. Some of them may also be in ``joined``, because a reader still needs
         their original form."""
@@ -89,20 +91,21 @@ class EventList:
         self._tail_begin = needed
 
     def piece(self, position: int) -> Sequence[bytes]:
-        """Returns the events from number ``position`` on, with up to ``PIECE_BYTES``."""
+        """Returns the next events from number ``position`` on: a total of up to ``PIECE_BYTES``, or one larger
+        event."""
         return first_piece(self._tail, position - self._tail_begin)
 
     def since(self, position: int) -> Iterator[bytes]:
-        """Returns the events from number ``position`` on. Nothing is copied."""
+        """Returns the events from number ``position`` on, without copying them."""
         return map(self._tail.__getitem__, range(position - self._tail_begin, len(self._tail)))
 
     def all(self) -> Iterator[bytes]:
-        """Returns all events without copying them. The first events may be joined to larger events."""
+        """Returns all events without copying them. The first of these events may be joined into longer events."""
         return chain(self.joined.complete, self.joined.growing, self.since(self.joined_count))
 
 
 def first_piece(events: Sequence[bytes], begin: int) -> Sequence[bytes]:
-    """Return the events from index ``begin`` on, with up to ``PIECE_BYTES``. The first of them may be larger."""
+    """Return the next events from index ``begin`` on: a total of up to ``PIECE_BYTES``, or one larger event."""
     end, size = begin, 0
     while end < len(events):
         size += len(events[end])

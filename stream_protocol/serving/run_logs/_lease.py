@@ -2,8 +2,8 @@
 
 Each run of a chat has a fencing token, a number that is greater than those of earlier runs. With the token, a worker
 that was disconnected from the store detects that a newer run has taken the chat. The locks of redis-py and PostgreSQL
-are not used. They have no token, and cannot change the run's phase, its worker and its stop in one atomic step with the
-lease.
+have no token. They also cannot change the lease in one atomic step with the run's phase, worker and stop. So they are
+not used.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ logger = logging.getLogger(__name__)
 
 
 class SharedLease:
-    """The ``Lease`` of one run. After ``claim``, run ``keep_until_released`` in one asyncio task.
+    """The ``Lease`` of one run. After ``claim``, the caller must run ``keep_until_released`` in a task.
 
     The lease is lost if it cannot be renewed in time, or if a newer run has taken the chat. Then ``owner.lease_lost``
-    is called. A worker whose event loop was busy for seconds renews the lease late. It keeps the lease, unless a newer
-    run has taken the chat. Until the late renewal succeeds, ``held`` is ``False``.
+    is called. If the worker's event loop was busy for seconds, the worker renews the lease late. The run then keeps the
+    lease, unless a newer run has taken the chat. Until the late renewal succeeds, ``held`` is ``False``.
     """
 
     def __init__(self, store: RunStore, run: RunIdentity, owner: RunHandle, times: LeaseTimes) -> None:
@@ -47,7 +47,8 @@ class SharedLease:
         self._renewed_at = 0.0
         """The event-loop time at which the last successful renewal was sent."""
         self._trying_since: float | None = None
-        """The event-loop time of the first attempt since the last successful renewal; ``None`` without an attempt."""
+        """The event-loop time of the first attempt after the last successful renewal; ``None`` if the worker has not
+        tried to renew since."""
         self._settled: asyncio.Future[None] | None = None
         """A future that is done when the lease is renewed or lost; ``None`` if no task waits for this."""
         self._loss_timer: asyncio.TimerHandle | None = None
@@ -101,7 +102,7 @@ class SharedLease:
 
     def renew_now(self) -> None:
         """Requests a renewal at once. The store's reply to a renewal tells if the run was stopped, and if other workers
-        read it. The reply also contains messages to the run."""
+        read the run. The reply also contains the messages that requests have sent to the run."""
         self._renewal_wanted.set()
 
     async def keep_until_released(self, bounds: LogBounds) -> None:
@@ -182,8 +183,8 @@ class SharedLease:
         return phase_of(self.owner.log, is_open=self._open)
 
     def _note_renewal(self, sent_at: float) -> None:
-        """Mark the lease as renewed. Its time counts from the moment at which the command was sent. The moment at which
-        the store executed the command is unknown."""
+        """Mark the lease as renewed. Its lifetime is counted from ``sent_at``, because it is unknown when the store
+        executed the command."""
         self._renewed_at = sent_at
         self._trying_since = None
         self._settle()

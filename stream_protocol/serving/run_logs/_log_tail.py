@@ -1,7 +1,7 @@
 """Reads the events of another worker's run from the store, for all readers in this process.
 
-``_log_writer`` writes these events. This module handles joined events, fail-overs that lose data, and dead workers. It
-decides when to stop reading.
+``_log_writer`` writes these events. In the store, events may be joined into longer events, a fail-over may lose data,
+and the run's worker may die. This module handles these cases, and decides when to stop reading.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ MAX_WAIT: Final = 1.0
 class WriterWatch:
     """Checks the lease of another worker's run, and tells that worker that this process reads the run.
 
-    If the lease is missing, the worker is dead, or a fail-over of the store has lost the lease. So the worker has
-    ``times.valid_without_renewal`` seconds to renew the lease. An unreachable store also has this time to recover.
+    A missing lease has two possible causes: the worker is dead, or a fail-over of the store has lost the lease. So the
+    run counts as lost only if its lease is missing for ``times.valid_without_renewal`` seconds. An unreachable store
+    counts like a missing lease.
     """
 
     def __init__(self, store: RunStore, chat: str, run_id: str, times: LeaseTimes) -> None:
@@ -47,8 +48,8 @@ class WriterWatch:
         self._check_at = 0.0
         self._missing_since: float | None = None
         self._token = 0
-        """The run's fencing token; 0 while the token is unknown. After a fail-over, an older run may seem to hold the
-        lease. The token shows which run is newer."""
+        """The run's fencing token; 0 while the token is unknown. After a fail-over, the store may name an older run as
+        the holder of the lease. The token shows which run is newer."""
         self._superseded = False
         self.available: int | None = None
         """The number of the run's events in the store at the last check; ``None`` if the store has no log of the
@@ -111,8 +112,8 @@ class LogTail:
     ) -> None:
         self.buffer = EventBuffer(bounds, on_readers=self._count_readers)
         self._unwanted = asyncio.Event()
-        """Set when the run had no reader here for ``LINGER_SECONDS``, or when the readers cannot get the next
-        events."""
+        """Set when the run had no reader in this process for ``LINGER_SECONDS``, or when the store no longer has the
+        next events."""
         self._store = store
         self._chat = chat
         self._run_id = run_id
@@ -165,8 +166,8 @@ class LogTail:
                 await asyncio.sleep(RETRY_SECONDS)
 
     async def _read_more(self) -> bool:
-        """Read the next events. Return False if the caller must pause before the next read. A pause is needed if the
-        store returned no events, and did not wait for events."""
+        """Read the next events. Return False if the store returned no events, and did not wait for events. The caller
+        must then pause before the next read."""
         await self._writer.check_if_due()
         missing = self._writer.is_missing
         if not self._head_read and self._writer.available:
@@ -185,7 +186,7 @@ class LogTail:
 
     async def _read_head(self) -> None:
         """Read the ``Snapshot`` of the run, which comes before the entries. ``begin`` does not read the snapshot,
-        because many readers may ask for the run at once."""
+        because many readers may call it at once for one run."""
         snapshot = await self._store.snapshot(self._chat, self._run_id)
         self._head_read = True
         self.buffer.set_past(snapshot.past)

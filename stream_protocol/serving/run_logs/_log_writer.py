@@ -1,9 +1,9 @@
-"""Copies the events of one run of this worker to the store while they are written. ``_log_tail`` reads them at other
-workers.
+"""Copies the events of one run of this worker to the store, while the run writes them. In other workers, ``_log_tail``
+reads them from the store.
 
-A batch contains the number of events before it. The store appends the batch only if the stored log has exactly this
-number of events. So a batch that is sent twice is stored only once. If a fail-over of the store has lost events, the
-store returns the position to continue from.
+Each batch says how many events the log has before the batch. The store appends the batch only if the stored log has
+exactly this number of events. So a batch that is sent twice is stored only once. The store returns the number of events
+that it has. If a fail-over has lost events, the next batch begins with the first lost event.
 """
 
 from __future__ import annotations
@@ -30,32 +30,33 @@ GATHER_SECONDS: Final = 0.005
 short a delay."""
 
 UNREAD_GATHER_SECONDS: Final = 0.25
-"""Seconds between two batches while no other worker reads the run. A command takes several times as long as all other
-work on a chunk, so fewer commands save time. If this worker dies, the unsent events are lost."""
+"""Seconds between two batches while no other worker reads the run. Fewer batches save time, because one command of the
+store takes several times as long as all other work on a chunk. If this worker dies, the unsent events are lost."""
 
 END_SECONDS: Final = 1.0
-"""The maximum number of seconds that readers of this worker wait for the end of a response. They wait until the store
-has the end."""
+"""The maximum number of seconds for which the end of a response is withheld from readers of this worker. The end is
+withheld until the store has it."""
 
 MAX_PIECE: Final = 2**20
 """The maximum number of bytes in one batch, unless a single event is larger."""
 
 JOIN_SECONDS: Final = 2.0
-"""Seconds for which the store keeps entries after their events were joined. Readers may still be reading them."""
+"""Seconds for which the store keeps the original entries after their events were joined. Readers may still be reading
+these entries."""
 
 
 class LogWriter:
     """Copies ``log`` to the store.
 
     A batch has all events that were appended while the previous batch was sent. So a slow store gets fewer and larger
-    batches. In one step with the end of the log, the store gets the phase ``closed``. Only then do readers on all
-    workers get the end, because a client may send its next request to another worker. If the store does not respond,
+    batches. The store gets the end of the log and the phase ``closed`` in one step. Readers of all workers get the end
+    only after this step, because a client may send its next request to another worker. If the store does not respond,
     readers of this worker get the end after ``END_SECONDS``.
 
     ``renew_lease``: called when the store has no lease of the run, or does not store the end in time.
     ``read_elsewhere``: set while other workers read the run. ``patience``: seconds for which ``log`` keeps its original
-    events while the store is unreachable. Afterwards ``log`` may join events, and readers at other workers are
-    disconnected.
+    events while the store is unreachable. Afterwards ``log`` may join these events into longer ones, and readers of
+    other workers are disconnected.
     """
 
     def __init__(
@@ -83,12 +84,12 @@ class LogWriter:
         """The number of bytes sent since events were last joined in the store."""
         self._join_above = bounds.coalesce_above
         self._joined: tuple[float, int, bytes] | None = None
-        """Joined events that will replace the first entries: the event-loop time of the replacement, the number of
-        events, and their bytes."""
+        """The next replacement of the first entries by joined events; ``None`` if none is planned. Contains the
+        event-loop time of the replacement, the number of replaced events, and the bytes of the joined events."""
 
     async def copy(self) -> None:
-        """Copies the log until the store has all events and the end of the response. Then lets readers of this worker
-        have the end."""
+        """Copies the log until the store has all events and the end of the response. Then gives the end to the readers
+        of this worker."""
         giving = asyncio.create_task(self._give_end_later())
         try:
             await self._copy()
@@ -99,8 +100,8 @@ class LogWriter:
     async def _give_end_later(self) -> None:
         """Give readers the end ``END_SECONDS`` after the response has ended, even if the store does not have the end.
 
-        Requests a renewal of the lease first. A full store refuses log entries, but accepts a renewal, which also
-        closes the run.
+        Requests a renewal of the lease first. A full store refuses log entries, but accepts a renewal. The renewal also
+        stores the phase ``closed``.
         """
         await self._log.wait_closed()
         await asyncio.sleep(END_SECONDS)
@@ -155,7 +156,8 @@ class LogWriter:
         return last and stored == count
 
     async def _join(self) -> None:
-        """If the store has many events, join them there, as ``EventBuffer`` does in memory."""
+        """If the store has many events of the run, replace them with joined events, as ``EventBuffer`` does in
+        memory."""
         now = asyncio.get_running_loop().time()
         if self._joined is None and self._sent > self._join_above:
             self._joined = now + JOIN_SECONDS, self._log.count, b"".join(self._log.whole())

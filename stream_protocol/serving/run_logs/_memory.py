@@ -14,19 +14,20 @@ if TYPE_CHECKING:
     from stream_protocol.serving.run_logs._run_log import RunHandle
 
 MAX_STOPS: Final = 1_000
-"""The maximum number of stop ids that are kept, one per chat. The limit is needed because clients may stop chats
-without a run."""
+"""The maximum number of stop ids that are kept, one per chat. The limit is needed because a client can also stop chats
+that have no run."""
 
 
 class MemoryRunLog:
-    """A ``RunLog`` that keeps responses in this process, and forgets them when their run has ended.
+    """A ``RunLog`` that keeps responses in this process. It forgets a response when the run has ended.
 
-    Use this only for a server with one worker. Other workers cannot see these runs. So they cannot resume or stop them,
-    and cannot prevent a second run in a chat.
+    Use this only for a server with one worker. Other workers do not know the runs of this process. So they cannot
+    resume or stop these runs, and may begin a second run in the same chat.
     """
 
     place = "memory"
-    """The name of this store, as ``SharedRunLog.place`` is for other stores."""
+    """The name of the store in process memory. For a shared store, ``SharedRunLog.place`` has the corresponding
+    name."""
 
     def __init__(self, bounds: LogBounds | None = None) -> None:
         check_bounds(bounds)

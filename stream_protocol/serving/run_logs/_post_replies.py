@@ -1,5 +1,5 @@
-"""Sends messages from requests to runs of other workers through the store, and stores the replies of the runs.
-``PostReplies`` works at the run's worker, ``post_through`` at the worker of the request."""
+"""Sends a message from a request to a run of another worker, through the store, and sends the run's reply back. The
+request's worker uses ``post_through``, the run's worker uses ``PostReplies``."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ MIN_PAUSE, MAX_PAUSE = 0.01, 0.25
 limits, the pause is a tenth of the time since the message was sent."""
 
 CLOSING_SECONDS: Final = 1.0
-"""The maximum number of seconds that the end of a run waits for its last replies. These replies only report that the
-run has ended."""
+"""The maximum number of seconds in which an ended run stores its last replies. These replies only report that the run
+has ended."""
 
 
 class PostReplies:

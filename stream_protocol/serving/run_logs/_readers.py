@@ -16,25 +16,25 @@ logger = logging.getLogger(__name__)
 
 
 class RunReader(AsyncGenerator[bytes, None]):
-    """Async generator of a response's SSE events, for one client. Yields one or more events at once. Closing it early
-    counts as a disconnect."""
+    """Async generator of a response's SSE events, for one client. Each item has one or more events. If the generator is
+    closed early, the client counts as disconnected."""
 
     def __init__(
         self, events: AsyncGenerator[bytes, None], cut_off: asyncio.Event, kept_bytes: Callable[[], int]
     ) -> None:
         self._events = events
         self.cut_off = cut_off
-        """Set when the reader is disconnected and gets no more events. Then close the client's connection without
-        ending the response, so that the client notices the incomplete response."""
+        """Set when the run log has disconnected the reader, which then gets no more events. The server must then close
+        the client's connection without ending the response, so that the client notices the incomplete response."""
         self.kept_bytes = kept_bytes
-        """Function that returns the size of a response that has ended, and is in memory only for its readers; 0 before
-        the end."""
+        """Function that returns the number of bytes that the ended response takes in memory; 0 before the response has
+        ended. After its end, the response is in memory only for its readers."""
         self._memory: ByteShare | None = None
 
     @property
     def memory(self) -> ByteShare | None:
-        """The memory share of a response that a slow client still reads some seconds after its end; otherwise ``None``.
-        If the response exceeds the memory limit, the reader is disconnected."""
+        """The share of this response in the memory limit for ended responses. ``None`` unless the client still reads
+        the response some seconds after its end. If the limit is exceeded, the reader is disconnected."""
         return self._memory
 
     def count_in(self, memory: ByteShare) -> None:
@@ -108,12 +108,12 @@ class Readers:
         return len(self._cursors)
 
     def forget_writer(self) -> None:
-        """Removes ``on_readers``, which is not called any more."""
+        """Removes the callback ``on_readers``, so that it is not called any more."""
         self._on_readers = None
 
     def position(self, copied: int) -> int:
-        """Returns the number of events that all readers have read, but at most ``copied``. ``copied``: the number of
-        events that the run log's store has."""
+        """Returns the number of events that all readers have read and that the run log's store has. ``copied``: the
+        number of events that the store has."""
         return min([copied, *(each.position for each in self._cursors if not each.reads_joined)])
 
     def enter(self, cursor: Cursor) -> None:

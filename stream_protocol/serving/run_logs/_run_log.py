@@ -1,5 +1,5 @@
-"""The interface of a run log. A run log stores responses while they are written. It lets only one run of a chat be
-active.
+"""The interface of a run log. A run log stores each response while the response is written. It also ensures that a chat
+has only one active run.
 
 A run log with a store for several workers is a ``SharedRunLog``, which only needs a ``RunStore``. Other run logs
 implement ``RunLog`` and ``Lease``. ``stream_protocol.testing.run_log_conformance`` has the tests for both kinds.
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 Phase: TypeAlias = Literal["claimed", "open", "closed"]
 """The phase of a run that holds its chat's lease. ``claimed``: the run's request may still be refused. ``open``: the
-response is being written. ``closed``: the response has ended. The run may still be running, or its end may not be
-stored."""
+response is being written. ``closed``: the response has ended, but the run may still be running, or its end may not yet
+be stored."""
 
 STOP_SECONDS: Final = 60
-"""Seconds for which a run log keeps the newest stop of a chat. In this time, the run ends, and waiting requests are
-refused."""
+"""Seconds for which a run log keeps the newest stop of a chat. This is enough time for the run to end, and for waiting
+requests to find the stop."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +37,8 @@ class LogBounds:
     """
 
     coalesce_above: int = 2**20
-    """Size above which the server joins the text deltas that every reader has received."""
+    """Size above which the server joins text deltas into longer ones. It joins only deltas that every reader has
+    received."""
     max_size: int = 64 * 2**20
     """Size limit of the log. A larger response ends in an error.
 
@@ -47,8 +48,8 @@ class LogBounds:
     """Limit of the unread data of a reader.
 
     A reader with more unread data is disconnected. For a reader that starts late, the limit is at least twice the size
-    that the log has when the reader starts. An event counts as at most 64 KiB. The newest events of one step do not
-    count.
+    that the log has when the reader starts. An event counts as at most 64 KiB. Events that were written in the newest
+    step do not count.
     """
     max_readers: int = 32
     """Maximum number of readers of a run in one worker.
@@ -64,7 +65,7 @@ class LogBounds:
 
 
 def check_bounds(bounds: object) -> None:
-    """Raise ``InvalidArgumentError`` unless this is a ``LogBounds`` or ``None``."""
+    """Raise ``InvalidArgumentError`` unless ``bounds`` is a ``LogBounds`` or ``None``."""
     check_instance("bounds", bounds, LogBounds, "a LogBounds", or_none=True)
 
 
@@ -82,8 +83,8 @@ class RunInfo:
     """The key of the request that started the run. Equal requests have equal keys."""
     phase: Phase
     healthy: bool = True
-    """False if the run's worker is late to renew the lease. The worker loses the chat unless it renews the lease
-    soon."""
+    """False if the run's worker has not renewed the lease in time. If the worker does not renew the lease soon, the run
+    loses the chat."""
 
 
 class ChatTakenError(Exception):
@@ -99,7 +100,7 @@ class RunLogError(Exception):
 
 
 class RunHandle(Protocol):
-    """The interface of a run for its run log."""
+    """The interface through which a run log uses a run."""
 
     @property
     def log(self) -> EventBuffer:
@@ -109,15 +110,15 @@ class RunHandle(Protocol):
         """Called when a client stops the run. May be called more than once."""
 
     async def receive(self, post: bytes) -> bytes:
-        """Called with a message that a request sends to the run (``RunLog.post``). Returns the run's reply. May be
-        called twice with one message."""
+        """Called with the bytes that a request sends to the run with ``RunLog.post``. Returns the run's reply. May be
+        called twice with the same bytes."""
 
     def lease_lost(self) -> None:
         """Called when the lease is lost. A newer run may hold the lease now, so this run must end at once."""
 
 
 class Lease(Protocol):
-    """The right of one run to its chat. Only one run of a chat has it at a time."""
+    """The right of one run to its chat. At any time, only one run of a chat has this right."""
 
     @property
     def run_id(self) -> str:
@@ -132,23 +133,24 @@ class Lease(Protocol):
 
     @property
     def held(self) -> bool:
-        """True if the lease was renewed in time. If False, a newer run may hold the lease. Then start nothing before
-        ``confirm``."""
+        """True if the lease was renewed in time. If False, a newer run may hold the lease, so the run must call
+        ``confirm`` before it starts anything."""
 
     async def confirm(self) -> bool:
         """Returns True if this run has the lease. Waits for the store's reply, unless the lease is ``held``.
 
-        A worker that was busy for seconds has not renewed the lease in time. Such a worker keeps the lease if no other
+        A worker may be too busy for some seconds to renew the lease in time. Its run still keeps the lease if no other
         run has claimed the chat.
         """
 
     def release(self) -> None:
-        """Requests that the chat becomes free. Never waits, and may be called more than once. The chat becomes free
-        when every reader can get all events of the run."""
+        """Requests that the run log frees the chat. The run log does so when every reader can get all events of the
+        run. Never waits, and may be called more than once."""
 
 
 class RunLog(Protocol):
-    """Keeps the active run of each chat, and its response, for one worker or for many.
+    """Stores the active run of each chat, and the run's response. One worker uses the run log, or many workers share
+    it.
 
     ``chat``: any text that identifies one chat of one user in one app. A run log belongs to one event loop. All methods
     raise ``RunLogError`` if the store of the run log cannot be reached.
@@ -166,7 +168,8 @@ class RunLog(Protocol):
         """Returns the run that holds the chat's lease; ``None`` if the chat is free."""
 
     async def current_many(self, chats: Sequence[str]) -> list[RunInfo | None]:
-        """Returns ``current`` for each of these chats, in the order of ``chats``. Needs one round trip to the store."""
+        """Returns the result of ``current`` for each of these chats, in the same order. Needs one round trip to the
+        store."""
 
     async def read(
         self, chat: str, run_id: str, *, rebuild: bool = False, runs_are_recovered: bool = False
@@ -175,8 +178,9 @@ class RunLog(Protocol):
         the response.
 
         ``rebuild``: see ``EventBuffer.read``. If the run's worker dies, the open parts of the message are closed, and
-        the response ends in an error. ``runs_are_recovered``: True if another worker continues such a run. If such a
-        run loses its worker, its readers are disconnected and reconnect.
+        the response ends in an error. ``runs_are_recovered``: True if another worker continues the run of a dead
+        worker. In this case, the death of the worker does not end the response: the readers are disconnected, and
+        reconnect.
         """
 
     async def written(self, chat: str, run_id: str) -> list[bytes]:
@@ -184,22 +188,23 @@ class RunLog(Protocol):
         worker that recovers the run calls this."""
 
     async def stop(self, chat: str, run_id: str | None = None) -> bool:
-        """Stops the run of this chat, whichever worker executes it. Returns True if the chat had a run. ``run_id``:
-        stop only the run with this id. Without ``run_id``, ``newest_stop`` changes, even if the chat has no run."""
+        """Stops the run of this chat, whichever worker executes it. Returns True if the chat had a run. With
+        ``run_id``, stops only the run with this id. Without ``run_id``, also stores a new stop id for ``newest_stop``,
+        even if the chat has no run."""
 
     async def newest_stop(self, chat: str) -> str:
-        """Returns the id of the chat's newest stop, from any worker; an empty text if there was no stop within a
-        minute.
+        """Returns the id of the chat's newest stop, from any worker. Returns an empty string if the chat was not
+        stopped in the last minute.
 
-        A request that waits for the chat compares this id with an earlier id. If the id has changed, the request is
-        also stopped.
+        A request that waits for the chat calls this method twice. If the id has changed, the request is stopped, too.
         """
 
     async def post(self, chat: str, run_id: str, post: bytes) -> bytes | None:
-        """Sends a message to this run, whichever worker executes it. Returns the run's reply, which may take long.
+        """Sends the bytes ``post`` to this run, whichever worker executes it. Returns the run's reply, which may take
+        long.
 
-        Returns ``None`` if the run no longer holds the chat's lease. If the store may have lost the message, the
-        message is sent again. So the run may get a message twice.
+        Returns ``None`` if the run no longer holds the chat's lease. If the store may have lost the bytes, they are
+        sent again. So the run may get them twice.
         """
 
     async def ping(self) -> None:

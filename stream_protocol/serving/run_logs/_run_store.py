@@ -1,8 +1,9 @@
-"""The interface of a store that the workers of a run log share: leases, events of runs, and messages between workers.
+"""The interface of a store that all workers of a run log share. The store keeps leases, the events of runs, and
+messages between workers.
 
 Each method is one atomic step in the store. A call may be repeated, for example if its first reply got lost. Each
-method raises ``RunLogError`` if the store cannot be reached, or takes too long. The other modules work with any store:
-``_lease`` (the right to a chat), ``_log_writer``, ``_log_tail`` (reads a log) and ``_shared_run_log``.
+method raises ``RunLogError`` if the store cannot be reached, or takes too long. The modules ``_lease``,
+``_log_writer``, ``_log_tail`` and ``_shared_run_log`` work with any store.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ RETRY_SECONDS: Final = 0.1
 """The pause after a failed command, in seconds."""
 
 WHOLE: Final = "whole"
-"""``Entry.end`` of a complete log."""
+"""The value of ``Entry.end`` at the end of a complete log."""
 
 BROKEN: Final = "broken"
-"""``Entry.end`` of a log whose worker has given up the run. The last events are missing."""
+"""The value of ``Entry.end`` at the end of a log that lacks its last events. The run's worker has given up the run."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,9 +44,9 @@ class LeaseTimes:
     * after 1/3 of ``lease`` its worker renews it;
     * after 1/2 of ``lease`` the renewal is late, and the run counts as unhealthy;
     * after 2/3 of ``lease`` its worker starts no more tools or model calls;
-    * after 5/6 of ``lease`` its worker gives up the run, so that the run has ended when the store frees the chat. At
-      this time the worker has tried to renew the lease for 1/2 of ``lease``. If a worker was too busy to try, it keeps
-      the lease, provided that no other run has the chat;
+    * after 5/6 of ``lease`` its worker gives up the run, so that the run has ended when the store frees the chat. Until
+      then, the worker has tried to renew the lease for 1/2 of ``lease``. If it was too busy to try, it keeps the lease,
+      unless another run has the chat;
     * after ``lease`` the store frees the chat;
     * after 3 times ``lease`` a worker no longer takes the lease back;
     * after 4 times ``lease`` the store forgets the chat's newest token.
@@ -71,7 +72,7 @@ class LeaseTimes:
 
     @property
     def healthy_ms(self) -> int:
-        """The minimum remaining time of a lease that is renewed in time."""
+        """The minimum remaining time of a lease. If less time remains, the renewal is late."""
         return _milliseconds(self.lease / 2)
 
     @property
@@ -84,15 +85,15 @@ class LeaseTimes:
     def time_to_renew(self) -> float:
         """The time for which a worker tries to renew its lease before it gives up the run.
 
-        So no run is lost if the store is unreachable for a third of a lease. With a lease of 15 s, a command without a
-        reply fails after a fifth of the lease. After two failures, a third command still comes in time.
+        So no run is lost if the store is unreachable for a third of a lease. With a lease of 15 s, a command that gets
+        no reply fails after a fifth of the lease. That leaves time for three commands.
         """
         return self.lease / 2
 
     @property
     def recoverable(self) -> float:
-        """The time during which a worker can take back an expired lease, counted from the last renewal. During this
-        time, the store keeps the token of each newer run."""
+        """The time, counted from the last renewal, in which a worker can take back an expired lease. In this time, the
+        store keeps the token of each newer run."""
         return self.lease * 3
 
     @property
@@ -124,7 +125,7 @@ class RunIdentity:
 
 @dataclass(frozen=True)
 class Post:
-    """A message to a run, from a request at another worker."""
+    """A message that a request sends to a run of another worker."""
 
     id: str
     """A hash of the content."""
@@ -132,7 +133,7 @@ class Post:
 
     @classmethod
     def of(cls, content: bytes) -> Post:
-        """Returns a message with this content."""
+        """Returns the ``Post`` with this content."""
         return cls(sha256(content).hexdigest()[:32], content)
 
 
@@ -145,7 +146,7 @@ class Renewal:
     readers: int
     """The number of other workers that read the run."""
     posts: tuple[Post, ...] = ()
-    """The messages from requests at other workers to which the run has not yet replied."""
+    """The messages to which the run has not yet replied."""
 
 
 @dataclass(frozen=True)
@@ -167,9 +168,10 @@ class Snapshot:
     """The stored data of a run that a reader needs before the first ``Entry``."""
 
     compacted: int
-    """The number of events that were joined, and that are no longer in entries; 0 without joined events."""
+    """The number of original events that ``events`` contains in joined form. They are no longer in entries. 0 if no
+    events were joined."""
     events: bytes
-    """The joined events."""
+    """The first events of the run, joined into longer events; empty if no events were joined."""
     past: bytes
     """The ``past`` of the run's ``EventBuffer``."""
 
@@ -189,16 +191,18 @@ class Entry:
 
 @dataclass(frozen=True, kw_only=True)
 class LogBatch:
-    """The data that a run adds to its stored log in one step."""
+    """The data that a worker adds to the stored log of a run in one step."""
 
     entry: Entry
-    """The added events. The last entry of a run also has the end of the log, and may have no events."""
+    """The entry with the added events. The last entry of a run also marks the end of the log, and may have no
+    events."""
     past: bytes
     """The ``past`` of the run's ``EventBuffer``."""
 
 
 class RunStore(Protocol):
-    """The connection of one worker to the store of a ``SharedRunLog``. Implement this for a new store.
+    """Interface of one worker's connection to the store of a ``SharedRunLog``. A new store needs a class with this
+    interface.
 
     Each run of a chat has a fencing token, a number that is greater than those of earlier runs. The store refuses
     commands of a run whose token is not the chat's newest token.
@@ -228,17 +232,18 @@ class RunStore(Protocol):
     async def renew(self, run: RunIdentity, token: int, phase: Phase) -> Renewal | None:
         """Renews a lease. Returns ``None`` if a newer run has taken the chat.
 
-        A lease that the store has lost is written again, even over the lease of an older run. A stop of the older run
-        does not stop this run. A stop that came while the lease was lost stops this run. The phase ``closed`` stays
-        ``closed``. The run's events are kept for ``lease`` and ``log_retention`` of ``LeaseTimes`` from now on.
+        If the store has lost the lease, writes the lease again, even over the lease of an older run. A stop of the
+        older run does not stop this run. A stop that came while the lease was lost stops this run. A stored phase
+        ``closed`` is not replaced by another phase. The run's events are kept for ``lease`` and ``log_retention`` of
+        ``LeaseTimes`` from now on.
         """
 
     async def append(self, run: RunIdentity, token: int, piece: LogBatch) -> int | None:
         """Appends a batch to the run's log. Returns the number of events in the log, or ``None`` if the run does not
         hold the lease.
 
-        Appends nothing unless the log has exactly ``piece.entry.after`` events. Appends nothing to a log with an end.
-        The end of the log changes the phase ``open`` to ``closed``. The phase ``claimed`` does not change.
+        Appends nothing if the log has an end, or if its number of events is not ``piece.entry.after``. The end of the
+        log changes the phase ``open`` to ``closed``. The phase ``claimed`` does not change.
         """
 
     async def replace(self, run: RunIdentity, token: int, snapshot: Snapshot) -> int | None:
@@ -248,8 +253,8 @@ class RunStore(Protocol):
     async def free(self, run: RunIdentity) -> None:
         """Frees the chat, if this run holds the chat's lease. A log without an end gets the end ``BROKEN``.
 
-        Also increases the chat's newest token, so that a late renewal by this run gets ``None``. The run's events are
-        kept for ``LeaseTimes.log_retention`` from now on.
+        Also increases the chat's newest token, so that ``renew`` returns ``None`` if this run calls it late. The run's
+        events are kept for ``LeaseTimes.log_retention`` from now on.
         """
 
     async def watch(self, chat: str, run_id: str, *, reads: bool) -> LeaseView:
@@ -260,19 +265,20 @@ class RunStore(Protocol):
         """Returns the data of a run that a reader needs before the first entry."""
 
     async def entries(self, chat: str, run_id: str, after: int, wait: float) -> list[Entry]:
-        """Returns some of the run's entries after the first ``after`` events. If there are none, waits up to ``wait``
-        seconds."""
+        """Returns some of the run's entries that come after the first ``after`` events. If the store has no such
+        entries, waits for them up to ``wait`` seconds."""
 
     async def stop(self, chat: str, run_id: str, stop_id: str) -> tuple[str, str] | None:
         """Asks the run that holds the lease to stop. If ``run_id`` is not empty, asks only the run with this id.
 
-        The run gets the stop when it renews its lease. Returns the ids of the run and its worker; ``None`` without such
-        a run. ``stop_id``: unless empty, kept for ``STOP_SECONDS`` as the id of the chat's newest stop, even without a
-        run. A full store may lose this id, but must stop the run.
+        The run gets the stop when it renews its lease. Returns the ids of the run and of its worker; ``None`` if there
+        is no such run. ``stop_id``: the id of the chat's newest stop, which the store keeps for ``STOP_SECONDS``, even
+        if the chat has no run. If ``stop_id`` is empty, the store keeps no id. A full store may lose the id, but must
+        stop the run.
         """
 
     async def newest_stop(self, chat: str) -> str:
-        """Returns the id of the chat's newest stop; an empty text without a stop."""
+        """Returns the id of the chat's newest stop; an empty string if the store has none."""
 
     async def post(self, chat: str, run_id: str, post: Post) -> str | None:
         """Keeps a message (``Post``) for a run that holds the chat's lease, until the run replies.
@@ -285,16 +291,16 @@ class RunStore(Protocol):
         """Replaces a message to the run with the run's reply, which is kept for the lifetime of a lease."""
 
     async def reply_to(self, chat: str, run_id: str, post_id: str) -> bytes | None:
-        """Returns the run's reply to a message; ``None`` without a reply."""
+        """Returns the run's reply to a message; ``None`` if the store has no reply."""
 
     async def request_renewal(self, worker: str, run_id: str) -> None:
         """Asks a worker to renew the lease of this run now. The request may get lost."""
 
     def renewal_requests(self) -> AsyncGenerator[str | None]:
-        """Yields the id of a run of this worker when another worker asks this worker to renew the run's lease now.
+        """Yields the ids of those runs of this worker whose leases other workers ask it to renew now.
 
-        The reply to the renewal contains the reason: a stop, a reader, or a message to the run. Yields ``None`` if
-        requests may have got lost.
+        The store's reply to ``renew`` then contains the reason: a stop, a reader, or a message to the run. If requests
+        may have got lost, yields ``None``, and the worker renews the leases of all its runs.
         """
 
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 LEASE_SECONDS: Final = 15.0
-"""The default lifetime of a lease, in seconds: longer than a fail-over of the store, and short enough for a user whose
-worker died."""
+"""The default lifetime of a lease, in seconds. It is longer than a fail-over of the store. It is short enough for a
+user who waits because a worker has died."""
 
 EXPIRY_SECONDS: Final = 60.0
 """Seconds for which the store keeps the events of a run after the run has ended."""
@@ -36,7 +36,7 @@ MAX_PATIENCE: Final = 3.0
 """The maximum number of seconds that a request waits for a store that does not respond."""
 
 NOTING_SECONDS: Final = 0.5
-"""The maximum number of seconds that a stop waits for the store if this worker executes the run."""
+"""The maximum number of seconds for which ``stop`` waits for the store, if this worker executes the run."""
 
 CLOSING_SECONDS: Final = 5.0
 """The maximum number of seconds that ``aclose`` waits until the store has all events of released runs."""
@@ -45,8 +45,9 @@ CLOSING_SECONDS: Final = 5.0
 class SharedRunLog:
     """A ``RunLog`` that keeps responses in ``store``. Each worker can resume and stop the runs of all workers.
 
-    ``store``: this worker's connection to the shared store. ``times``: must be equal at all workers, and equal to the
-    times after which the store deletes leases and logs. ``bounds``: limits of each log: see ``LogBounds``.
+    ``store``: this worker's connection to the shared store. ``times``: the lifetimes of leases and logs, equal for all
+    workers. The store must delete leases and logs after the same times. ``bounds``: limits of each log: see
+    ``LogBounds``.
     """
 
     def __init__(self, store: RunStore, times: LeaseTimes, bounds: LogBounds | None = None) -> None:
@@ -62,18 +63,18 @@ class SharedRunLog:
         self._chats: dict[str, SharedLease] = {}
         """The newest lease of this worker in each chat."""
         self._tails: dict[str, LogTail] = {}
-        """The tails that read runs of other workers, by run id."""
+        """The ``LogTail`` objects, which read runs of other workers, by run id."""
         self._lease_tasks = Tasks()
         self._tail_tasks = Tasks()
         self._stop_tasks: dict[str, asyncio.Task[None]] = {}
-        """The tasks that repeat the stops of other workers' runs, by run id. See ``_repeat_stop``."""
+        """The tasks that repeat a stop of another worker's run, by run id. See ``_repeat_stop``."""
         self._closing = False
         self._request_task: asyncio.Task[None] | None = None
 
     @property
     def place(self) -> str:
-        """The address of the store without a password, and the prefix of the names in the store. Equal at all
-        workers."""
+        """The store's address, with the password removed, and the prefix of the names in the store. All workers have
+        the same value."""
         return self.store.place
 
     async def ping(self) -> None:
@@ -159,13 +160,13 @@ class SharedRunLog:
         await self.store.aclose()
 
     def _own_run(self, chat: str) -> RunInfo | None:
-        """Return the run of this worker that holds the chat's lease; ``None`` without such a run."""
+        """Return the run that holds the chat's lease, if this worker executes it; otherwise ``None``."""
         own = self._chats.get(chat)
         return own.info() if own is not None and own.held else None
 
     async def _ask_to_stop(self, chat: str, run_id: str, stop_id: str = "") -> str | None:
         """Ask the chat's run to stop: see ``RunStore.stop``. Then ask its worker to renew the lease at once. Return the
-        id of the run; ``None`` without such a run."""
+        id of the run; ``None`` if the chat has no such run."""
         stopped = await self.store.stop(chat, run_id, stop_id)
         if stopped is None:
             return None

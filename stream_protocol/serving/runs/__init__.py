@@ -15,8 +15,8 @@ Where to change what:
 - ``_steering_posts``: messages that requests and runs exchange about steering messages.
 - ``_job``: the events of a run, their conversion, and the earlier content of its message.
 - ``_deferred_response``: responses that begin before the request is accepted.
-- ``_auto_resend``: ends a response with an error if no call waits for the client's answers. Otherwise the client would
-  send the answers again. For every other kind of response, ``stream/_steps`` prevents endless requests.
+- ``_auto_resend``: ends a response with an error if the client would otherwise send its answers again by itself.
+  ``stream/_steps`` prevents such repeated requests after every other kind of response.
 - ``_on_finish``: the app's hook at the end of a response.
 
 A stop passes through these places, in this order:
@@ -31,8 +31,8 @@ A stop passes through these places, in this order:
    stored.
 
 A request may arrive before the stop, and claim its chat after the stop. So each claim calls ``Run.heed_stops``, which
-looks for stops since the request's arrival. ``RunEnds`` and ``_recovery`` of the engine do not let a stopped run be
-executed again.
+looks for stops since the request's arrival. With an engine, ``RunEnds`` and ``_recovery`` ensure that no worker
+executes a stopped run again.
 """
 
 from stream_protocol.serving.base import warn_of_other_workers

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 DELETION: Final = ""
-"""The idempotency key with which a deletion claims a chat. A deletion has no response to read."""
+"""The idempotency key with which a deletion claims a chat. A second deletion of the chat waits for the first one: there
+is no response that it could read instead."""
 
 MIN_PAUSE, MAX_PAUSE = 0.001, 0.1
 """The minimum and the maximum number of seconds between two polls of the run log. Between these bounds, the pause is a
@@ -102,11 +103,14 @@ class ActiveRuns:
         """Claims the chat for a new run, or returns the active run of the chat.
 
         In three cases, waits until the active run has ended: the run is stopping, its worker may be dead, or the
-        session store lacks the chat. Before the wait, takes the slot ``waiting``, or refuses the request if no slot is
-        free. ``request``: the request that the run answers; ``None`` for a change without a run. ``since_stop``: see
-        ``Run``. With ``begins_run=False``, only looks for the active run of an equal request. Raises
-        ``ChatRequestError`` (503) after ``close``, if the active run does not end in time, or if ``begins_run=False``
-        finds no run.
+        session store lacks the chat. Before the wait, takes ``waiting``, a slot for a waiting request. If no slot is
+        free, refuses the request (429, 503).
+
+        ``request``: the request that the run answers; ``None`` if the chat is changed without a run. ``since_stop``:
+        see ``Run``. ``begins_run``: if False, claims nothing, and returns only the active run of an equal request.
+
+        Raises ``ChatRequestError`` (503) if the active run does not end in time, and after ``close``. With
+        ``begins_run=False``, also raises this error if no equal request has an active run.
         """
         deadline = _now() + self._limits.stop_timeout
         # Read before the claim, because some run logs wait in `claim` for a run that is about to end.
@@ -143,13 +147,13 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def without_run(self, keys: Sequence[ChatKey]) -> set[ChatKey]:
-        """Returns the given chats without those that have an active run. Needs one round trip to the run log."""
+        """Returns those of the given chats that have no active run. Needs one round trip to the run log."""
         runs = await self._run_log.current_many([self._name(key) for key in keys])
         return {key for key, run in zip(keys, runs, strict=True) if run is None}
 
     async def written(self, key: ChatKey, run_id: str) -> list[bytes]:
-        """Returns the SSE events of an orphaned run. Returns an empty list if they were deleted, or if the run log is
-        unreachable."""
+        """Returns the SSE events of an orphaned run. Returns an empty list if the run log has deleted these events, or
+        is unreachable."""
         try:
             return await self._run_log.written(self._name(key), run_id)
         except RunLogError as error:
@@ -238,13 +242,13 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def newest_stop(self, key: ChatKey) -> str:
-        """Returns the id of the chat's newest stop, from any worker; an empty text without a recent stop."""
+        """Returns the id of the chat's newest stop, from any worker. Returns an empty string if the chat was not
+        stopped recently."""
         return await self._run_log.newest_stop(self._name(key))
 
     @_refuse_if_unreachable()
     async def stop_if_answering(self, key: ChatKey, idempotency_keys: Container[str]) -> None:
-        """Stops the run of this chat if the run has one of these idempotency keys, whichever worker executes the
-        run."""
+        """Stops the run of this chat if it has one of these idempotency keys. Any worker may execute the run."""
         info = await self._run_log.current(self._name(key))
         if info is not None and info.idempotency_key in idempotency_keys:
             await self._run_log.stop(self._name(key), info.run_id)
@@ -362,9 +366,9 @@ class ActiveRuns:
     ) -> RunInfo | None:
         """Wait until the chat has no run, ``goes_on`` returns False for the run, or the deadline has passed.
 
-        Return the chat's run at that time. After ``close``, runs of other workers are awaited only for a short time. In
-        this time, the chats of this worker's own runs become free. Then raises ``ChatRequestError`` (503). With
-        ``until_close``, raises as soon as ``close`` is called.
+        Return the chat's run at that time. After ``close``, waits only a short time for a run of another worker, and
+        then raises ``ChatRequestError`` (503). A run of this worker ends soon after ``close``, so the wait for it goes
+        on. With ``until_close``, raises as soon as ``close`` is called.
         """
         begun = _now()
         while True:

@@ -13,13 +13,15 @@ class AgentTask:
         self.abort_signal = asyncio.Event()
         """Set when ADK must end the agent."""
         self.is_ending = asyncio.Event()
-        """Set when the agent must end, or is left to another worker. From then on, the run waits for nothing."""
+        """Set when the agent must end, or when the run is left to another worker. From then on, the run must not wait
+        for anything."""
         self._seconds = seconds
         self._task: asyncio.Task[object] | None = None
         self._timer: asyncio.TimerHandle | None = None
 
     def begin(self) -> None:
-        """Makes the current task the agent's task. Even an agent that must already end still reads its input."""
+        """Makes the current task the agent's task. If the agent must already end, it still has time to read its
+        input."""
         self._task = asyncio.current_task()
         if self.abort_signal.is_set():
             self.ask_to_end()

@@ -1,9 +1,9 @@
-"""Provides ``prevent_auto_resend``, which prevents endless requests of clients that send automatically.
+"""Provides ``prevent_auto_resend``: it prevents that a client sends the same answers again and again by itself.
 
 A client with ``sendAutomaticallyWhen`` sends again if all calls of the last message have outputs. Usually the end of a
-response prevents this. But a client may send answers that the server cannot use: to an unknown call, twice, or for one
-of two approvals that the agent needs together. The response to such answers ends with an error, after which no client
-sends automatically. The user's next answer is sent as usual.
+response prevents this. But a client may send answers that the server cannot use. For example, an answer belongs to an
+unknown call, comes twice, or is only one of two approvals that the agent needs together. The response to such answers
+ends with an error, because no client sends automatically after an error. The user's next answer is sent as usual.
 """
 
 import logging
@@ -17,7 +17,7 @@ from stream_protocol.wire.client import is_sent_again
 logger = logging.getLogger(__name__)
 
 NOTHING_NEW_TEXT: Final = "There is nothing new to go on with: answer what is still open, or send a message."
-"""Error text of a response after which the client would otherwise send again."""
+"""Text of the error that keeps the client from sending again."""
 
 _ENDS: Final = (b'data: {"type":"finish"', b'data: {"type":"abort"')
 
@@ -25,7 +25,8 @@ _ENDS: Final = (b'data: {"type":"finish"', b'data: {"type":"abort"')
 def prevent_auto_resend(
     ending: list[bytes], *, before: Iterable[bytes] = (), continued: UIMessage | None = None
 ) -> list[bytes]:
-    """Returns ``ending``. If a client would send again after this ending, an ``error`` chunk replaces its last chunk.
+    """Returns ``ending``. If a client would send again after this ending, an ``error`` chunk replaces the last chunk of
+    ``ending``.
 
     ``ending``: the last SSE events of a response, without ``[DONE]``. ``before``: the earlier SSE events.
     ``continued``: the message that the response continues, as the client sent it.

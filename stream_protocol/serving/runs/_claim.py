@@ -1,5 +1,5 @@
-"""Provides ``Claim``: the right to a chat, which a request or a recovery has until its run has ended and is stored.
-``Taken`` is the other result of an attempt to claim a chat."""
+"""Provides ``Claim``: the right of a request or of a recovery to a chat. The claim lasts until the run has ended and is
+stored. ``Taken`` is the other result of an attempt to claim a chat."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ class Claim:
             self.release()
 
     async def check_lease(self) -> None:
-        """Raises ``ChatRequestError`` (503) if the lease of the chat is lost. Call this before a change of the stored
-        chat. While this worker was paused, another worker may have accepted a message of the chat."""
+        """Raises ``ChatRequestError`` (503) if the lease of the chat is lost. Must be called before the stored chat is
+        changed. Another worker may have accepted a message of the chat, while this worker did not renew its lease."""
         if not await self.run.holds_lease():
             raise unreachable_refusal(RUN_LOG)
 
     def hold(self, slot: RunSlot) -> None:
-        """Keeps this slot until the claim is released."""
+        """Keeps this slot taken until the claim is released."""
         log = self.run.log
         slot.used_until(lambda: log.closed)
         self._slots.append(slot)

@@ -42,7 +42,7 @@ class Planned(NamedTuple):
 
 
 class ServerHistory:
-    """Takes the history from the stored chat. Of a request, only the last message is used."""
+    """Takes the history from the stored chat. Uses only the last message of a request."""
 
     def __init__(
         self, runner: Runner, store: ChatStore, files: FilePolicy, truncated_history: TruncatedHistory

@@ -86,15 +86,14 @@ class Job:
     options: ConverterOptions
     recorder: TurnRecorders
     on_stored: Callable[[Sequence[CallAnswer]], None]
-    """Called when the user's message or the first answers are stored, with the accepted answers. These are all answers
-    of the request. If the run was stopped earlier, they are only the denials."""
+    """Called when the user's message or the first answers are stored. The argument is the list of accepted answers: all
+    answers of the request, or only its denials if the run was stopped before."""
     invocation_id: str | None = None
-    """The invocation id of a new message; ``None`` if ADK generates the id."""
+    """The invocation id for the run of a new user message; ``None`` if ADK generates the id."""
     context: Any = None
     """The client's context for this request, as JSON; ``None`` without context."""
     page_state: Mapping[str, Any] = field(default_factory=dict)
-    """Session state that the client wrote before the run, or sent with the request. Only this run applies this
-    state."""
+    """Session state that the client wrote before the run, or sent with the request. Only this run stores this state."""
     page_writes: PageWrites | None = None
     """Session state that the client writes during the run; ``None`` if the client must not write state."""
     known_transcript: Transcript | None = None
@@ -192,9 +191,9 @@ class Job:
     def _earlier_messages(self, beginning: str | None) -> Iterator[AcceptedMessage]:
         """Yield the steering messages that earlier runs have left waiting, except the message that begins this run.
 
-        Messages after the beginning message keep their context. Messages before the beginning message lose their
-        context, because this context is older than that of the run. ``beginning``: the client's id of the message that
-        begins this run.
+        If a message was sent before the message that begins this run, the client's context of this run is newer. So
+        such a message loses its own context. Later messages keep their context. ``beginning``: the id of the message
+        that begins this run, as the client sent it.
         """
         is_newer = False
         for message in self.transcript.waiting:
@@ -271,7 +270,7 @@ class Job:
         """Append an error response for each unanswered call whose tool raised an exception. Return the appended events.
 
         ``events``: the events of the session and of the run. ``failure``: the exception of the run. If the store fails,
-        the new events are only returned, so that the client gets them.
+        still returns the new events, so that the client gets them.
         """
         raised = [*plugin.raised_in(events[-1].invocation_id), *(raising_calls(failure) if failure else ())]
         if not raised:
@@ -299,11 +298,11 @@ class Job:
         """Return a session service that calls ``on_stored`` after it has stored the user's message or answers.
 
         The service also appends each stored compaction to ``compactions``. If the run is stopped before the answers are
-        stored, the service raises ``StoppedBeforeStoredError``. As soon as the answers in ``run_input.before`` are
-        stored, the other answers must be stored, too.
+        stored, the service raises ``StoppedBeforeStoredError``. It does not raise this error if the answers in
+        ``run_input.before`` are already stored, because all answers belong together.
 
-        A fail-over of the run log can give the chat to two runs. Another run may then store a message after the first
-        ``known`` events. In this case, the input of this run is outdated, and the service raises ``LeaseLostError``.
+        After a fail-over of the run log, two runs may hold the same chat. This run has read the first ``known`` events
+        of the session. If another run has stored a message after these events, the service raises ``LeaseLostError``.
         """
         refusing = False
         has_begun = bool(run_input.before)
@@ -333,8 +332,8 @@ class Job:
         return ObservedSessions(self.runner.session_service, before_storing, stored)
 
     def _announced_invocation(self) -> str | None:
-        """Return the invocation id of a user event that the job must yield itself; ``None`` if ADK yields the user's
-        event."""
+        """Return the invocation id of the user's event, if ADK does not yield this event and the job must do so. Return
+        ``None`` if ADK yields the event."""
         if announces_user_message(self.runner.agent):
             return None
         if isinstance(self.request_plan, AnsweredCalls):
@@ -386,7 +385,7 @@ class Job:
 
 
 def _is_of_run(event: Event) -> bool:
-    """Return True for a user event with the message or the answers of a run, and for the first event of a repeated
-    execution."""
+    """Return True for a user event that a run has stored as its input: the user's message or answers. Also return True
+    for the first event of a repeated execution."""
     metadata = EventMetadata.of(event)
     return is_user_event(event) and (metadata.idempotency_key is not None or metadata.execution is not None)

@@ -69,9 +69,9 @@ class Run:
 
     ``log``: the buffer with the SSE events of the response, which a ``RunLog`` gives to other requests. ``since_stop``:
     the id of the chat's newest stop when the request arrived; later stops also stop this run. With ``None``, only stops
-    after the claim matter. ``STOPPED`` stops the run in any case. ``chat_was_busy``: True if another run held the lease
-    of the chat when the request arrived. ``requested_at``: the time of the request, by ``time.perf_counter``; by
-    default now.
+    after the claim stop the run. With ``STOPPED``, the run is stopped as soon as it has claimed the chat.
+    ``chat_was_busy``: True if another run held the lease of the chat when the request arrived. ``requested_at``: the
+    time at which the request arrived, a value of ``time.perf_counter``; by default now.
     """
 
     _lease: Lease
@@ -126,15 +126,15 @@ class Run:
         return self._lease.held or await self._lease.confirm()
 
     async def claim(self, run_log: RunLog, chat: str, idempotency_key: str) -> None:
-        """Claims the chat for this run. Raises ``ChatTakenError`` if the chat has an active run, and
-        ``RunLogError``."""
+        """Claims the chat for this run. Raises ``ChatTakenError`` if the chat has an active run, and ``RunLogError`` if
+        the run log is unreachable."""
         self.idempotency_key = idempotency_key
         self._lease = await run_log.claim(chat, idempotency_key, self)
         self.id = self._lease.run_id
 
     async def heed_stops(self, run_log: RunLog, chat: str) -> None:
         """Stops the run if the chat was stopped between the arrival of the request and the claim. The run log reports
-        later stops to the run. Raises ``RunLogError``."""
+        later stops to the run. Raises ``RunLogError`` if the run log is unreachable."""
         newest = await run_log.newest_stop(chat)
         if self._since_stop is None:
             self._since_stop = newest
@@ -157,11 +157,12 @@ class Run:
 
     @property
     def is_recovered(self) -> bool:
-        """True if this run is the recovery of an orphaned run. If a store is unreachable, such a run is not refused."""
+        """True if this run is the recovery of an orphaned run. Such a run continues later if a store is unreachable; a
+        new run is refused then."""
         return self._record_id not in (None, self.id)
 
     def allow_recovery(self, *, allowed: bool = True) -> None:
-        """Sets ``can_be_recovered``: True if another worker can recover the run from now on."""
+        """Sets ``can_be_recovered``. ``allowed``: True if another worker can recover the run from now on."""
         self.can_be_recovered = allowed
 
     def open(self) -> None:
@@ -173,8 +174,8 @@ class Run:
                 self._wait_for_reader()
 
     def begin_after(self, late: AcceptedMessage, overrides: RunOverrides) -> None:
-        """Sets the turn that begins when the run has released its chat. Its message is the late steering message. A
-        stop of this run also stops the new turn."""
+        """Sets the turn that begins when the run has released its chat. The message of this turn is ``late``, a
+        steering message that came too late for the run. A stop of this run also stops the new turn."""
         since_stop = STOPPED if self.outcome == "abort" else self._since_stop
         self.next_turn = NextTurn(
             message=late.message, context=late.context, overrides=overrides, since_stop=since_stop
@@ -206,8 +207,8 @@ class Run:
     ) -> None:
         """Reads the agent's events to the end, and writes the response. Must be called in a separate task for the run.
 
-        The response of a run that was stopped before this call has already ended. Such a run still reads the events, so
-        that ADK stores the user's message.
+        If the run was stopped before this call, its response has already ended. The run still reads the events, so that
+        ADK stores the user's message.
 
         ``is_recovered_after``: called with the exception if the run can be recovered. Returns True if another worker
         recovers the run.
@@ -244,8 +245,9 @@ class Run:
         return self.opened.is_set()
 
     def may_store_input(self, request_plan: NewUserTurn | AnsweredCalls) -> bool:
-        """Return True if the run may still store the user's message, or the user's answers to calls. A stopped run
-        stores a user message, but no reply. Of the user's answers, a stopped run stores only the denials."""
+        """Return True if the run may still store the input of this plan: the user's message, or the user's answers to
+        calls. A stopped run stores a user message, but no reply. It does not store the user's answers, except for the
+        denials."""
         return isinstance(request_plan, NewUserTurn) or not self.agent_task.abort_signal.is_set()
 
     async def _read(self, events: AsyncGenerator[Event], posts: RunPosts) -> None:

@@ -25,8 +25,8 @@ PAUSE: Final = 0.1
 """The minimum number of seconds between two progress reports of one tool call."""
 
 MAX_WAITING: Final = 256
-"""The maximum number of events that wait for the caller of ``run_events``. Above this number, agents in an
-``AgentTool`` also wait."""
+"""The maximum number of events that wait for the caller of ``run_events``. If so many events wait, the agents in an
+``AgentTool`` wait, too."""
 
 
 def run_events(runner: Runner, *, session_id: str, **arguments: Any) -> AsyncGenerator[Event]:
@@ -34,11 +34,11 @@ def run_events(runner: Runner, *, session_id: str, **arguments: Any) -> AsyncGen
 
     In contrast to the runner, this function also yields the events of agents in an ``AgentTool``. It yields the data
     and the progress that tools send with ``emit_data``, ``report_progress`` and ``mcp_progress``, and ADK's compaction
-    events. ADK stores the work of the nested agents in the session, for ``session_to_messages``.
+    events. The session stores the work of the nested agents, so that ``session_to_messages`` can show it.
 
     The agents wait for a slow caller. At most 256 events wait, plus one event for each running ``AgentTool``.
-    ``emit_data`` and ``report_progress`` never wait. While 256 events wait, a tool's data is sent later, with the
-    tool's result. Transient data is dropped then.
+    ``emit_data`` and ``report_progress`` never wait. If 256 events already wait, a tool's data is sent later, together
+    with the tool's result. Transient data is dropped in this case.
 
     The runner is not changed. ``session_id`` and ``arguments`` are passed to ``runner.run_async``. If the generator is
     closed, the run ends.
@@ -63,7 +63,7 @@ class _WaitingEvents:
         return event
 
     def note_done(self) -> None:
-        """Must be called when the caller has asked for the next event."""
+        """Must be called when the caller of ``run_events`` has asked for the next event."""
         self._queue.task_done()
 
     async def add(self, event: Event) -> None:

@@ -41,7 +41,8 @@ class RunPosts:
         self._thread = threading.get_ident()
         self._lock = threading.Lock()
         self._newest: dict[str, Callable[[], Event] | None] = {}
-        """For each recently written key, a function that returns the next event; ``None`` without a next event."""
+        """The key of each recent event of ``post_newest``, with the function that returns the key's next event.
+        ``None`` if no next event waits."""
 
     @property
     def is_open(self) -> bool:

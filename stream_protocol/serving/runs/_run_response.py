@@ -86,13 +86,13 @@ class RunResponse:
         self._write(conversion.items(event))
 
     def show_nested(self, *, shows: bool) -> None:
-        """Switches the sending of growing messages of agents inside tool calls on or off. Without a reader, they are
-        not sent."""
+        """If ``shows`` is True, sends the messages of agents inside tool calls while these messages grow. If False, as
+        long as no client reads the response, sends only the finished messages."""
         if self._conversion is not None:
             self._conversion.show_nested(shows=shows)
 
     def send_nested(self) -> None:
-        """Sends the messages of nested agents that arrived while the response had no reader."""
+        """Sends what agents inside tool calls have written while the response had no reader."""
         if self._conversion is not None and not self._log.closed:
             self._conversion.show_nested()
             self._write(self._conversion.take())
@@ -126,8 +126,8 @@ class RunResponse:
         return conversion
 
     def _started(self, event: Event | None) -> Conversion[bytes]:
-        """Return the conversion of events to chunks. The first call starts the conversion, with the invocation id of
-        ``event``."""
+        """Return the conversion of events to chunks. The first call starts the conversion, and passes the invocation id
+        of ``event`` to the response factory."""
         if self._conversion is None:
             try:
                 started = self._factory(None if event is None else read(event).invocation_id)

@@ -1,4 +1,4 @@
-"""Encodes the messages that requests send to a run about steering messages. The store of the run log transports the
+"""Encodes what requests and runs tell each other about steering messages. The store of the run log transports the
 bytes."""
 
 from __future__ import annotations
@@ -40,12 +40,13 @@ class NextTurn:
     overrides: RunOverrides
     """The overrides of the previous run."""
     since_stop: str | None
-    """See ``Run``. If the chat was stopped later than this stop, the message is stored without a reply."""
+    """The id of the chat's newest stop before the previous run, or ``STOPPED``: see ``Run``. If the chat has a later
+    stop, this turn stores its message, but has no reply."""
 
 
 def delivery(message: UIMessage, context: Any) -> bytes:
-    """Return the bytes that bring a steering message to a run. ``context``: the client's context that came with the
-    message; ``None`` without context.
+    """Return the bytes with which a request sends a steering message to a run. ``context``: the client's context that
+    came with the message; ``None`` without context.
 
     The bytes are unique, because a run may accept a steering message that it has refused before.
     """
@@ -53,7 +54,7 @@ def delivery(message: UIMessage, context: Any) -> bytes:
 
 
 def question(message_id: str) -> bytes:
-    """Return the bytes that ask a run about a steering message.
+    """Return the bytes with which a request asks a run whether a model call has read a steering message.
 
     The run replies when a model call reads the steering message, or when the run ends.
     """

@@ -56,8 +56,8 @@ def flush_exports() -> None:
 
 
 def _resource() -> Resource:
-    """Return the OpenTelemetry resource of this process. A random id tells processes at one address apart. The
-    environment may set another id."""
+    """Return the OpenTelemetry resource of this process. A random id distinguishes processes at the same address. An
+    environment variable may set a different id."""
     from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 
     own = Resource({"service.name": LIBRARY, "service.instance.id": uuid4().hex})

@@ -11,8 +11,8 @@ LIBRARY: Final = "adk-ui-stream"
 """The OpenTelemetry instrumentation scope of all spans and metrics of this library."""
 
 CHAT_ID: Final = "gen_ai.conversation.id"
-"""The span attribute with a chat's id, named as in ADK's spans. Metrics lack this attribute, because each value would
-create a time series."""
+"""The span attribute with a chat's id, named as in ADK's spans. Metrics do not have this attribute, because each chat
+id would create a new time series."""
 
 OUTCOME: Final = "adk_ui_stream.outcome"
 REASON: Final = "adk_ui_stream.reason"
@@ -20,7 +20,8 @@ ERROR_TYPE: Final = "error.type"
 """OpenTelemetry's attribute for the class of an exception, or for the status of a failed response."""
 
 PLACEHOLDERS: Final = ("opentelemetry.trace", "opentelemetry.metrics", "opentelemetry._logs")
-"""Packages of OpenTelemetry's own providers, which record nothing. An app or a library sets any other provider."""
+"""Packages with OpenTelemetry's default providers. These providers record nothing. If a provider is from another
+package, the app or a library has set it."""
 
 VARIABLES: Final = ("OTEL_", "ADK_TELEMETRY_", "ADK_EXPERIMENTAL_TELEMETRY", "ADK_CAPTURE_")
 """Prefixes of the environment variables that select the telemetry to record."""
@@ -91,8 +92,8 @@ run_duration: Final = _meter.create_histogram(
     explicit_bucket_boundaries_advisory=_RUN_TIMES,
 )
 chunks: Final = Total()
-"""The number of written chunks, as an observable counter. Adding to a ``Total`` is cheaper than a call of an
-instrument."""
+"""The number of written chunks, as the value of an observable counter. A ``Total`` is used because an addition is
+cheaper than a call of an OpenTelemetry instrument."""
 
 _meter.create_observable_counter(
     "adk_ui_stream.chunks", [chunks.observe], unit="{chunk}", description="Chunks that runs have written."
@@ -138,7 +139,7 @@ loop_lag: Final = _meter.create_histogram(
 def count_refusal(reason: str) -> None:
     """Count a refused request or connection.
 
-    ``reason``: a word of a fixed list, because each different word creates a time series.
+    ``reason``: a word of a fixed list, because each different word creates a new time series.
     """
     refusals.add(1, {REASON: reason})
 

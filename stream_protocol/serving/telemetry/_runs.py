@@ -38,7 +38,7 @@ USER_ID: Final = "user.id"
 RUN_ID: Final = "adk_ui_stream.run.id"
 
 FIRST_RUN_ID: Final = "adk_ui_stream.run.first_id"
-"""The span attribute of a recovered run with the run id of its first execution."""
+"""The span attribute that contains the run id of a recovered run's first execution."""
 
 _TRACEPARENT: Final = "traceparent"
 
@@ -116,8 +116,8 @@ class RunObserver:
         """Context manager: records the run, which must have a separate task.
 
         ADK's spans become children of the run's span. ``outcome``: a function that returns the outcome at the end of
-        the run. ``None`` counts as an error. ``first_run``: for a recovered run, the run id and the ``traceparent`` of
-        its first execution.
+        the run. An outcome of ``None`` counts as an error. ``first_run``: for a recovered run, the run id and the
+        ``traceparent`` of its first execution.
         """
         note_run(user_id, chat_id, run_id)
         ids = {CHAT_ID: chat_id, USER_ID: user_id, RUN_ID: run_id, "gen_ai.agent.name": agent}

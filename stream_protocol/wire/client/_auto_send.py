@@ -26,7 +26,7 @@ _DELTAS: Final = tuple(f'data: {{"type":"{kind}-delta"'.encode() for kind in ("t
 _FINISH: Final = b'data: {"type":"finish"'
 _CHANGES_NOTHING: Final = (b'data: {"type":"start-step"', b'data: {"type":"finish-step"', b'data: {"type":"abort"')
 _MARKS: Final = (b'"type":"tool-', b'"type":"start-step"', b'"type":"error"', b'"finishReason":"interrupted"')
-"""Byte strings of which each event that can change the prediction contains at least one."""
+"""Byte strings for a fast check. Each event that can change the prediction contains at least one of them."""
 
 
 def may_resend(ending: str | None, finish_reason: str | None = None) -> bool:
@@ -83,8 +83,8 @@ def is_sent_again(response: Iterable[bytes], continued: UIMessage | None = None)
     Such a client would repeat its request in an endless loop. ``response``: SSE events with one chunk each.
     ``continued``: the message that the response continues, as the client sent it.
 
-    Texts and values are ignored. A step at the end counts only if a later chunk changes the message, because only then
-    the client stores the step.
+    Texts and values are ignored. A step at the end of the response counts only if a later chunk changes the message.
+    Without such a chunk, the client does not store the step.
     """
     chunks: list[dict[str, Any]] = []
     step_is_stored = True
@@ -147,5 +147,6 @@ def _without_values(part: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_settled(call: ToolPart) -> bool:
-    """Return True if the call has a final output or an error. A denied call does not count, as in the client."""
+    """Return True if the call has a final output or an error. As in the client, a denied call does not count as
+    settled."""
     return call["state"] == "output-error" or (call["state"] == "output-available" and not call.get("preliminary"))

@@ -90,7 +90,7 @@ def _list_of(check: Check) -> Check:
 
 
 def _either(by: str, **shapes: Check) -> Check:
-    """Return a check for a discriminated union of objects. The value of the key ``by`` selects the check."""
+    """Return a check for a discriminated union of objects. ``by``: the key whose value selects the check."""
     return lambda value: (
         isinstance(value, Mapping)
         and isinstance(value.get(by), str)
@@ -100,7 +100,8 @@ def _either(by: str, **shapes: Check) -> Check:
 
 
 class _ObjectSchema:
-    """A check for objects with these keys. An argument's name is the key, and its value checks the key's value.
+    """A check for objects with these keys. Each argument stands for one key. The argument's name is the key, and the
+    argument's value is the check for the value of the key.
 
     A trailing ``_`` marks an optional key.
     """

@@ -35,8 +35,8 @@ def close_stream(sink: Sink[Any], chunks: Iterable[AnyChunk], *, past: Iterable[
 def closing_events(chunks: Iterable[AnyChunk], *, past: Iterable[AnyChunk], unanswered: str, error: str) -> list[bytes]:
     """Return the SSE events that close a stream which ended early. The last event is ``data: [DONE]``.
 
-    ``error``: the text of an ``error`` chunk. It is written if the stream lacks its last chunk. The other arguments are
-    those of ``close_stream``.
+    ``error``: the text of an ``error`` chunk, which is written if the stream lacks its last chunk. The other arguments
+    are those of ``close_stream``.
     """
     sink = SseSink()
     if not close_stream(sink, chunks, past=past, unanswered=unanswered):

@@ -1,11 +1,13 @@
 """Convert a message to chunks from which a client builds the same message: the inverse of the client's reducer.
 
 The chunks are valid for all clients of the major version. So the metadata of results, ``toolMetadata`` and
-``inputEncoding`` are left out. For v7, citations and the reason and descriptor of an approval are included. Chunks
-cannot express the name of a file, a text without a ``state`` (it becomes ``done``), or a part of an unknown type.
+``inputEncoding`` are left out. For v7, the chunks include citations, and the reason and the descriptor of an approval.
+Chunks cannot express the name of a file, a text without a ``state`` (it becomes ``done``), or a part of an unknown
+type.
 
 For v6, chunks cannot express an answered approval. So the approval and its request are left out. The state
-``approval-responded`` becomes ``input-available``. A new request would show the buttons again.
+``approval-responded`` becomes ``input-available``. If the chunks had the approval request, the client would show the
+approval buttons again.
 """
 
 from typing import Any, cast

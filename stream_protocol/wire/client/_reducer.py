@@ -66,7 +66,8 @@ _JSON_TYPES: Final = (dict, list, str, int, float, type(None))
 
 
 def _check_chunks(chunks: object) -> None:
-    """Raise ``TypeError`` if the value is not an iterable of chunks. For example, it may be the bytes of a response."""
+    """Raise ``TypeError`` if the value is not an iterable of chunks. For example, a caller may pass the bytes of a
+    response."""
     if isinstance(chunks, str | bytes | bytearray):
         raise _takes_chunks(chunks)
     check_iterable("reduce_chunks", chunks, "chunks", otherwise="collect the chunks in a list first")

@@ -21,7 +21,8 @@ def unknown_keys(chunk: Mapping[str, Any], *, ai_sdk: AiSdkVersion) -> AbstractS
     """Return the keys of a chunk that the oldest clients of this major version do not accept. The chunk's type must be
     known.
 
-    For v7, the oldest client is 7.0.32. It ignores keys that only later clients use, so these keys are not returned.
+    For v7, the oldest client here is 7.0.32, which is not strict. It ignores keys that only later clients use. So the
+    function does not return these keys.
     """
     kind, oldest = chunk["type"], OLDEST[ai_sdk]
     of_all = _CHUNK_KEYS.get(kind, _DATA_KEYS)

@@ -3,8 +3,8 @@
 Mirrors ``ui/process-ui-message-stream.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``. A key that is
 ``undefined`` in the client is absent here.
 
-For a chunk with input, the client searches the call in the current step, and adds a part if there is none. Static and
-dynamic calls are separate. For a result, a denial or an approval request, the client searches the current step, and
+For a chunk with input, the client searches for the call in the current step, and adds a part if there is none. Static
+and dynamic calls are separate. For a result, a denial or an approval request, the client searches the current step, and
 then the earlier steps. If there is no part for the call, the client fails.
 """
 
@@ -77,7 +77,7 @@ class _StaleInput:
 
 
 class ToolParts:
-    """The tool parts of a message. ``parts``: the list of the message. The reducer also changes this list.
+    """The tool parts of a message. ``parts``: the message's list of parts, which the reducer also changes.
 
     The client parses the input of a call after each delta. This class parses it only in ``compute_inputs``.
     """

@@ -1,11 +1,11 @@
-"""The run log for many workers, in PostgreSQL. Needs the extra ``postgres``.
+"""The run log that stores its data in PostgreSQL, for many workers. Needs the extra ``postgres``.
 
 Where to change what:
 
-- ``_statements``: atomic changes and tables.
+- ``_statements``: the SQL statements, which make atomic changes, and the tables.
 - ``_connections``: connections and ``NOTIFY``.
 - ``_turns``: the queue in which statements wait for a connection.
-- ``_batches``: one statement for many runs.
+- ``_batches``: collects the data of many runs for one statement.
 """
 
 from stream_protocol.serving.run_logs.postgres._postgres_store import PostgresRunLog

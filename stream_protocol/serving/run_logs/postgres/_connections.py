@@ -1,7 +1,8 @@
-"""The connections of one worker to PostgreSQL: a few for statements, and one that listens for messages.
+"""The connections of one worker to PostgreSQL. Some connections execute statements, and one connection listens for
+messages.
 
-asyncpg provides the connections and their pool. This module adds the tables, a time limit for each statement, messages
-between workers, and one exception for all failures, ``RunLogError``.
+asyncpg provides the connections and their pool. This module creates the tables, limits the time of each statement, and
+transports messages between workers. After any failure, it raises ``RunLogError``.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ LOST: Final = (
     asyncpg.InternalClientError,  # raised while the server closes the connection
     ConnectionError,
 )
-"""The exceptions that asyncpg raises if a connection has died, perhaps while the connection was idle."""
+"""The exceptions that asyncpg raises if a connection is lost. The connection may have been lost while it was idle."""
 
 FAILURES: Final = (*LOST, asyncpg.PostgresError, OSError)
 """All exceptions that asyncpg raises. ``TimeoutError`` is an ``OSError``."""
@@ -56,11 +57,11 @@ STATEMENTS_AT_ONCE: Final = 4
 PostgreSQL server allows 100 connections in total."""
 
 TURN_SECONDS: Final = 10.0
-"""The maximum number of seconds that a statement waits for a free connection while the server responds. A request waits
-equally long for a run that is stopping."""
+"""The maximum number of seconds that a statement waits for a free connection, if the server responds. It is equal to
+the time that a request waits for a run that is stopping."""
 
 FULL_SECONDS: Final = 0.1
-"""Seconds between two attempts to connect while the server refuses more connections."""
+"""Seconds between two attempts to connect, if the server has too many connections."""
 
 IDLE_SECONDS: Final = 5.0
 """Seconds after which an idle connection is closed. A proxy or a firewall may drop an idle connection without closing
@@ -77,7 +78,7 @@ allows 63 characters for the name."""
 _PREFIX: Final = re.compile(rf"[a-z_][a-z0-9_]{{0,{MAX_PREFIX_LENGTH - 1}}}")
 
 _SCHEMES: Final = ("postgresql", "postgres", "postgresql+asyncpg")
-"""The accepted schemes of a URL. The last scheme is SQLAlchemy's, which ADK's ``DatabaseSessionService`` needs."""
+"""The accepted schemes of a URL. ADK's ``DatabaseSessionService`` uses SQLAlchemy, and needs the last scheme."""
 
 LIKE: Final = "The URL of PostgreSQL must be like postgresql://user:password@host:5432/database"
 
@@ -133,19 +134,20 @@ class Connections:
 
     @property
     def place(self) -> str:
-        """The address of the server and the database, and the prefix of the names there."""
+        """The address of the database, with the user name and the password removed, and the prefix of the names in the
+        database."""
         return f"{self._where} {self._prefix}"
 
     @property
     def channels(self) -> str:
-        """The prefix of the name of each worker's channel."""
+        """The prefix of the workers' channel names. The name of a channel is this prefix and the worker's id."""
         return f"{self._prefix}_"
 
     async def rows(self, statement: str, *arguments: Any, urgent: bool = False) -> list[Any]:
         """Runs a statement, and returns its rows. Raises ``RunLogError``. If the connection has died, tries once more.
 
-        ``urgent``: True if the statement gets a connection before all other waiting statements. The time limit starts
-        when the statement has a connection.
+        ``urgent``: True to give the statement a connection before all other waiting statements. The time limit of the
+        statement starts when it gets a connection.
         """
         text = statements.named(statement, self._prefix)
 
@@ -188,7 +190,7 @@ class Connections:
                 return await _in_pool(pool, run)
 
     async def row(self, statement: str, *arguments: Any, urgent: bool = False) -> Any:
-        """Runs a statement, and returns its first row; ``None`` without a row."""
+        """Runs a statement, and returns its first row; ``None`` if it returns no row."""
         return next(iter(await self.rows(statement, *arguments, urgent=urgent)), None)
 
     async def send(self, worker: str, message: str) -> None:
@@ -246,7 +248,7 @@ class Connections:
             ) from error
 
     async def _begin_to_listen(self, pool: Pool) -> None:
-        """Listen for messages, and check that they arrive. With some poolers, they do not arrive."""
+        """Listen for messages, and check that messages arrive. Some connection poolers do not deliver them."""
         if self._listen_task is None:
             await self._listen()
             self._listen_task = asyncio.create_task(self._keep_listening(), context=Context())

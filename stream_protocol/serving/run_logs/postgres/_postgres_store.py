@@ -49,11 +49,11 @@ ENTRIES_AT_ONCE: Final = 16
 """The maximum number of a run's log entries in one reply."""
 
 SWEEP_SECONDS: Final = 30.0
-"""The maximum number of seconds between two removals of expired rows by a worker. If logs are kept for a shorter time,
-that time applies."""
+"""The maximum number of seconds after which a worker again removes expired rows. If logs are kept for a shorter time,
+the worker removes rows after that time."""
 
 SWEEP_ROWS: Final = 1000
-"""The maximum number of rows that one statement removes from a table. A log counts as one row, with its entries."""
+"""The maximum number of rows that one statement removes from a table. A log and all its entries count as one row."""
 
 
 class _Append(NamedTuple):
@@ -65,8 +65,8 @@ class _Append(NamedTuple):
 class PostgresStore:
     """The connection of one worker to PostgreSQL: see ``RunStore``.
 
-    ``patience``: the maximum number of seconds for a statement, from the time at which it has a connection. Raises
-    ``StreamProtocolError`` for an unusable URL or prefix.
+    ``patience``: the maximum number of seconds for a statement, counted from the moment when it gets a connection.
+    Raises ``StreamProtocolError`` for an unusable URL or prefix.
     """
 
     def __init__(self, url: str, *, prefix: str, patience: float, times: LeaseTimes) -> None:
@@ -86,7 +86,7 @@ class PostgresStore:
         """An ``asyncio.Event`` for each run id, which is set when the run has new entries. Readers wait for this
         event."""
         self._requests: asyncio.Queue[str | None] = asyncio.Queue()
-        """The queue of results of ``renewal_requests``."""
+        """The queue of the items that ``renewal_requests`` yields."""
         self._sweep_task: asyncio.Task[None] | None = None
 
     @property
@@ -189,7 +189,8 @@ class PostgresStore:
         await self._connections.send(worker, f"renew {run_id}")
 
     async def renewal_requests(self) -> AsyncGenerator[str | None]:
-        """Yields the ids of runs to renew. Yields ``None`` after the listening connection was lost and is restored."""
+        """Yields the ids of runs whose leases must be renewed now. Yields ``None`` when the connection that listens for
+        messages was lost, and is restored."""
         while True:
             yield await self._requests.get()
 
@@ -268,9 +269,9 @@ class PostgresRunLog(SharedRunLog):
     """Keeps responses in PostgreSQL while they are written, so that every worker can resume and stop every run.
 
     ``url``: as for asyncpg, ``postgresql://user:password@host:5432/database``. The URL of ADK's
-    ``DatabaseSessionService``, ``postgresql+asyncpg://…``, also works. It must lead to the server itself, or to a
-    pooler that keeps the connection of a session. PgBouncer in transaction mode does not work, because no ``NOTIFY``
-    arrives through it. PostgreSQL 12 or later is required.
+    ``DatabaseSessionService``, ``postgresql+asyncpg://…``, also works. It must be the address of the server itself, or
+    of a pooler that keeps the connection of a session. PgBouncer in transaction mode does not work, because it does not
+    deliver ``NOTIFY`` messages. PostgreSQL 12 or later is required.
     ``prefix``: beginning of the names of all tables and channels: up to 24 lower-case ASCII letters, digits and ``_``.
     Each deployment in a database needs its own prefix.
     ``lease``, ``expiry`` and ``bounds``: as in ``RedisRunLog``.

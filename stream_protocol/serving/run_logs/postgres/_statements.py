@@ -1,18 +1,20 @@
 """The SQL statements of the run log in PostgreSQL. Each statement is one transaction, and may be repeated.
 
-The names of all tables begin with ``adk_ui_stream``. ``named`` replaces this prefix. The tables:
+In these statements, all table names begin with ``adk_ui_stream``. ``named`` replaces this prefix by the deployment's
+prefix. The tables:
 
-``leases``: a row for each chat that has a run or recently had a run. ``run`` is empty if the chat is free. ``token`` is
-the greatest fencing token of the chat, and outlives the lease. With the token, a worker whose lease has expired detects
-that a newer run has taken the chat. A chat that was recently stopped has a second row, ``<chat> stopped``, whose
-``request`` is the id of the newest stop. No run ever holds this row. ``logs``: a row for each run, with the data that
-comes before its entries: the joined events, and ``past``. ``entries``: the events of a run, several per row. ``after``
-is the number of events before the row. ``readers``: the other workers that read a run. ``posts``: messages to a run
-(``Post``) from requests at other workers, each with the run's reply.
+- ``leases``: a row for each chat that has a run or recently had a run. ``run`` is empty if the chat is free. ``token``
+  is the greatest fencing token of the chat, and outlives the lease. With the token, a worker whose lease has expired
+  detects that a newer run has taken the chat. A chat that was recently stopped has a second row, ``<chat> stopped``,
+  whose ``request`` is the id of the newest stop. No run ever holds this row.
+- ``logs``: a row for each run, with the data that comes before its entries: the joined events, and ``past``.
+- ``entries``: the events of a run, several per row. ``after`` is the number of events before the row.
+- ``readers``: the other workers that read a run.
+- ``posts``: messages to a run (``Post``) from requests at other workers, each with the run's reply.
 
-All tables except ``leases`` are UNLOGGED. So the text of a response adds nothing to the write-ahead log, and its
-commits do not wait for a disk. Replicas and archives do not get these tables. A crash of the server empties them. The
-run's worker has their data in memory, and writes it again.
+All tables except ``leases`` are UNLOGGED. So the text of a response adds nothing to the write-ahead log, and a commit
+of this text does not wait for a disk. Replicas and archives do not get these tables. If the PostgreSQL server crashes,
+these tables are empty. The worker of each run has the run's data in memory, and writes it again.
 """
 
 from typing import Final
@@ -25,7 +27,7 @@ SELECT count(to_regclass(name)) = 5
 FROM unnest(ARRAY['adk_ui_stream_leases', 'adk_ui_stream_logs', 'adk_ui_stream_entries', 'adk_ui_stream_readers',
     'adk_ui_stream_posts']) AS _ (name)
 """
-"""SQL statement that returns true if the tables exist."""
+"""SQL statement that returns true if all tables exist."""
 
 SCHEMA: Final = """
 SELECT pg_advisory_xact_lock(hashtext('adk_ui_stream'));
@@ -74,14 +76,14 @@ ALTER TABLE adk_ui_stream_logs ALTER past SET STORAGE EXTERNAL, ALTER events SET
 ALTER TABLE adk_ui_stream_entries ALTER events SET STORAGE EXTERNAL;
 """
 """SQL statement that creates the tables. Workers that start at the same time wait for each other. The fill factor
-leaves room in each page for new versions of updated rows, so that the index need not change. Large texts live for a
-minute, so compression would cost more than it saves."""
+leaves room in each page for new versions of updated rows, so that the index need not change. Large texts are not
+compressed: they are kept for about a minute, so compression would cost more than it saves."""
 
 PING: Final = """
 INSERT INTO adk_ui_stream_leases AS lease VALUES ('', '', '', '', '', 0, false, 0, now(), now())
 ON CONFLICT (chat) DO UPDATE SET kept_until = now()
 """
-"""SQL statement that writes a row without a chat, to check that the database can be written to."""
+"""SQL statement that writes a row that belongs to no chat, to check that the database accepts writes."""
 
 CLAIM: Final = """
 -- chat, run, worker, request, lease ms, token ms
@@ -137,9 +139,9 @@ FROM renewed
 """
 """SQL statement that renews a lease. Returns no row if a newer run has taken the chat. Otherwise returns ``stop`` (true
 if the run must stop), and the number of other workers that read the run. Also returns the messages to the run
-(``Post``) that have no reply. A lease that a fail-over has lost is written again, even over the lease of an older run.
-A stop of the chat since then also stops the run. Messages from before the loss are dropped, because the workers that
-sent them have learned that the run is over.
+(``Post``) that have no reply. If a fail-over has lost the lease, writes the lease again, even over the lease of an
+older run. A stop of the chat after the loss also stops the run. Messages from before the loss are dropped. The workers
+that sent these messages were already told that the run is over.
 """
 
 APPEND: Final = """
@@ -179,8 +181,8 @@ SELECT run, CASE WHEN stored = after AND ended = '' THEN count ELSE stored END A
 FROM held
 """
 """SQL statement that appends entries to the logs of several runs, and notifies their readers. Returns the number of
-events in each log; no row for a run that does not hold the lease. Appends nothing to a log with an end, or with another
-number of events than expected. The end of a log changes the phase of an open run to ``closed``."""
+events in each log; no row for a run that does not hold the lease. Appends nothing to a log that has an end, or that
+does not have the expected number of events. The end of a log changes the phase of an open run to ``closed``."""
 
 REPLACE: Final = """
 -- chat, run, token, joined, events, past, log ms
@@ -264,8 +266,8 @@ FROM unnest($1::text[], $2::integer[]) WITH ORDINALITY AS wanted (run, position,
 ) AS entry
 ORDER BY wanted.item, entry.after
 """
-"""SQL statement that returns the next entries of several logs, from the entry that contains the given position on.
-``item``: the number of the log, from 1."""
+"""SQL statement that returns the next entries of several logs. For each log, the first returned entry contains the
+given position. ``item``: the number of the log, from 1."""
 
 STOP: Final = """
 -- chat, run, id of the stop, seconds
@@ -287,7 +289,7 @@ NEWEST_STOP: Final = """
 -- chat
 SELECT request FROM adk_ui_stream_leases WHERE chat = $1 || ' stopped' AND kept_until > clock_timestamp()
 """
-"""SQL statement that returns the id of the chat's newest stop; no row without a recent stop."""
+"""SQL statement that returns the id of the chat's newest stop; no row if the chat was not stopped recently."""
 
 POST: Final = """
 -- chat, run, id, content, ms
@@ -314,7 +316,7 @@ REPLY_TO: Final = """
 -- run, id
 SELECT reply FROM adk_ui_stream_posts WHERE run = $1 AND id = $2 AND reply IS NOT NULL
 """
-"""SQL statement that returns a run's reply to a message; no row without a reply."""
+"""SQL statement that returns a run's reply to a message; no row if there is no reply."""
 
 SWEEP: Final = """
 -- limit
@@ -341,5 +343,5 @@ logs."""
 
 
 def named(statement: str, prefix: str) -> str:
-    """Return the statement for tables with this prefix, which has lower-case letters, digits and underscores."""
+    """Return the statement for tables with this prefix. ``prefix``: lower-case letters, digits and underscores."""
     return statement.replace(PREFIX, prefix)

@@ -1,5 +1,5 @@
 """Limits the number of statements that use a connection at the same time. All other statements wait in a queue. The
-time limits for the database do not include the wait in the queue."""
+time limit of a statement does not include this wait."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class NoTurnError(Exception):
 
 
 class Turns:
-    """Lets ``count`` statements use a connection at the same time. Urgent statements come first, other statements in
-    order."""
+    """Lets ``count`` statements use a connection at the same time. Among the waiting statements, urgent ones come
+    first. The others follow in the order in which they came."""
 
     def __init__(self, count: int) -> None:
         self._free = count
@@ -27,8 +27,8 @@ class Turns:
 
     @asynccontextmanager
     async def turn(self, *, urgent: bool, seconds: float) -> AsyncGenerator[None]:
-        """Context manager for one statement. Waits at the start until the statement may use a connection. Raises
-        ``NoTurnError`` after ``seconds``."""
+        """Context manager for one statement. At the start, waits until the statement may use a connection. Raises
+        ``NoTurnError`` after a wait of ``seconds``."""
         await self._take(self._urgent if urgent else self._others, seconds)
         try:
             yield

@@ -1,8 +1,8 @@
-"""The run log for many workers, in Redis. Needs the extra ``redis``.
+"""The run log that stores its data in Redis, for many workers. Needs the extra ``redis``.
 
 Where to change what:
 
-- ``_scripts``: keys and atomic changes.
+- ``_scripts``: the Lua scripts, which make atomic changes, and the keys.
 - ``_commands``: connections, time limits and errors.
 - ``_redis_store``: leases, logs and messages.
 """

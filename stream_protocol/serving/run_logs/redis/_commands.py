@@ -1,7 +1,7 @@
 """Runs the commands of one worker in Redis, and receives the messages of other workers.
 
-redis-py provides the commands, the connections and the caching of scripts. This module adds a time limit for each
-command, and one exception for all failures, ``RunLogError``.
+redis-py provides the commands, the connections and the caching of scripts. This module limits the time of each command.
+After any failure, it raises ``RunLogError``.
 """
 
 from __future__ import annotations
@@ -44,20 +44,21 @@ CLUSTER: Final = "+cluster"
 """The end of the scheme in the URL of a Redis cluster, such as ``redis+cluster://``."""
 
 LISTEN_SECONDS: Final = 1.0
-"""The maximum number of seconds that one call waits for a pub/sub message. Also the pause between a failure and a new
-subscription."""
+"""The maximum number of seconds that one call waits for a pub/sub message. After a failure, the worker also waits this
+time before it subscribes again."""
 
 COMMANDS_AT_ONCE: Final = 32
 """The maximum number of concurrent commands. Each command needs a connection, which redis-py keeps for later commands.
-So a burst of requests leaves at most this number of connections. A reader that waits for events of another worker's run
-has a separate connection."""
+So after a burst of requests, at most this number of connections stays open. Reads that wait for events of another
+worker's run use further connections."""
 
 MAX_CONNECTIONS: Final = 1_100
 """The maximum number of connections to Redis. The chat server has up to 1,000 clients by default, and each may read a
 different run of another worker. With redis-py's default of 100, the readers of the hundredth run would be refused."""
 
 NO_EVICTION: Final = "noeviction"
-"""The ``maxmemory-policy`` with which Redis loses no data. A full server refuses writes then."""
+"""The ``maxmemory-policy`` with which Redis never deletes data to get memory. With this policy, a full server refuses
+writes."""
 
 EVICTION_WARNING: Final = (
     "%s has the maxmemory-policy %r: when its memory is full, it removes leases and responses of runs that go on. "
@@ -98,8 +99,8 @@ class Commands:
 
     @property
     def address(self) -> str:
-        """The address of the Redis database. For a cluster, only ``redis+cluster``, because its URL may name any of its
-        nodes."""
+        """The address of the Redis database. For a cluster, this is only ``redis+cluster``, because a cluster's URL may
+        name any of its nodes."""
         if isinstance(self._redis, RedisCluster):
             return "redis+cluster"
         options = self._redis.connection_pool.connection_kwargs
@@ -107,8 +108,9 @@ class Commands:
         return f"redis://{where}/{options.get('db') or 0}"
 
     async def aclose(self) -> None:
-        """Closes the connections, unless the app has created the client. Running commands and later commands fail.
-        Otherwise redis-py would open a connection for a later command, which no code would close."""
+        """Closes the connections, unless the app has created the client. Running commands and later commands fail. If
+        later commands did not fail, redis-py would open new connections for them, and no code would close these
+        connections."""
         self._closed = True
         for limit in self._limits:
             if not limit.expired():
@@ -136,8 +138,8 @@ class Commands:
         return replies
 
     async def messages(self, channel: str) -> AsyncGenerator[str]:
-        """Yields the pub/sub messages of a channel. Subscribes again after a failure, in which messages may get
-        lost."""
+        """Yields the pub/sub messages of a channel. After a failure, subscribes again. Messages may get lost until
+        then."""
         await self.warn_of_eviction()  # here, because no request waits for `messages`
         while True:
             try:
@@ -151,7 +153,7 @@ class Commands:
                 await asyncio.sleep(LISTEN_SECONDS)
 
     async def warn_of_eviction(self) -> None:
-        """Log a warning, once per store and process, if the configured policy lets Redis evict keys.
+        """Log a warning if Redis is configured to evict keys. A process logs this warning once for each Redis.
 
         Nothing is logged if a server does not return its policy, for example because its ACL forbids ``INFO``.
         """
@@ -169,7 +171,8 @@ class Commands:
             logger.warning(EVICTION_WARNING, self._where, policy)
 
     async def _eviction_policy(self) -> str:
-        """Return the ``maxmemory-policy``; empty if unknown. In a cluster, return the first policy that evicts."""
+        """Return the ``maxmemory-policy``; an empty string if unknown. In a cluster, return the first policy that
+        evicts keys."""
         redis = self._redis
         if isinstance(redis, RedisCluster):
             replies = [*(await redis.info("memory", target_nodes=RedisCluster.PRIMARIES)).values()]
@@ -197,7 +200,7 @@ class Commands:
 
     @asynccontextmanager
     async def _limited(self, extra: float) -> AsyncGenerator[None]:
-        """Context manager: limit the time of a command. ``aclose`` ends the command at once."""
+        """Context manager: limit the time of a command. If ``aclose`` is called, the command ends at once."""
         async with asyncio.timeout(self._patience + extra) as limit:
             self._limits.add(limit)
             self._idle.clear()

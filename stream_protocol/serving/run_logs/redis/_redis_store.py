@@ -46,8 +46,8 @@ MAX_PREFIX_LENGTH: Final = 64
 """The maximum number of characters of a prefix. A run has five keys, and Redis stores the prefix in each."""
 
 _PREFIX: Final = re.compile(rf"[A-Za-z0-9._:/@-]{{1,{MAX_PREFIX_LENGTH}}}")
-"""Pattern of a prefix. Braces are not allowed, because they would form the hash tag instead of the chat. ``*``, ``?``
-and brackets are not allowed, because they have a meaning in ACL rules and ``SCAN``."""
+"""Pattern of a prefix. Braces are not allowed: Redis Cluster would take the text between them as the hash tag, instead
+of the chat. ``*``, ``?`` and brackets are not allowed, because they have a meaning in ACL rules and ``SCAN``."""
 
 
 class RedisStore:
@@ -163,8 +163,8 @@ class RedisStore:
         await self._commands.call("PUBLISH", self._channel(worker), run_id)
 
     def renewal_requests(self) -> AsyncGenerator[str | None]:
-        """Returns a generator of the ids of runs whose leases other workers ask this worker to renew now. A lost id
-        does no harm, because the next regular renewal gets an equal reply."""
+        """Returns a generator. It yields the ids of runs whose leases other workers ask this worker to renew now. A
+        lost id does no harm, because the next regular renewal gets the same reply."""
         return self._commands.messages(self._channel(self.worker))
 
     async def snapshot(self, chat: str, run_id: str) -> Snapshot:
@@ -174,8 +174,8 @@ class RedisStore:
         return Snapshot(int(joined or 0), events or b"", past or b"")
 
     async def entries(self, chat: str, run_id: str, after: int, wait: float) -> list[Entry]:
-        """Returns entries of the run's Redis stream: see ``RunStore``. The id of an entry begins with the number of
-        events up to the end of the entry."""
+        """Returns entries of the run's Redis stream: see ``RunStore``. The id of an entry begins with a number: the
+        number of the run's events up to the end of this entry."""
         blocking = ("BLOCK", max(1, int(wait * 1000))) if wait else ()
         options = ("COUNT", ENTRIES_AT_ONCE, *blocking)
         reply = await self._commands.call(
@@ -206,8 +206,8 @@ def _held(stored: int) -> int | None:
 
 
 def _stream(reply: Any) -> list[tuple[bytes, Any]]:
-    """Return the entries in the reply of ``XREAD`` for one stream. The reply is a mapping in RESP3, a list or nothing
-    in RESP2."""
+    """Return the entries in the reply of ``XREAD`` for one stream. In RESP3, the reply is a mapping. In RESP2, it is a
+    list or ``None``."""
     match reply:
         case dict():
             return [entry for batches in reply.values() for batch in batches for entry in batch]
@@ -226,18 +226,18 @@ def _entry(entry_id: bytes, fields: dict[bytes, bytes]) -> Entry:
 class RedisRunLog(SharedRunLog):
     """Keeps responses in Redis while they are written, so that every worker can resume and stop every run.
 
-    ``server``: a URL, or a client that the app closes. URLs: ``redis://``, ``rediss://``, ``unix://``; for a cluster
-    ``redis+cluster://`` or ``rediss+cluster://``. Clients: ``Redis`` or ``RedisCluster`` of ``redis.asyncio``, created
-    without ``decode_responses``. Redis 6.2 or later is required.
+    ``server``: a URL, or a client that the app has created and closes. URLs: ``redis://``, ``rediss://``, ``unix://``;
+    for a cluster ``redis+cluster://`` or ``rediss+cluster://``. Clients: ``Redis`` or ``RedisCluster`` of
+    ``redis.asyncio``, created without ``decode_responses``. Redis 6.2 or later is required.
     ``prefix``: beginning of all keys and channels: up to 64 ASCII letters, digits, and ``. _ : / @ -``. Each deployment
     in a Redis needs its own prefix.
     ``lease``: time after which a dead worker loses its chats, equal in all workers.
     ``expiry``: time for which the log of an ended run is kept.
     ``bounds``: limits of each log: see ``LogBounds``.
 
-    If two deployments have the same prefix, chats with equal ids of app, user and chat are one chat for both. A worker
-    that does not renew its leases within their lifetime loses its chats. A run that cannot renew its lease for five
-    sixths of the lifetime ends in an error. Times are seconds.
+    Two deployments with the same prefix share a chat, if the ids of the app, the user and the chat are equal. A worker
+    that does not renew its leases within their lifetime loses its chats. If a run's lease cannot be renewed for five
+    sixths of the lifetime, the run ends in an error. Times are seconds.
 
     No run starts while Redis cannot be reached. Runs that have started survive an outage of less than a third of a
     lease. Raises ``StreamProtocolError`` for times that are not positive, and for an unusable URL, client or prefix.

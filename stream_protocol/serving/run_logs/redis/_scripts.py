@@ -1,17 +1,23 @@
 """The Lua scripts that change a chat's keys in Redis. Redis runs each script as one atomic step.
 
-Keys of a chat (see ``ChatKeys``): ``lease``: a hash with the run that holds the lease. The key expires unless the run's
-worker renews the lease. The remaining time of the key shows when the lease was last renewed. ``token``: a number that
-grows with each run of the chat (a fencing token). It outlives the lease. With the token, a worker whose lease has
-expired detects that a newer run has taken the chat. ``log``: a stream with the run's events. The id of an entry is the
-number of events up to the end of the entry. ``head``: a hash with the number of events, and with the joined events that
-were trimmed from the stream. ``readers``: a sorted set of the other workers that read the run. The score is the time
-until which an entry is valid. ``stopped``: the id of the chat's newest stop. The remaining time of the key shows when
-the chat was stopped. ``posts``: a hash of the messages to the run (``Post``) from requests at other workers: content by
-id. ``reply``: the run's reply to one of these messages. Of the scripts, only ``POST`` and ``REPLY`` use this key.
+Keys of a chat (see ``ChatKeys``):
 
-A full Redis (``maxmemory``) refuses a script at the first command that needs memory. After the first write of a script,
-Redis refuses no command. So a script that must work in a full Redis begins with a write that needs no memory.
+- ``lease``: a hash with the run that holds the lease. The key expires unless the run's worker renews the lease. The
+  remaining time of the key shows when the lease was last renewed.
+- ``token``: a number that grows with each run of the chat (a fencing token). It outlives the lease. With the token, a
+  worker whose lease has expired detects that a newer run has taken the chat.
+- ``log``: a stream with the run's events. The id of an entry is the number of events up to the end of the entry.
+- ``head``: a hash with the number of events, and with the joined events that were trimmed from the stream.
+- ``readers``: a sorted set of the other workers that read the run. The score of a worker is the time until which its
+  entry is valid.
+- ``stopped``: the id of the chat's newest stop. The remaining time of the key shows when the chat was stopped.
+- ``posts``: a hash of the messages to the run (``Post``) from requests at other workers. It maps the id of each message
+  to the content.
+- ``reply``: the run's reply to one of these messages. Of the scripts, only ``POST`` and ``REPLY`` use this key.
+
+If Redis is full (``maxmemory``), it refuses a script at the first command that needs memory. After the script's first
+write, Redis does not refuse any of its commands. So a script that must work in a full Redis begins with a write that
+needs no memory.
 """
 
 from typing import Final
@@ -43,8 +49,8 @@ class ChatKeys:
         return f"{self._tag}:head:{run_id}"
 
     def readers(self, run_id: str) -> str:
-        """Return the key of the sorted set of other workers that read the run. The score is the time until which an
-        entry is valid."""
+        """Return the key of the sorted set of other workers that read the run. The score of a worker is the time until
+        which its entry is valid."""
         return f"{self._tag}:readers:{run_id}"
 
     def posts(self, run_id: str) -> str:
@@ -80,8 +86,8 @@ local lease = redis.call('HMGET', KEYS[1], 'run', 'request', 'phase', 'stop')
 if not lease[1] then return {} end
 return {lease[1], lease[2], lease[3], lease[4] and 1 or 0, redis.call('PTTL', KEYS[1])}
 """
-"""Lua script that returns the run which holds the lease. The reply is its id, its idempotency key, its phase, 1 if it
-was asked to stop, and the lease's remaining milliseconds; empty if the chat is free."""
+"""Lua script that returns the run which holds the lease. The reply contains the run's id, its idempotency key, its
+phase, 1 if it was asked to stop, and the lease's remaining milliseconds. The reply is empty if the chat is free."""
 
 RENEW: Final = """
 -- KEYS lease token log head readers posts stopped
@@ -111,9 +117,9 @@ return {1, stop and 1 or 0, redis.call('ZCARD', KEYS[5]), unpack(redis.call('HGE
 """
 """Lua script that renews a lease. Returns 0 if a newer run has taken the chat. Otherwise returns 1, then 1 if the run
 must stop, and the number of other workers that read the run. Then come the messages to the run (``Post``): id, content,
-id, content, and so on. A lease that a fail-over has lost is written again, even over the lease of an older run. A stop
-of the chat since then also stops the run. Messages from before the loss are dropped, because their senders were told
-that the run is over. A delayed renewal leaves a closed run closed.
+id, content, and so on. If a fail-over has lost the lease, writes the lease again, even over the lease of an older run.
+A stop of the chat after the loss also stops the run. Messages from before the loss are dropped. The workers that sent
+these messages were already told that the run is over. A stored phase ``closed`` is not replaced by another phase.
 """
 
 APPEND: Final = """
@@ -205,8 +211,8 @@ if not found then return {} end
 return {lease[1], lease[2]}
 """
 """Lua script that asks the run that holds the lease to stop. With a run id, asks only the run with this id. Returns the
-run and its worker; empty without such a run. The worker gets the stop when it renews the lease. Keeps the id of the
-stop, unless it is empty or Redis is full."""
+run and its worker; an empty reply if there is no such run. The worker gets the stop when it renews the lease. Keeps the
+id of the stop, unless the id is empty or Redis is full."""
 
 POST: Final = """
 -- KEYS lease posts reply; ARGV run id content ms
@@ -219,7 +225,7 @@ end
 return {lease[2]}
 """
 """Lua script that keeps a message (``Post``) for a run, unless the message already has a reply. Returns the worker of
-the run; empty if the run does not hold the lease. The worker gets the message when it renews the lease."""
+the run; an empty reply if the run does not hold the lease. The worker gets the message when it renews the lease."""
 
 REPLY: Final = """
 -- KEYS posts reply; ARGV id reply ms
