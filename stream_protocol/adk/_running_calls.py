@@ -38,7 +38,8 @@ class RunningCall:
     has_returned: bool = False
     """True after the tool has returned."""
     may_be_silent: bool = False
-    """True if a long-running tool has returned nothing. ADK then stores a response only if a callback returns one."""
+    """True if a long-running tool has returned nothing. In this case, ADK stores a response only if a callback returns
+    one."""
 
     @property
     def key(self) -> str:
@@ -114,7 +115,8 @@ class RunningCalls:
         return running
 
     def take_answered(self, event: "Event") -> list[RunningCall | None]:
-        """Return the calls that the event's function responses answer, in order. No call is returned twice.
+        """Return the calls that the event's function responses answer, in the order of the responses. No call is
+        returned twice.
 
         After a stop, ADK also writes responses to calls whose tools still run.
         """

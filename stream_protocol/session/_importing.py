@@ -173,8 +173,8 @@ class _HistoryBuilder:
         )
 
     def _add_file(self, part: FilePart) -> None:
-        """Add a file of the agent. If the file follows a tool result, it becomes a part of this result. A refused file
-        is left out."""
+        """Add a file of the agent. If the file follows a tool result, the file becomes a part of this result. A refused
+        file is left out."""
         with suppress(ChatRequestError):
             file = read_file(part)
             if self._results:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 MAX_TEXTS_AND_FILES: Final = 1_000
-"""The maximum number of texts and files in a user's message. Models accept fewer images at once."""
+"""The maximum number of texts and files in a user's message. Models accept fewer images in one request."""
 
 
 def texts_and_files(

@@ -43,8 +43,8 @@ class InnerAgents:
         call. The node path of these events contains the tool's name and the call's id. This is also true for events of
         a task-mode agent, but the call's id is also the scope of such an event.
 
-        After a task-mode agent has asked the user, its events do not count as inside its call: it then talks to the
-        user.
+        After a task-mode agent has asked the user, its events do not count as inside its call, because the agent now
+        talks to the user.
         """
         author, branch, path = facts.speaker
         if branch is None or "@" not in branch:

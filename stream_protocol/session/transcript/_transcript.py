@@ -62,8 +62,8 @@ class Turn:
     call_ids: CallIds
     """The client ids of calls in earlier turns."""
     compactions: Mapping[int, Sequence[Event]]
-    """The events of compactions (summaries of earlier events): number of the turn's stored events before them ->
-    events."""
+    """The turn's compactions, which are summaries of earlier events. Key: the number of the turn's stored events before
+    the compactions. Value: the events with the compactions."""
 
     @property
     def invocation_id(self) -> str:

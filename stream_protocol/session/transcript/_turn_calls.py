@@ -116,7 +116,7 @@ class StoredCall:
 
 
 def external_calls(calls: Iterable[StoredCall]) -> list[StoredCall]:
-    """Return the calls that the client can answer or has answered, in order."""
+    """Return, in order, the calls that the client can answer or has answered."""
     external = [call for call in calls if call.kind is not None]
     confirmed_calls = {call.known for call in external if call.kind is CallKind.APPROVAL and call.is_pending}
     return [call for call in external if call.kind is CallKind.APPROVAL or call.known not in confirmed_calls]
