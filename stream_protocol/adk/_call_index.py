@@ -59,7 +59,7 @@ def stored_reference(call_id: str, stored: Mapping[str, Any], author: str, branc
 
 
 def outer_calls(branch: str | None) -> Iterator[CallReference]:
-    """Yield the calls whose tools contain the agent of this branch, from the outermost call to the innermost.
+    """Yield the calls inside which the agent of this branch runs, from the outermost call to the innermost.
 
     When an agent's tool runs inside a call, ADK appends ``<tool>@<call id>`` to the branch.
     """

@@ -147,7 +147,7 @@ class KnownCalls:
         """Process ADK's ``adk_request_confirmation``, and return the call that needs approval.
 
         Return ``None`` if an event repeats a request that the user has not answered yet. Adds the call if no earlier
-        event has it. A new request for a call replaces its earlier request. ``args``: the arguments of the request.
+        event has it. A new request for a call replaces the earlier request. ``args``: the arguments of the request.
         ``shown``: True to give a new call an id in the client.
         """
         original = confirmed_call(args)

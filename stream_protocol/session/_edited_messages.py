@@ -152,8 +152,8 @@ def turn_to_rewind(
 
 
 def _begins_invocation(turn: Turn, transcript: Transcript) -> bool:
-    """Return True if no earlier turn has events of this turn's invocation. Otherwise a rewind of this turn would also
-    remove an earlier turn."""
+    """Return True if no earlier turn has events of this turn's invocation. If an earlier turn has such events, a rewind
+    of this turn would also remove the earlier turn."""
     own = turn.invocation_id
     return turn is next(each for each in transcript.turns if any(event.invocation_id == own for event in each.stored))
 

@@ -53,7 +53,7 @@ MEDIA_TYPE_PATTERN: Final = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]*/[a-z0-9][a-z
 ``image/*`` instead. In this case, the media type of the data URL is used."""
 
 _MEDIA_TYPE_GLOB: Final = re.compile(r"\S*/\S*|\*")
-"""A pattern that can match a media type."""
+"""Pattern for the media types that an app can accept, such as ``image/*``."""
 
 FROM_BASE64URL: Final = bytes.maketrans(b"-_", b"+/")
 """Translation table from base64url to base64. ADK and Python clients write base64url, and browsers write base64."""

@@ -273,7 +273,7 @@ class _PageTurn:
         self._message = fold_response(chunks, _apply_approvals(self._message, response), self._settings)
 
     def messages(self) -> Iterator[UIMessage]:
-        """Yield the user's message and the assistant's message of the turn, as far as they exist.
+        """Yield the user's message and the assistant's message of the turn. A message that does not exist is left out.
 
         An assistant message without parts is left out, because the AI SDK's ``validateUIMessages`` refuses it.
         """

@@ -181,7 +181,7 @@ class InnerAgents:
     def _whole(self, call: ToolCall, message: NestedMessage | None, kept: NestedEvents | None = None) -> NestedMessage:
         """Return the complete message of the agent inside the call, ready to be ended.
 
-        The message is built from the stored events. Without stored events, it is the message so far.
+        The message is built from the stored events. If no events are stored, the result is the message so far.
         """
         whole = self._begin_message(call)
         if message is not None and message.stored is not None:

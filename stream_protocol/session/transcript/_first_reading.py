@@ -39,8 +39,8 @@ class AppliedRewind(NamedTuple):
 class Rewinds:
     """The rewinds of a conversation, and the events that they remove. Event numbers start at 0.
 
-    A rewind names an invocation. It removes all events from the first event of this invocation up to the rewind,
-    including other rewinds. ADK removes the same events from the model's prompt.
+    A rewind names an invocation. The rewind removes all events from the first event of this invocation up to the
+    rewind, including other rewinds. ADK removes the same events from the model's prompt.
     """
 
     def __init__(self) -> None:

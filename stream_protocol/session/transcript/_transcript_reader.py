@@ -45,7 +45,7 @@ class TranscriptReader:
       newest message waits for an answer.
     - Any other user event begins a new response. If the answer to an approval is missing, the result of the approved
       call begins a new response.
-    - All other events belong to the newest response, even if they are unrelated.
+    - All other events belong to the newest response, even events that have nothing to do with it.
     """
 
     def __init__(
