@@ -1,8 +1,8 @@
 """Find the call to which a function response, an approval, an answer or an event of a running tool belongs.
 
 The search needs more than the id. Several calls can have the same id, even in one event. So the search also uses the
-complete event with the call, and the number of responses to the call. It does not use fragments or sent chunks, because
-a session stores neither. So the result is the same for a live response and for a stored chat.
+complete event with the call, and the number of responses to the call. The search does not use fragments or sent chunks,
+because a session does not store them. So the result is the same for a live response and for a stored chat.
 """
 
 from collections.abc import Callable, Mapping, Sequence
