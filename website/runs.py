@@ -25,11 +25,11 @@ FOLDER: Final = "runs"
 COMPRESSED: Final = (".br", ".gz")
 
 RUNS: Final = {
+    "approval_approved": "An approval",
     "text_tool_text": "Text, a tool, and text",
     "thoughts": "Thoughts",
     "adk_2_9_parallel_calls": "Two tools at once",
     "streamed_arguments": "Arguments while the model writes them",
-    "approval_approved": "An approval",
     "approval_denied": "A denial",
     "client_tool": "A tool of the page",
     "citations": "Citations",
@@ -49,6 +49,12 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for name, content in _files():
         files.append(File.generated(config, f"{FOLDER}/{name}", content=content))
     return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> None:
+    """Give the page of the runs the whole width of the window."""
+    if page.file.src_uri == "recorded-runs.md":
+        page.meta["hide"] = ["navigation", "toc"]
 
 
 def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files) -> str:
