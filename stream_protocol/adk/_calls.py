@@ -236,7 +236,7 @@ class KnownCalls:
 
         ``speaker``: the author of the response. ``None`` for the user, and for results that ADK stores with the user as
         author. ``reference``: the id, the tool and, if known, the number of the answered call. ``is_placeholder``: True
-        if the call still waits. ``by_user``: True if the user has sent the response.
+        for a placeholder. ``by_user``: True if the user has sent the response.
         """
         adk_id = reference.id
         if adk_id and self._asked and (asked := self._asked.get(adk_id)) is not None:

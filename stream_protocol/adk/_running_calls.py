@@ -78,7 +78,7 @@ class RunningCalls:
         return running
 
     def _read_newest(self, context: "ToolContext", reference: CallReference, calls: KnownCalls) -> str:
-        """Add the calls with this id from the newest event of the agent that has such calls.
+        """Find the agent's newest event that has calls with this id, and add these calls.
 
         Return the id of this event; empty if there is none.
         """

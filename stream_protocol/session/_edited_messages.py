@@ -123,8 +123,8 @@ def _kept_steering(message: UIMessage, transcript: Transcript, stored: Turn) -> 
     """Return the ids of the steering messages that are kept for the next reply to this message.
 
     For a repeated message, steering messages that no model call has read are kept. If the stored reply is incomplete,
-    the steering messages that it has read are also kept. If the message is edited, or is not the newest message, no
-    steering messages are kept.
+    the steering messages that were read during this reply are also kept. If the message is edited, or is not the newest
+    message, no steering messages are kept.
     """
     if stored is not transcript.turns[-1] or _is_edited(message, _message_parts(stored)):
         return ()

@@ -131,8 +131,8 @@ class HistorySettings(Settings):
         return Settings(self._task_agents, **cast("ConverterOptions", {**self.options, "transform": None}))
 
     def _transformed(self, transform: Callable[[Any], Any], chunk: Any) -> Any:
-        """Return the result of the hook ``transform`` for a chunk. The hook gets the real URL of a file. If it keeps
-        this URL, the placeholder is restored."""
+        """Return the result of the hook ``transform`` for a chunk. The hook gets the real URL of a file. If the hook
+        keeps this URL, the placeholder is restored."""
         place = chunk["url"] if chunk["type"] == "file" else ""
         if not place.startswith(_FILE_PLACE):
             return transform(chunk)
