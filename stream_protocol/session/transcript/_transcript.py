@@ -178,7 +178,7 @@ class Transcript:
     def current_before(self, turn: Turn | None) -> Turn | None:
         """Return the turn before ``turn``, or the newest turn if ``turn`` is ``None``.
 
-        Returns ``None`` if this turn does not exist or has no user message.
+        Returns ``None`` if there is no such turn, or if the turn has no user message.
         """
         remaining = self.turns if turn is None else self.turns[: self.turns.index(turn)]
         newest = remaining[-1] if remaining else None
