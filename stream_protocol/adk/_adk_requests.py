@@ -64,7 +64,7 @@ def confirmed_call(args: dict[str, Any]) -> dict[str, Any]:
 
 
 def credential_input(args: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a credential request that a browser may see.
+    """Return the part of a credential request that may be sent to a browser.
 
     Only fields that a user needs to sign in are copied. The other fields can contain client secrets, API keys and
     tokens.

@@ -45,7 +45,7 @@ class CallIds(Collection[str]):
         return isinstance(call_id, str) and self.has_among(call_id, len(self))
 
     def copy(self) -> "CallIds":
-        """Return a copy in constant time. Later changes of the copy or the original do not change the other object."""
+        """Return a copy in constant time. After that, the copy and the original change independently."""
         copied = CallIds()
         copied._earlier, copied._begin = (self if self._places else self._earlier), len(self)
         return copied

@@ -21,7 +21,7 @@ USER: Final = "user"
 """The author's name in the user's events. ADK also stores some results with this author."""
 
 MAX_ANSWERED: Final = 8
-"""The number of newest calls with the same id that are always kept. Older calls are dropped once they have a
+"""The number of newest calls with the same id that are always kept. Older calls are dropped when they have a
 response."""
 
 _MAX_DEPTH: Final = 32
@@ -29,7 +29,7 @@ _MAX_DEPTH: Final = 32
 
 
 class CallReference(NamedTuple):
-    """Data that identifies a call. An event or code inside a tool refers to its call by this data."""
+    """Data that identifies a call. Events, and the code inside a tool, use this data to refer to a call."""
 
     id: str | None
     """The call's id in ADK. Several calls may have this id."""
@@ -59,7 +59,7 @@ def stored_reference(call_id: str, stored: Mapping[str, Any], author: str, branc
 
 
 def outer_calls(branch: str | None) -> Iterator[CallReference]:
-    """Yield the calls whose tools contain the agent of this branch, from the outermost call to the innermost.
+    """Yield the calls inside which the agent of this branch runs, from the outermost call to the innermost.
 
     When an agent's tool runs inside a call, ADK appends ``<tool>@<call id>`` to the branch.
     """
@@ -339,7 +339,8 @@ class OpenCalls:
                 self._first(known.name, speaker, lacks_id=lacks_id)
 
     def oldest(self, speaker: SpeakerKey | None, name: str, *, lacks_id: bool = False) -> KnownCall | None:
-        """Return the oldest open call of the tool by this speaker. If there is none, return the oldest by any speaker.
+        """Return the oldest open call of the tool by this speaker. If there is none, return the oldest open call of the
+        tool by any speaker.
 
         ``lacks_id``: True to search only calls without an id.
         """

@@ -1,8 +1,8 @@
 """Find the call to which a function response, an approval, an answer or an event of a running tool belongs.
 
 The search needs more than the id. Several calls can have the same id, even in one event. So the search also uses the
-complete event with the call, and the number of responses to the call. It does not use fragments or sent chunks, because
-a session stores neither. So the result is the same for a live response and for a stored chat.
+complete event with the call, and the number of responses to the call. The search does not use fragments or sent chunks,
+because a session does not store them. So the result is the same for a live response and for a stored chat.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,8 +24,9 @@ class Answered(NamedTuple):
     """The result of a search for the call that a function response answers."""
 
     call: KnownCall | None
-    """The call that the response answers; ``None`` if no event of the message has the call. For the answer to an
-    approval request, the call that needs approval; ``None`` if a newer request has replaced the answered request."""
+    """The call that the response answers; ``None`` if no event of the message has the call. If the response answers an
+    approval request, this is the call that needs approval, or ``None`` if a newer request has replaced the answered
+    request."""
     is_placeholder: bool = False
     """True if the response is only a placeholder, because the call waits for an approval or a credential."""
     is_approval: bool = False
@@ -97,8 +98,7 @@ class KnownCalls:
     def read_call(
         self, facts: "EventFacts", call: "Call", *, streamed: KnownCall | None = None, shown: bool = True
     ) -> KnownCall | None:
-        """Find or add the call for a complete function call in an event. Return ``None`` if the event only repeats an
-        earlier call.
+        """Find or add the call for a complete function call. Return ``None`` if the event repeats an earlier call.
 
         For ADK's ``adk_request_confirmation``, the result is the call that needs approval. ``streamed``: the known call
         whose fragments were streamed; ``None`` if it was not streamed. ``shown``: True to give a new call an id in the
@@ -147,7 +147,7 @@ class KnownCalls:
         """Process ADK's ``adk_request_confirmation``, and return the call that needs approval.
 
         Return ``None`` if an event repeats a request that the user has not answered yet. Adds the call if no earlier
-        event has it. A new request for a call replaces its earlier request. ``args``: the arguments of the request.
+        event has it. A new request for a call replaces the earlier request. ``args``: the arguments of the request.
         ``shown``: True to give a new call an id in the client.
         """
         original = confirmed_call(args)
@@ -236,7 +236,7 @@ class KnownCalls:
 
         ``speaker``: the author of the response. ``None`` for the user, and for results that ADK stores with the user as
         author. ``reference``: the id, the tool and, if known, the number of the answered call. ``is_placeholder``: True
-        if the call still waits. ``by_user``: True if the user has sent the response.
+        for a placeholder. ``by_user``: True if the user has sent the response.
         """
         adk_id = reference.id
         if adk_id and self._asked and (asked := self._asked.get(adk_id)) is not None:

@@ -194,7 +194,7 @@ class Waiting(NamedTuple):
 
 
 class Compaction(NamedTuple):
-    """A summary of earlier events that only the model reads. Times are in seconds since 1970."""
+    """A summary of earlier events. Only the model reads the summary. Times are in seconds since 1970."""
 
     start: float
     """Time of the first summarized event."""

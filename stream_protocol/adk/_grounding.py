@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from google.genai import types
 
 MAX_QUOTE: Final = 1_000
-"""The maximum length of a quotation from a source, in characters. Each citation of the source repeats its quotation."""
+"""The maximum length of a quotation from a source, in characters. All citations of the source repeat the quotation."""
 
 _CONTINUATION: Final = bytes(range(0x80, 0xC0))
 """The values of bytes that continue a character in UTF-8."""

@@ -48,9 +48,9 @@ POSTED_NESTED: Final = "nested"
 """The kind of a posted event that contains a nested event."""
 
 NESTED_EVENT: Final = "adk_ui_stream_nested_event"
-"""The key of a nested event in the ``custom_metadata`` of a posted event: ``{"call_id": …, "event": …}``.
+"""The key of a nested event in the ``custom_metadata`` of a posted event. The value is ``{"call_id": …, "event": …}``.
 
-The object also has ``"number"`` if an earlier call of the same event has the same id. See ``CallReference``.
+The value also has ``"number"`` if an earlier call of the same event has the same id. See ``CallReference``.
 """
 
 NESTED_EVENTS: Final = "adk_ui_stream_nested_events"
@@ -68,7 +68,7 @@ The value is ``{"titles": {TOOL: TITLE}, "approvals": {CALL_ID: NOTE}}``.
 """
 
 ANSWERED_KEY: Final = "adk_ui_stream_answered"
-"""The key of answered numbers in ``custom_metadata``: ``{CALL_ID: [NUMBER, …]}``.
+"""The key of answered numbers in ``custom_metadata``. The value is ``{CALL_ID: [NUMBER, …]}``.
 
 The list has one number for each function response with this id: the number of the call that the response answers, or
 ``null``. An id is left out if its responses answer the calls with this id in order.
@@ -192,7 +192,7 @@ NO_NOTE: Final = ApprovalNote()
 
 
 def noted_title(event: "Event", tool: str) -> str | None:
-    """Return the title of a tool that is stored in the event; ``None`` if there is none."""
+    """Return the tool title that is stored in the event; ``None`` if the event has no title."""
     title = _note(event, "titles").get(tool)
     return title if isinstance(title, str) else None
 

@@ -38,7 +38,8 @@ class RunningCall:
     has_returned: bool = False
     """True after the tool has returned."""
     may_be_silent: bool = False
-    """True if a long-running tool has returned nothing. ADK then stores a response only if a callback returns one."""
+    """True if a long-running tool has returned nothing. In this case, ADK stores a response only if a callback returns
+    one."""
 
     @property
     def key(self) -> str:
@@ -77,7 +78,7 @@ class RunningCalls:
         return running
 
     def _read_newest(self, context: "ToolContext", reference: CallReference, calls: KnownCalls) -> str:
-        """Add the calls with this id from the newest event of the agent that has such calls.
+        """Find the agent's newest event that has calls with this id, and add these calls.
 
         Return the id of this event; empty if there is none.
         """
@@ -114,7 +115,8 @@ class RunningCalls:
         return running
 
     def take_answered(self, event: "Event") -> list[RunningCall | None]:
-        """Return the calls that the event's function responses answer, in order. No call is returned twice.
+        """Return the calls that the event's function responses answer, in the order of the responses. No call is
+        returned twice.
 
         After a stop, ADK also writes responses to calls whose tools still run.
         """
@@ -166,7 +168,8 @@ def running_call(context: "ToolContext") -> RunningCall | None:
 def raising_calls(error: BaseException) -> list[CallReference]:
     """Return the calls whose tools or tool callbacks raised this exception.
 
-    The list has several calls if a tool runs an agent of the same run. The list is empty if no tool was involved.
+    If a tool runs an agent in the same run, the exception can pass through several calls. The list is empty if no tool
+    was involved.
     """
     contexts = [*_tool_contexts(error)]
     # The agent of an `AgentTool` has a separate run, in which the same ids may come again.

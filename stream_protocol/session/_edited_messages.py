@@ -123,8 +123,8 @@ def _kept_steering(message: UIMessage, transcript: Transcript, stored: Turn) -> 
     """Return the ids of the steering messages that are kept for the next reply to this message.
 
     For a repeated message, steering messages that no model call has read are kept. If the stored reply is incomplete,
-    the steering messages that it has read are also kept. If the message is edited, or is not the newest message, no
-    steering messages are kept.
+    the steering messages that were read during this reply are also kept. If the message is edited, or is not the newest
+    message, no steering messages are kept.
     """
     if stored is not transcript.turns[-1] or _is_edited(message, _message_parts(stored)):
         return ()
@@ -152,8 +152,8 @@ def turn_to_rewind(
 
 
 def _begins_invocation(turn: Turn, transcript: Transcript) -> bool:
-    """Return True if no earlier turn has events of this turn's invocation. Otherwise a rewind of this turn would also
-    remove an earlier turn."""
+    """Return True if no earlier turn has events of this turn's invocation. If an earlier turn has such events, a rewind
+    of this turn would also remove the earlier turn."""
     own = turn.invocation_id
     return turn is next(each for each in transcript.turns if any(event.invocation_id == own for event in each.stored))
 

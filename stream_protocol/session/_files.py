@@ -39,8 +39,8 @@ MAX_LINK_LENGTH: Final = 16 * 1024
 """The maximum number of characters in the URL of a linked file: twice the default limit of web servers."""
 
 DECODED_PIECE: Final = 1024 * 1024
-"""The number of bytes of a data URL that are decoded at once, a multiple of 4. Other threads can run between two such
-pieces."""
+"""The number of bytes of a data URL that are decoded at once, a multiple of 4. Between two such pieces, other threads
+can run."""
 
 _NO_ESCAPE: Final = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 """Pattern for a percent sign that does not begin a valid escape."""
@@ -53,7 +53,7 @@ MEDIA_TYPE_PATTERN: Final = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]*/[a-z0-9][a-z
 ``image/*`` instead. In this case, the media type of the data URL is used."""
 
 _MEDIA_TYPE_GLOB: Final = re.compile(r"\S*/\S*|\*")
-"""A pattern that can match a media type."""
+"""Pattern for the media types that an app can accept, such as ``image/*``."""
 
 FROM_BASE64URL: Final = bytes.maketrans(b"-_", b"+/")
 """Translation table from base64url to base64. ADK and Python clients write base64url, and browsers write base64."""

@@ -131,8 +131,8 @@ class HistorySettings(Settings):
         return Settings(self._task_agents, **cast("ConverterOptions", {**self.options, "transform": None}))
 
     def _transformed(self, transform: Callable[[Any], Any], chunk: Any) -> Any:
-        """Return the result of the hook ``transform`` for a chunk. The hook gets the real URL of a file. If it keeps
-        this URL, the placeholder is restored."""
+        """Return the result of the hook ``transform`` for a chunk. The hook gets the real URL of a file. If the hook
+        keeps this URL, the placeholder is restored."""
         place = chunk["url"] if chunk["type"] == "file" else ""
         if not place.startswith(_FILE_PLACE):
             return transform(chunk)
@@ -254,7 +254,8 @@ class _PageTurn:
     def close_open_calls(self) -> None:
         """Close unanswered calls with an error, because the user has sent a newer message.
 
-        These calls have ``{"adk": {"unanswered": True}}`` in ``callProviderMetadata``. Failed calls do not have it.
+        These calls have ``{"adk": {"unanswered": True}}`` in ``callProviderMetadata``. Failed calls do not have this
+        entry.
         """
         if self._message is None:
             return
@@ -272,7 +273,7 @@ class _PageTurn:
         self._message = fold_response(chunks, _apply_approvals(self._message, response), self._settings)
 
     def messages(self) -> Iterator[UIMessage]:
-        """Yield the user's message and the assistant's message of the turn, as far as they exist.
+        """Yield the user's message and the assistant's message of the turn. A message that does not exist is left out.
 
         An assistant message without parts is left out, because the AI SDK's ``validateUIMessages`` refuses it.
         """

@@ -47,7 +47,8 @@ from stream_protocol.wire import (
 )
 
 MAX_INVOCATION_ID: Final = 128
-"""The maximum number of characters of a message id that is used as an invocation id. ADK's columns hold 256."""
+"""The maximum number of characters of a message id that is used as an invocation id. The columns of ADK's database hold
+256 characters."""
 
 CALL_ID: Final = re.compile(r"adk-[A-Za-z0-9_-]{1,36}")
 """Pattern for call ids that all model providers accept. OpenAI limits the length, and Anthropic limits the
@@ -172,8 +173,8 @@ class _HistoryBuilder:
         )
 
     def _add_file(self, part: FilePart) -> None:
-        """Add a file of the agent. If the file follows a tool result, it becomes a part of this result. A refused file
-        is left out."""
+        """Add a file of the agent. If the file follows a tool result, the file becomes a part of this result. A refused
+        file is left out."""
         with suppress(ChatRequestError):
             file = read_file(part)
             if self._results:

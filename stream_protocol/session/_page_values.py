@@ -118,7 +118,7 @@ class PageContext:
 
 
 class SharedState:
-    """The keys of a session's state that a client can read and write.
+    """The keys of a session's state that a client can read, and those that it can also write.
 
     ``read``: the keys that the client can only read. ``write``: key -> type of its value, for keys that the client can
     write and read. The type is any type that pydantic supports, or a JSON schema. Raises ``StreamProtocolError`` for

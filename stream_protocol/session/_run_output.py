@@ -75,7 +75,7 @@ class RunOutput:
         return unshown_events(stored, self.shown_ids)
 
     def unstored_events(self, of_run: Sequence[Event], hidden: Iterable[Event]) -> list[Event]:
-        """Return events with content that the client was shown but ADK has not stored, in order.
+        """Return, in order, events with the content that the client was shown but ADK has not stored.
 
         ``of_run``: the stored events of the run. ``hidden``: stored events that the client was not shown.
         """

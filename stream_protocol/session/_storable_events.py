@@ -121,7 +121,7 @@ def _lossy(value: Any, what: str, problems: list[str]) -> Any:
     """Return the value as plain JSON. Parts without a JSON form, and values that are nested too deeply, become
     ``None``.
 
-    In these cases, a problem text is added to ``problems``. ``what``: the name of the value in this text.
+    If this happens, a problem text is added to ``problems``. ``what``: the name of the value in this text.
     """
     try:
         return _stored(value)

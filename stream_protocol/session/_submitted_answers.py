@@ -116,7 +116,7 @@ def submitted_answers(message: UIMessage, turn: Turn | None) -> Iterator[Submitt
 
 
 def _output_response(part: ToolPart) -> dict[str, Any]:
-    """Return the output of a client tool as a function response for ADK, which must be an object."""
+    """Return the output of a client tool as a function response for ADK. A function response must be an object."""
     if part["state"] == "output-error":
         return {"error": part.get("errorText", "")}
     output = part.get("output")

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 MAX_TEXTS_AND_FILES: Final = 1_000
-"""The maximum number of texts and files in a user's message. Models accept fewer images at once."""
+"""The maximum number of texts and files in a user's message. Models accept fewer images in one request."""
 
 
 def texts_and_files(
@@ -134,8 +134,8 @@ def _whole_speech(event: Event, turn: Sequence[Event]) -> Event:
 
 
 def _parts_with_files(event: Event) -> Iterator[tuple[types.Part, int, SentFile | None]]:
-    """Yield each part that the user sent, with its index in the message and the file that ADK saved from it, or
-    ``None``."""
+    """Yield each part that the user sent, its index in the message, and the file that ADK saved from it (``None`` if
+    ADK saved no file)."""
     parts = (event.content.parts if event.content is not None else None) or []
     sent = EventMetadata.of(event).files
     references = len(parts) - len(sent)

@@ -69,7 +69,7 @@ class Comparison(NamedTuple):
     """The result of comparing a complete event with the fragments that its author streamed before."""
 
     new_parts: Sequence[Part]
-    """The parts of the event that the client does not have. If a text was streamed in part, only its rest is included.
+    """The event's parts that the client does not have. If a text was streamed in part, only its rest is included.
 
     If a streamed part now has a signature, an ``OtherPart`` with this signature is included.
     """
@@ -141,7 +141,7 @@ def _has_files_and_code(parts: Iterable[Part], stream: UnconfirmedStream) -> boo
 
 
 def _new_parts(parts: Iterable[Part], lengths: Iterable[int], others: Mapping[str, int]) -> Iterator[Part]:
-    """Yield the parts of an event that the client does not have.
+    """Yield the event's parts that the client does not have.
 
     ``lengths``: for each kind of text, the number of characters to leave out at the beginning. ``others``: names of a
     part's fields -> number of such parts to leave out.

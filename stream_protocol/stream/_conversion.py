@@ -65,8 +65,7 @@ class Conversion(Generic[T]):
     # The life of a response
 
     def replay(self, past: Iterable[EventOrDict]) -> None:
-        """Restore the state of the message from its earlier events, such as calls, counters and totals. Write no
-        chunks."""
+        """Restore the state of the message (calls, counters and totals) from its earlier events. Write no chunks."""
         with self.warn.silenced():
             self._replay(past)
 

@@ -249,7 +249,7 @@ class EventWriter(Generic[T]):
             speaker.streamed.sign(part.signature)
 
     def _add_streamed_whole(self, speaker: AuthorStream, part: Part) -> None:
-        """Process a part of a fragment that is not streamed text: a complete part or only a signature."""
+        """Process a fragment's part that is not streamed text: a complete part, or only a signature."""
         if self.settings.options["artifact_url"] is not None and isinstance(part, File):
             # Only the complete event shows whether the file was saved, and as which artifact.
             speaker.defer(part)

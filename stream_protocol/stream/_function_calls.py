@@ -201,7 +201,7 @@ class FunctionCalls:
         call.complete_input(arguments, by_client=by_client)
 
     def _credential_input(self, speaker: SpeakerKey, args: Any) -> dict[str, Any]:
-        """Return the fields of a credential request that a browser may see.
+        """Return the part of a credential request that may be sent to a browser.
 
         ``functionCallId`` is the client's id of the call that needs the credential.
         """

@@ -220,7 +220,7 @@ class FunctionResponses:
     def end_task(self, call: ToolCall) -> None:
         """Write the output of a call whose task-mode agent has asked the user.
 
-        The agent continues in the next message. Its result comes in that message or a later one.
+        The agent continues in the next message. The agent's result comes in the next message or in a later message.
         """
         self._steps.add_output(call)
         call.answer(self.inner_agents.end_task(call))

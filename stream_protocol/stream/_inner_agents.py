@@ -43,8 +43,8 @@ class InnerAgents:
         call. The node path of these events contains the tool's name and the call's id. This is also true for events of
         a task-mode agent, but the call's id is also the scope of such an event.
 
-        After a task-mode agent has asked the user, its events do not count as inside its call: it then talks to the
-        user.
+        After a task-mode agent has asked the user, its events do not count as inside its call, because the agent now
+        talks to the user.
         """
         author, branch, path = facts.speaker
         if branch is None or "@" not in branch:
@@ -181,7 +181,7 @@ class InnerAgents:
     def _whole(self, call: ToolCall, message: NestedMessage | None, kept: NestedEvents | None = None) -> NestedMessage:
         """Return the complete message of the agent inside the call, ready to be ended.
 
-        The message is built from the stored events. Without stored events, it is the message so far.
+        The message is built from the stored events. If no events are stored, the result is the message so far.
         """
         whole = self._begin_message(call)
         if message is not None and message.stored is not None:
@@ -196,7 +196,7 @@ class InnerAgents:
 
 
 def ends_task_turn(facts: EventFacts) -> bool:
-    """Return True for a reply of a task-mode agent that has no calls. The agent then waits for the user's next
+    """Return True if a task-mode agent replies without a call. After such a reply, the agent waits for the user's next
     message."""
     branch, scope = facts.speaker[1], facts.scope
     by_task_agent = scope is not None and branch is not None and branch.rpartition("@")[2] == scope

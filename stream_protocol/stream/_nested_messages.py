@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from stream_protocol.adk import EventOrDict
 
 UNANSWERABLE_TEXT: Final = "This needs an answer from you, and an agent that runs as a tool cannot wait for one."
-"""The error of a call inside an ``AgentTool`` that needs an answer from the user. ``AgentTool`` cannot wait for
-answers."""
+"""The error of a call that needs an answer from the user, but runs inside an ``AgentTool``. ``AgentTool`` cannot wait
+for answers."""
 
 FREE_BYTES: Final = 2**20
 """The initial budget of a call for preliminary outputs, in bytes. ``BYTES_PER_NEW_BYTE`` adds to this budget."""

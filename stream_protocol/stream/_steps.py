@@ -2,13 +2,13 @@
 
 A ``start-step`` chunk adds a ``step-start`` part to the message. The AI SDK's auto-send helpers check only the parts
 after the last ``step-start`` of the last message (``ai@6`` ``lastAssistantMessageIsCompleteWithToolCalls``,
-``…WithApprovalResponses``). These rules follow.
+``…WithApprovalResponses``). So these rules apply.
 
 - A step begins with each model response, and with the content after a tool's output.
 - No step begins while a call of this message waits for its result. Otherwise the client would never send the user's
   answer to this call.
-- A response must not end in a step whose calls all have outputs. Otherwise the helper would send requests in an endless
-  loop. So an empty step is added. The predicate of Vercel's chatbot template ignores steps: see
+- A response must not end in a step whose calls all have outputs, because the helper would send requests in an endless
+  loop. In this case, an empty step is added. The predicate of Vercel's chatbot template ignores steps: see
   ``serving/runs/_auto_resend``.
 - If a call waits for an answer, interim outputs in its step become final: see ``blocking_interims``.
 - The state ``approval-responded`` of an approved call is replaced if the client sends the output: see

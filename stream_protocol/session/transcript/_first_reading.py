@@ -1,8 +1,8 @@
 """Reads a conversation once, to find the effects of later events on earlier events: rewinds, hidden and moved events.
 
 A later event can rewind an earlier event, or hide it from the client. Streamed text that ADK did not store is appended
-after its run, and must move to its place. Some events belong to no run, such as a state update by a monitor. Only the
-surrounding events show to which message such an event belongs.
+after its run, and must be moved to the position at which the client was shown the text. Some events belong to no run,
+such as a state update by a monitor. Only the surrounding events show to which message such an event belongs.
 
 In a second reading, the events are processed in the order in which the client was shown them.
 """
@@ -39,8 +39,8 @@ class AppliedRewind(NamedTuple):
 class Rewinds:
     """The rewinds of a conversation, and the events that they remove. Event numbers start at 0.
 
-    A rewind names an invocation. It removes all events from the first event of this invocation up to the rewind,
-    including other rewinds. ADK removes the same events from the model's prompt.
+    A rewind names an invocation. The rewind removes all events from the first event of this invocation up to the
+    rewind, including other rewinds. ADK removes the same events from the model's prompt.
     """
 
     def __init__(self) -> None:

@@ -96,8 +96,8 @@ class EventMetadata:
     message_id: str | None = None
     """On a user event: the id of the message in the client; ``None`` if no chat client sent the message."""
     files: tuple[SentFile | None, ...] = ()
-    """On a user event: the file for each part of the message, ``None`` for a part without a file. Empty without
-    files."""
+    """On a user event: the file for each part of the message, ``None`` for a part without a file. If the message has no
+    files, the value is empty."""
     idempotency_key: str | None = None
     """On the events of a run: the idempotency key of the request that started the run."""
     record: str | None = None

@@ -62,8 +62,8 @@ class Turn:
     call_ids: CallIds
     """The client ids of calls in earlier turns."""
     compactions: Mapping[int, Sequence[Event]]
-    """The events of compactions (summaries of earlier events): number of the turn's stored events before them ->
-    events."""
+    """The turn's compactions, which are summaries of earlier events. Key: the number of the turn's stored events before
+    the compactions. Value: the events with the compactions."""
 
     @property
     def invocation_id(self) -> str:
@@ -178,7 +178,7 @@ class Transcript:
     def current_before(self, turn: Turn | None) -> Turn | None:
         """Return the turn before ``turn``, or the newest turn if ``turn`` is ``None``.
 
-        Returns ``None`` if this turn does not exist or has no user message.
+        Returns ``None`` if there is no such turn, or if the turn has no user message.
         """
         remaining = self.turns if turn is None else self.turns[: self.turns.index(turn)]
         newest = remaining[-1] if remaining else None

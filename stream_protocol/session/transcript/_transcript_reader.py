@@ -45,7 +45,7 @@ class TranscriptReader:
       newest message waits for an answer.
     - Any other user event begins a new response. If the answer to an approval is missing, the result of the approved
       call begins a new response.
-    - All other events belong to the newest response, even if they are unrelated.
+    - All other events belong to the newest response, even events that have nothing to do with it.
     """
 
     def __init__(
@@ -55,8 +55,9 @@ class TranscriptReader:
         hidden_events: frozenset[str] = frozenset(),
         call_ids: CallIds | None = None,
     ) -> None:
-        """``beginnings``: the invocations that begin a message, from ``FirstReading``. ``None`` if each invocation can
-        begin a message. ``hidden_events``: the ids of hidden events. ``call_ids``: creates the client ids of calls."""
+        """``beginnings``: the invocations that begin a message (``FirstReading.beginnings``). ``None`` if each
+        invocation can begin a message. ``hidden_events``: the ids of hidden events. ``call_ids``: creates the client
+        ids of calls."""
         self._beginnings = beginnings
         self._hidden_events = hidden_events
         self._call_ids = call_ids if call_ids is not None else CallIds()

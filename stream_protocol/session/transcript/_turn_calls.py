@@ -84,7 +84,7 @@ class StoredCall:
 
     @property
     def name(self) -> str:
-        """The function name of the call. ADK also needs it in the response."""
+        """The function name of the call. ADK needs the same name in the response."""
         return self.call.name
 
     @property
@@ -96,7 +96,7 @@ class StoredCall:
     @property
     def reply_id(self) -> str:
         """The id that ADK needs in the response. For an approval request, this is the id of
-        ``adk_request_confirmation``. It may not be unique in the chat."""
+        ``adk_request_confirmation``. This id is not always unique in the chat."""
         return self.call.id or ""
 
     @property
@@ -116,7 +116,7 @@ class StoredCall:
 
 
 def external_calls(calls: Iterable[StoredCall]) -> list[StoredCall]:
-    """Return the calls that the client can answer or has answered, in order."""
+    """Return, in order, the calls that the client can answer or has answered."""
     external = [call for call in calls if call.kind is not None]
     confirmed_calls = {call.known for call in external if call.kind is CallKind.APPROVAL and call.is_pending}
     return [call for call in external if call.kind is CallKind.APPROVAL or call.known not in confirmed_calls]

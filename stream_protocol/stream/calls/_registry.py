@@ -73,7 +73,7 @@ class CallRegistry:
         return (call for call in calls if not call.is_settled)
 
     def waiting(self) -> Iterator[ToolCall]:
-        """Yield the calls without a result that the client shows.
+        """Yield the calls that the client shows and that have no result.
 
         The search is lazy, because most callers need only the first result.
         """

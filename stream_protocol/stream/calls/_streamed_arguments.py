@@ -11,8 +11,8 @@ arguments of the complete call, and returns the missing text. It returns ``None`
 this case, the client uses the input of the complete call. ``so_far`` returns the arguments so far, for a call that ends
 early.
 
-A fragment that cannot be appended freezes the text, and later fragments are ignored. The work for a fragment does not
-depend on the length of the text before it.
+After a fragment that cannot be appended, the text does not change any more, and later fragments are ignored. The work
+for a fragment does not depend on the length of the text before it.
 """
 
 from collections.abc import Sequence
