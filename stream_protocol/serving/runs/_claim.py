@@ -104,7 +104,7 @@ class Claim:
         """Return the error for a request whose run has ended before the user's message was stored.
 
         A cancelled run was waiting for the session store. So it is unknown if the message is stored. A retry of the
-        client is safe in both cases.
+        client is safe, whether or not the message is stored.
         """
         failure = None if execution.cancelled() else execution.exception()
         match failure or self.run.observer.error:
