@@ -248,7 +248,7 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def stop_if_answering(self, key: ChatKey, idempotency_keys: Container[str]) -> None:
-        """Stops the run of this chat if it has one of these idempotency keys. Any worker may execute the run."""
+        """Stops the run of this chat if the run has one of these idempotency keys. Any worker may execute the run."""
         info = await self._run_log.current(self._name(key))
         if info is not None and info.idempotency_key in idempotency_keys:
             await self._run_log.stop(self._name(key), info.run_id)
