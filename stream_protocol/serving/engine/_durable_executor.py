@@ -133,8 +133,8 @@ class DurableExecutor(Executor):
     async def stop(self, key: ChatKey) -> bool:
         """Stops the active run and the orphaned runs of the chat.
 
-        Returns False if the chat had none. No worker executes a stopped run again, even if the run's worker dies. A
-        worker that recovers a stopped run only stores the run's end.
+        Returns False if the chat had no such run. No worker executes a stopped run again, even if the run's worker
+        dies. A worker that recovers a stopped run only stores the run's end.
         """
         find_local, find_orphans = partial(self._local.in_chat, key), partial(self._in_stored_chat, key)
         return await self._local.ends.stop(key, find_local, find_orphans)

@@ -33,7 +33,7 @@ lack this end."""
 
 
 _KEYS: Final = {"idempotency_key": "digest"}
-"""The fields of ``RunRecord`` that are stored under another name, with this name."""
+"""Maps the fields of ``RunRecord`` that are stored under another name to this name."""
 
 
 @dataclass(frozen=True)

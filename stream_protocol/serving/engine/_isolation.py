@@ -44,7 +44,7 @@ class Isolation:
         alone.
 
         The suspect runs alone if all other runs end in time. After a limited time, other runs may start beside the
-        suspect. ``let_in``: called before they may start; must not raise.
+        suspect. ``let_in``: called before other runs may start; must not raise.
         """
         while self._has_suspect and not stopped.is_set():
             await self._next_change(stopped)

@@ -1,4 +1,4 @@
-"""Provides ``OrphanedRuns``, which finds the runs of dead workers. It recovers each run under a claim of the run's
+"""Provides ``OrphanedRuns``, which finds the runs of dead workers. Before it recovers a run, it claims the run's
 chat."""
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class OrphanedRuns:
                     self._note_failure(record, error)
 
     async def recover(self, claim: Claim, orphan: OrphanedRun) -> bool:
-        """Recovers a run under a claim of its chat. Returns False if the run has nothing to continue."""
+        """Recovers a run. ``claim``: the claim of the run's chat. Returns False if the run cannot continue."""
         record = orphan.record
         match await self._recover(claim, orphan):
             case "recovered":

@@ -56,7 +56,8 @@ class RunEnds:
         find_local: Callable[[], Sequence[LocalRun]],
         find_orphans: Callable[[], Coroutine[Any, Any, Sequence[OrphanedRun]]],
     ) -> bool:
-        """Stops the active run, this worker's runs and the orphaned runs of a chat. Returns False if the chat had none.
+        """Stops all runs of a chat: the active run, this worker's runs and the orphaned runs. Returns False if the chat
+        had no such run.
 
         The engine has stored the stop when this method returns. So no worker executes a stopped run again, even if the
         run's worker dies. Runs that begin later are not stopped.

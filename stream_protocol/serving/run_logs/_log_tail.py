@@ -104,7 +104,8 @@ class LogTail:
     """Reads the events of another worker's run into ``buffer``, for all readers in this process.
 
     If that worker is lost (see ``WriterWatch``) and the response has no end, the response ends in an error. With
-    ``runs_are_recovered``, the readers are disconnected instead, because another worker continues the run.
+    ``runs_are_recovered``, the response does not end: the readers are disconnected, because another worker continues
+    the run.
     """
 
     def __init__(

@@ -227,7 +227,7 @@ class RunStore(Protocol):
         ``ChatTakenError`` with the ``run_info`` of that run."""
 
     async def peek(self, chats: Sequence[str]) -> list[RunInfo | None]:
-        """Returns the run that holds the lease of each chat, as ``run_info`` creates it; ``None`` for a free chat."""
+        """Returns for each chat the ``run_info`` of the run that holds its lease; ``None`` for a free chat."""
 
     async def renew(self, run: RunIdentity, token: int, phase: Phase) -> Renewal | None:
         """Renews a lease. Returns ``None`` if a newer run has taken the chat.

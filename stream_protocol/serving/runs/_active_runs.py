@@ -39,8 +39,8 @@ tenth of the time that the request has already waited."""
 
 @asynccontextmanager
 async def _refuse_if_unreachable() -> AsyncIterator[None]:
-    """Context manager: refuse a request (503) if the run log is unreachable. The active run of the chat is unknown
-    then."""
+    """Context manager: refuse a request (503) if the run log is unreachable, because the active run of the chat is then
+    unknown."""
     try:
         yield
     except RunLogError as error:
@@ -52,8 +52,8 @@ class ActiveRuns:
     """The active runs of this worker, and access to the runs of other workers through the run log.
 
     ``limits``: the limits of each run. ``chat_exists``: returns True if this deployment's session store has the chat.
-    ``runs_are_recovered``: True if an engine recovers orphaned runs; their readers then reconnect. Methods raise
-    ``ChatRequestError`` (503) if the run log is unreachable.
+    ``runs_are_recovered``: True if an engine recovers orphaned runs, so that the readers of such a run must reconnect.
+    Methods raise ``ChatRequestError`` (503) if the run log is unreachable.
     """
 
     def __init__(
@@ -79,13 +79,13 @@ class ActiveRuns:
         lease and is ending, and the next run."""
         self._closing = asyncio.Event()
         self._waits_until = inf
-        """The time from which requests no longer wait for runs of other workers, because this worker shuts down."""
+        """The event-loop time after which requests no longer wait for runs of other workers. It is infinite until this
+        worker shuts down."""
         self._patience_after_close = times.answering / 3
         self._begin_turn: Callable[[ChatKey, NextTurn], None] | None = None
 
     def begin_turns_with(self, begin_turn: Callable[[ChatKey, NextTurn], None]) -> None:
-        """Sets the function that begins the next turn after a run, with a steering message that came too late for the
-        run."""
+        """Sets the function that begins a turn with a steering message that came too late for the previous run."""
         self._begin_turn = begin_turn
 
     @_refuse_if_unreachable()
@@ -180,8 +180,8 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def resume(self, key: ChatKey) -> RunReader | None:
-        """Returns a reader of the chat's whole running response, for a reloaded page; ``None`` if no response is
-        running."""
+        """Returns a reader that yields the chat's running response from its beginning, for a reloaded page. Returns
+        ``None`` if no response is running."""
         with observed_resume(*key) as found:
             info = await self._accepted(key)
             if info is None or info.phase == "claimed" or not await self._is_ours(key):
@@ -199,8 +199,8 @@ class ActiveRuns:
         If a run is stopping, waits until its end is stored. If a request waits for this end, also waits until the
         request's run has begun.
 
-        Returns the idempotency key of the active run. Returns ``None`` without an active run, or if the run's request
-        is not yet accepted.
+        Returns the idempotency key of the active run. Returns ``None`` if the chat has no active run, or if the run's
+        request is not yet accepted.
         """
         deadline = _now() + self._limits.stop_timeout
         info = await self._run_log.current(self._name(key))
@@ -248,7 +248,7 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def stop_if_answering(self, key: ChatKey, idempotency_keys: Container[str]) -> None:
-        """Stops the run of this chat if it has one of these idempotency keys. Any worker may execute the run."""
+        """Stops the run of this chat if the run has one of these idempotency keys. Any worker may execute the run."""
         info = await self._run_log.current(self._name(key))
         if info is not None and info.idempotency_key in idempotency_keys:
             await self._run_log.stop(self._name(key), info.run_id)
@@ -267,8 +267,8 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def open_run(self, key: ChatKey) -> RunInfo | None:
-        """Returns the chat's run with a running response; ``None`` if no response is running. If the run's request is
-        not yet accepted, waits up to ``stop_timeout``."""
+        """Returns the chat's run if its response is running; otherwise ``None``. If the run's request is not yet
+        accepted, first waits up to ``stop_timeout``."""
         info = await self._accepted(key)
         return info if info is not None and info.phase == "open" else None
 
@@ -330,7 +330,7 @@ class ActiveRuns:
             raise closing_refusal()
 
     def _release(self, run: Run) -> None:
-        """End the claim of this run and free the chat. Then begin the chat's next turn, if the run has left one."""
+        """End the claim of this run and free the chat. Then begin the ``next_turn`` of the run, if it has one."""
         key = self._runs.pop(run)
         run.release()
         if run.next_turn is not None and self._begin_turn is not None:

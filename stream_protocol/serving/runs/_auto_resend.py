@@ -1,4 +1,4 @@
-"""Provides ``prevent_auto_resend``: it prevents that a client sends the same answers again and again by itself.
+"""Provides ``prevent_auto_resend``: it keeps a client from sending the same answers again and again by itself.
 
 A client with ``sendAutomaticallyWhen`` sends again if all calls of the last message have outputs. Usually the end of a
 response prevents this. But a client may send answers that the server cannot use. For example, an answer belongs to an

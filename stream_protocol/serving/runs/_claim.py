@@ -56,7 +56,8 @@ class Claim:
 
     async def check_lease(self) -> None:
         """Raises ``ChatRequestError`` (503) if the lease of the chat is lost. Must be called before the stored chat is
-        changed. Another worker may have accepted a message of the chat, while this worker did not renew its lease."""
+        changed. If this worker did not renew the lease in time, another worker may have accepted a message of the
+        chat."""
         if not await self.run.holds_lease():
             raise unreachable_refusal(RUN_LOG)
 
@@ -104,7 +105,7 @@ class Claim:
         """Return the error for a request whose run has ended before the user's message was stored.
 
         A cancelled run was waiting for the session store. So it is unknown if the message is stored. A retry of the
-        client is safe in both cases.
+        client is safe, whether or not the message is stored.
         """
         failure = None if execution.cancelled() else execution.exception()
         match failure or self.run.observer.error:

@@ -129,8 +129,9 @@ class RunWork:
         return is_overtaken
 
     async def _complete_session(self, run: Run, job: Job) -> None:
-        """If the run holds the chat's lease, store the output that only the client has. While the session store is
-        unreachable, retries until ``aclose``. The chat stays busy, because only this run has the missing output."""
+        """If the run holds the chat's lease, store the output that the client has received and the session lacks. While
+        the session store is unreachable, retries until ``aclose``. The chat stays busy until then, because no other
+        worker has this output."""
         if run.outcome is None or (run.outcome == "finish" and run.output.is_stored):
             return
         agent = job.runner.agent.name
@@ -217,7 +218,7 @@ class Executor:
         """Cancels the orphaned runs of the chat. The caller must hold the chat's lease."""
 
     async def stop(self, key: ChatKey) -> bool:
-        """Stops the active run and the orphaned runs of the chat. Returns False if the chat had none."""
+        """Stops the active run and the orphaned runs of the chat. Returns False if the chat had no such run."""
         return await self._runs.stop(key)
 
     async def lacks_message(self, key: ChatKey, session: Session) -> bool:

@@ -104,8 +104,8 @@ class ServerHistory:
 
 
 class ClientHistory:
-    """Takes the history from the request, for chats that the client keeps. Stores nothing. ``mode``: ``"client"`` for
-    the whole messages of the request, ``"text"`` for only their texts."""
+    """Takes the history from the request, for chats that only the client stores. Stores nothing. ``mode``: ``"client"``
+    for the whole messages of the request, ``"text"`` for only their texts."""
 
     def __init__(self, files: FilePolicy, mode: Literal["client", "text"]) -> None:
         self._files = files

@@ -152,7 +152,7 @@ class Run:
         return {"idempotency_key": self.idempotency_key, "record": self._record_id}
 
     def belong_to(self, record_id: str) -> None:
-        """Stores the id under which the engine has stored the run. Called before the run begins."""
+        """Sets the id under which the engine stores the run. Called before the run begins."""
         self._record_id = record_id
 
     @property

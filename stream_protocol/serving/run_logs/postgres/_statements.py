@@ -105,7 +105,7 @@ SELECT chat, run, request, phase, stop,
     (extract(epoch FROM held_until - clock_timestamp()) * 1000)::float8 AS left_ms
 FROM adk_ui_stream_leases WHERE chat = ANY($1::text[]) AND run <> '' AND held_until > clock_timestamp()
 """
-"""SQL statement that returns the runs that hold the leases of these chats."""
+"""SQL statement that returns for each of these chats the run that holds its lease."""
 
 RENEW: Final = """
 -- chat, run, worker, request, phase, token, lease ms, token ms, log ms, stop seconds
@@ -243,7 +243,7 @@ SELECT coalesce(lease.run, '') AS holder, coalesce(lease.worker, '') AS worker, 
 ) AS available
 FROM (VALUES (1)) AS one LEFT JOIN lease ON true
 """
-"""SQL statement that registers a worker as a reader of a run, for some milliseconds. 0 milliseconds: removes the
+"""SQL statement that registers a worker as a reader of a run, for some milliseconds. With 0 milliseconds, removes the
 registration. Returns the run that holds the chat's lease, its worker and its token. Also returns the number of events
 of the run that is read, or NULL if that run has no log."""
 

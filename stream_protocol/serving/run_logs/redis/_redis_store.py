@@ -89,7 +89,7 @@ class RedisStore:
         return int(reply[0])
 
     async def peek(self, chats: Sequence[str]) -> list[RunInfo | None]:
-        """Returns the run that holds the lease of each chat. Needs one round trip to each server."""
+        """Returns for each chat the run that holds its lease. Needs one round trip to each server."""
         if not chats:
             return []
         leases = [self._keys(chat).lease for chat in chats]

@@ -194,7 +194,7 @@ elseif lease[1] == ARGV[1] then
 end
 return {lease[1] or '', lease[2] or '', lease[3] or '0', tonumber(count or '-1')}
 """
-"""Lua script that registers a worker as a reader of a run, for some milliseconds. 0 milliseconds: removes the
+"""Lua script that registers a worker as a reader of a run, for some milliseconds. With 0 milliseconds, removes the
 registration. Returns the run that holds the chat's lease, its worker and its token. Also returns the number of events
 of the run that is read, or -1 if that run has no log."""
 
