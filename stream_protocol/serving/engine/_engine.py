@@ -226,5 +226,5 @@ class Engine(Protocol):
         """Deletes a run from the engine's store, so that the run is not executed again.
 
         The engine may keep the data of an active call until the call has ended. ``has_ended``: True if this worker has
-        executed the run to its end. Then no call is active.
+        executed the run to its end, so that no call is active.
         """

@@ -106,8 +106,8 @@ class ResumedSessions(DelegatingSessions):
     async def fence(self, execution: str) -> None:
         """Stores an empty event in the session, so that the store refuses later events of the run's earlier worker.
 
-        The earlier worker may be alive, but paused. Then its copy of the session is outdated, because the copy lacks
-        the empty event. If the earlier worker reads the session again, it finds the empty event: see ``is_overtaken``.
+        The earlier worker may be alive, but paused. Its copy of the session is outdated, because the copy lacks the
+        empty event. If the earlier worker reads the session again, it finds the empty event: see ``is_overtaken``.
         ``execution``: the run-log id of the new execution.
         """
         event = Event(author=USER)

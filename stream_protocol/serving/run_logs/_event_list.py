@@ -13,8 +13,8 @@ PIECE_BYTES: Final = 2**16
 connection before it waits."""
 
 JOIN_AT_ONCE: Final = 4096
-"""The maximum number of events that are joined before the event loop runs other tasks. This number of events takes some
-milliseconds."""
+"""The maximum number of events that are joined before the event loop runs other tasks. A join of so many events takes
+some milliseconds."""
 
 
 class EventList:

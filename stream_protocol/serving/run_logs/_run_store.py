@@ -168,8 +168,8 @@ class Snapshot:
     """The stored data of a run that a reader needs before the first ``Entry``."""
 
     compacted: int
-    """The number of original events that ``events`` contains in joined form. They are no longer in entries. 0 if no
-    events were joined."""
+    """The number of original events that ``events`` contains in joined form. These events are no longer in entries. 0
+    if no events were joined."""
     events: bytes
     """The first events of the run, joined into longer events; empty if no events were joined."""
     past: bytes

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 DELETION: Final = ""
-"""The idempotency key with which a deletion claims a chat. A second deletion of the chat waits for the first one: there
-is no response that it could read instead."""
+"""The idempotency key with which a deletion claims a chat. A second deletion of the chat waits for the first one,
+because a deletion has no response to read."""
 
 MIN_PAUSE, MAX_PAUSE = 0.001, 0.1
 """The minimum and the maximum number of seconds between two polls of the run log. Between these bounds, the pause is a
