@@ -25,7 +25,7 @@ def json_problem(data: str) -> Problem:
 
 
 def is_json(text: str) -> bool:
-    """Return True if the text is JSON. Keys that the client refuses are allowed."""
+    """Return True if the text is JSON. Also true for JSON with keys that the client refuses."""
     try:
         parse_json(text)
     except ValueError:

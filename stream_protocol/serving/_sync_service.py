@@ -49,8 +49,8 @@ class SyncChatService:
     ``make``: a function that creates the service. The first request calls ``make`` on the event loop. If ``make``
     raises, the next request calls it again. A forked process also calls ``make`` again, so the server can fork at any
     time. ``keep_alive``: seconds without data before the stream sends a comment; ``None`` for no comments. A WSGI
-    server detects a disconnected client only when it writes. ``allow_origins``: see ``ChatEndpoints``. Used by
-    ``admit``.
+    server detects a disconnected client only when it writes. ``allow_origins``: see ``ChatEndpoints``. Only
+    ``admit`` uses ``allow_origins``.
     """
 
     def __init__(

@@ -139,9 +139,9 @@ def turn_to_rewind(
 ) -> Turn | None:
     """Return the first turn to remove before the user's message is stored; ``None`` if no turn is removed.
 
-    All later turns are also removed. ``stored``: the turn with this message, if the message is stored. Raises
-    ``ChatRequestError`` (409) if an earlier turn has events of the same invocation, because a rewind would also remove
-    that turn.
+    All later turns are also removed. ``stored``: the stored turn of this message; ``None`` for a new message. Raises
+    ``ChatRequestError`` (409) if a turn before the returned turn belongs to the same invocation, because a rewind would
+    also remove that turn.
     """
     turn = stored
     if stored is None and truncated_history == "rewind":

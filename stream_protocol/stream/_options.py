@@ -87,8 +87,8 @@ class ConverterOptions(TypedDict, total=False):
     from its MCP server.
     """
     tool_schemas: Mapping[str, Any]
-    """Tool name -> JSON schema of its parameters. Empty by default. Identifies streamed calls whose names
-    come late.
+    """Tool name -> JSON schema of its parameters. Empty by default. Names the tools of streamed calls that begin
+    without a name.
 
     If the first fragments of a streamed call have no name, the converter finds the tool by its parameters. This works
     only if exactly one tool has these parameters.

@@ -31,7 +31,8 @@ def graded_cases(document: Any) -> list[Any]:
 
 
 def is_trace(case: Any) -> bool:
-    """Return True if the eval case is a trace, or comes from the dataset from which traces are generated."""
+    """Return True if the eval case is a trace. A case of the dataset from which traces are generated counts as a
+    trace."""
     if not isinstance(case, dict) or field(case, "conversation") is not None:
         return False
     return isinstance(field(case, "agent_data"), dict) or any(

@@ -99,7 +99,7 @@ class NestedCall:
         self._has_begun = True
 
     def post(self, event: Event) -> None:
-        """Adds an event from inside the call to the response of the run."""
+        """Adds an event of a nested agent to the response of the run."""
         self.outer.post(self._inside(event))
 
     def post_newest(self, key: str, make: Callable[[], Event]) -> None:

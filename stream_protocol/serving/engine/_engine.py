@@ -184,8 +184,8 @@ class Engine(Protocol):
         """Closes the engine's store. Other workers recover the unfinished runs."""
 
     async def ping(self) -> None:
-        """Raises an error if the engine cannot store a run at present. May be called before ``start``. Calls never
-        overlap, so the method may block a thread."""
+        """Raises an error if the engine cannot store a run at present. May be called before ``start``. The caller
+        never makes two calls at once, so at most one thread is blocked."""
 
     def unsupported(self, runner: Runner) -> Sequence[str]:
         """Return texts that name the parts of this runner whose calls the engine cannot store. The list is empty if the

@@ -93,7 +93,7 @@ class ResumedSessions(DelegatingSessions):
         return [message for message in Transcript(self._stored.events).waiting if message.id not in found]
 
     def is_repeating(self) -> bool:
-        """Return True until this execution has repeated all events of the agent that earlier executions have stored."""
+        """Return True while the agent still repeats events that an earlier execution has stored."""
         return not self._has_diverged and any(
             event.author != USER and not is_partial_text(event) for event in self._earlier
         )

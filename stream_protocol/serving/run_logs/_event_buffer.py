@@ -98,7 +98,7 @@ class EventBuffer:
         self._holds_end = True
 
     def give_end(self) -> None:
-        """Lets readers have the end of the response. Later calls do nothing."""
+        """Releases the end of the response to the readers. Later calls do nothing."""
         self._holds_end = False
         self._wake()
 

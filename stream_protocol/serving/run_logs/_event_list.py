@@ -100,7 +100,7 @@ class EventList:
         return map(self._tail.__getitem__, range(position - self._tail_begin, len(self._tail)))
 
     def all(self) -> Iterator[bytes]:
-        """Returns all events without copying them. The first of these events may be joined into longer events."""
+        """Returns all events without copying them. The oldest events may have been joined into fewer, longer events."""
         return chain(self.joined.complete, self.joined.growing, self.since(self.joined_count))
 
 

@@ -77,7 +77,7 @@ class Cursor:
         self.max_unread = max_unread
 
     def begin_joined(self) -> None:
-        """Switches the reader to joined events."""
+        """Switches the reader to fewer, longer events: several events joined into one."""
         self.reads_joined = True
 
     def end_joined(self, position: int, read_bytes: int) -> None:
