@@ -20,8 +20,8 @@ Where to change what:
 - ``_sources``: sources and citations.
 - ``_data_parts``: ``data-*`` parts and steering messages.
 - ``_endings``: token usage, finish reasons, failures.
-- ``_function_calls``: finds or adds the tool call for a function call; handles duplicates and missing calls.
-- ``_function_responses``: finds the tool call for a function response, and writes its output.
+- ``_function_calls``: writes function calls and approval requests. ``adk/_calls`` finds the tool call of each.
+- ``_function_responses``: writes outputs of tools. ``adk/_calls`` finds the tool call of each function response.
 - ``calls``: the states and the chunks of tool calls.
 - ``_nested_messages``: builds the message of an agent that runs inside a tool call.
 - ``_steps``: begins and ends steps; adds an empty last step, so that clients do not automatically send the answers

@@ -5,7 +5,8 @@ event can also be a different response. For example, ``on_model_error_callback``
 fails during a stream. See ``docs/decisions/text-and-aggregates.md`` for the rules.
 
 ``compare`` handles the events of the response. ``new_speech`` handles the transcribed speech of a live run, and
-``InnerStreams`` the events of agents inside calls. No other module compares an event with a stream.
+``InnerStreams`` the events of agents inside calls. No other module of this package compares an event with a stream. In
+a recovery, ``serving/engine/_shown`` compares the response with the text that dead workers have shown.
 """
 
 import re
