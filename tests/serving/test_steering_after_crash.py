@@ -12,6 +12,7 @@ from stream_protocol.serving.base import NO_OVERRIDES
 from stream_protocol.serving.base._tasks import cancel_and_wait
 from stream_protocol.serving.base._times import ServiceTimes
 from stream_protocol.serving.chats import rewind_session
+from stream_protocol.serving.requests._chat_reads import claim_chat
 from stream_protocol.serving.requests._context import begin_turn
 from stream_protocol.serving.runs._steering_posts import NextTurn
 from stream_protocol.session.transcript import AcceptedMessage, update_metadata
@@ -187,6 +188,22 @@ async def test_a_message_that_came_too_late_does_not_interrupt_the_run_of_a_newe
         assert (await answer.until("finish"))["finishReason"] == "stop"
     await app.service.drain()
     await app.service.aclose()
+
+
+async def test_a_message_that_came_too_late_waits_for_a_request_that_begins_no_run() -> None:
+    """For example, another tab gets a stored response, for which it claims the chat."""
+    app = SteeredApp("One.", "Late is read.")
+    assert text(await stream(app.app, chat(said("Count.")))) == "One."
+    await app.service.runs.free()
+    context = app.service._context  # noqa: SLF001 - as a run that has just ended does
+    with await claim_chat(context, ("local", "c1"), "another tab", interrupts=False):
+        turn = NextTurn(message=said("Late.", "s1"), context=None, overrides=NO_OVERRIDES, since_stop="")
+        begin_turn(context, ("local", "c1"), turn)
+        await asyncio.sleep(0.05)
+    await app.service.drain()
+    await app.service.aclose()
+    assert [message["id"] for message in await app.history() if message["role"] == "user"] == ["u1", "s1"]
+    assert app.model.read[-1][-1] == "Late."
 
 
 async def left_read(stores: Stores, *turns: Any) -> SteeredApp:

@@ -89,7 +89,7 @@ class RequestState(Enum):
 TRANSITIONS: Final[Mapping[RequestState, frozenset[RequestState]]] = {
     ADMITTED: frozenset({CLAIMING}),
     CLAIMING: frozenset({CLAIMED, BUSY, ANSWERED}),  # ANSWERED: with an equal request's response
-    BUSY: frozenset({INTERRUPTING, STEERING, WAITING, REPEATING}),
+    BUSY: frozenset({CLAIMING, INTERRUPTING, STEERING, WAITING, REPEATING}),  # CLAIMING: see `_plan_beside`
     INTERRUPTING: frozenset({CLAIMING}),
     STEERING: frozenset({STEERING, WAITING, ANSWERED}),  # ANSWERED: with the response of the steered run
     WAITING: frozenset({CLAIMING, WAITING}),
@@ -231,6 +231,10 @@ class RequestLifecycle:
         return BUSY
 
     async def _plan_beside(self) -> RequestState:
+        if not self._interrupts and self._other.phase == "claimed":
+            # The other request may need no run, for example because it only gets a stored response.
+            await self._service.runs.wait_until_accepted(self._chat, self._other.run_id)
+            return CLAIMING
         if self._service.on_busy == "reject" or not self._interrupts:
             raise busy_refusal()
         planned = await self._plan(chat_was_busy=True)
