@@ -98,8 +98,8 @@ export function Events({ rows, findings, target, live = false }: EventsProps) {
         onWords={setWords}
       />
       <div className="grid shrink-0 grid-cols-2 border-b bg-muted text-xs font-medium" aria-hidden>
-        <span className="px-4 py-1.5">From the agent: ADK events</span>
-        <span className="border-s px-4 py-1.5">To the page: chunks</span>
+        <span className="px-4 py-1.5 @max-lg:px-3">From the agent: ADK events</span>
+        <span className="border-s px-4 py-1.5 @max-lg:px-3">To the page: chunks</span>
       </div>
       <div
         ref={list}
@@ -201,7 +201,7 @@ function RunRow({ run, ...props }: { run: Run } & RowProps) {
           onClick={() => ask(!open)}
           className="grid w-full grid-cols-2 text-start text-xs -outline-offset-2 hover:bg-accent"
         >
-          <span className="flex min-w-0 gap-x-2 px-4 py-1.5 @max-lg:flex-wrap @max-lg:px-3">
+          <span className="flex min-w-0 gap-x-2 px-4 py-1.5 @max-lg:flex-wrap @max-lg:content-start @max-lg:px-3">
             <Dot family={run.rows[0]?.entry.event ? familyOfEvent(run.rows[0].entry.event) : "other"} />
             <span className="flex min-w-0 flex-1 flex-col">
               <span className="wrap-anywhere">
@@ -219,7 +219,7 @@ function RunRow({ run, ...props }: { run: Run } & RowProps) {
             <Figures entry={{ ...(first !== undefined && { at: first }), bytes: sizeOf(entries) }} />
             <ChevronDown className={`size-4 shrink-0 text-muted-foreground ${open ? "rotate-180" : ""}`} aria-hidden />
           </span>
-          <span className="flex min-w-0 gap-x-2 border-s px-4 py-1.5 @max-lg:flex-wrap @max-lg:px-3">
+          <span className="flex min-w-0 gap-x-2 border-s px-4 py-1.5 @max-lg:flex-wrap @max-lg:content-start @max-lg:px-3">
             <span className="flex min-w-0 flex-1 flex-col font-mono">
               {chunkCounts(run).map(([type, count]) => (
                 <span key={type} className="flex items-start gap-2 wrap-anywhere">
@@ -294,14 +294,14 @@ function EventRow({ row, turn, chosen, onChoose }: EventRowProps) {
           <Figures entry={entry} beside />
         </RowButton>
       ) : (
-        <span className="flex min-w-0 gap-x-2 px-4 py-1.5 text-xs text-muted-foreground @max-lg:flex-wrap @max-lg:px-3">
+        <span className="flex min-w-0 gap-x-2 px-4 py-1.5 text-xs text-muted-foreground @max-lg:flex-wrap @max-lg:content-start @max-lg:px-3">
           <span className="min-w-0 flex-1">{withoutEvent(entry)}</span>
           <Figures entry={entry} beside />
         </span>
       )}
       <ul className="min-w-0 border-s">
         {chunks.length === 0 && entry.event && (
-          <li className="px-4 py-1.5 text-xs text-muted-foreground">{whyNothing(entry.event)}</li>
+          <li className="px-4 py-1.5 text-xs text-muted-foreground @max-lg:px-3">{whyNothing(entry.event)}</li>
         )}
         {chunks.map((chunk, index) => (
           <li key={index} className={edgeOf(marks.get(chunk.number ?? 0))}>
@@ -318,7 +318,7 @@ function EventRow({ row, turn, chosen, onChoose }: EventRowProps) {
               <Figures entry={{ bytes: chunk.bytes ?? 0 }} />
             </RowButton>
             {marks.get(chunk.number ?? 0)?.map(({ rule, text }) => (
-              <p key={rule} className="px-4 pb-1.5 text-xs wrap-anywhere" data-finding={rule}>
+              <p key={rule} className="px-4 pb-1.5 text-xs wrap-anywhere @max-lg:px-3" data-finding={rule}>
                 <WithCode text={text} />
               </p>
             ))}
@@ -350,7 +350,7 @@ function RowButton({ side, pressed, ...rest }: RowButtonProps) {
       tabIndex={-1}
       data-side={side}
       aria-pressed={pressed}
-      className="flex w-full min-w-0 scroll-mt-8 items-start gap-x-2 px-4 @max-lg:flex-wrap @max-lg:px-3 py-1.5 text-start text-xs -outline-offset-2 hover:bg-accent aria-pressed:bg-accent"
+      className="flex w-full min-w-0 scroll-mt-8 items-start gap-x-2 px-4 @max-lg:flex-wrap @max-lg:content-start @max-lg:px-3 py-1.5 text-start text-xs -outline-offset-2 hover:bg-accent aria-pressed:bg-accent"
       {...rest}
     />
   );
