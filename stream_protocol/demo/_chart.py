@@ -2,6 +2,7 @@
 
 import struct
 import zlib
+from base64 import b64decode
 from collections.abc import Sequence
 from itertools import accumulate
 from typing import Final
@@ -18,20 +19,23 @@ WARM: Final = (222, 118, 62, 255)
 
 MONTHS: Final = "JFMAMJJASOND"
 
-LETTERS: Final = {
-    "A": "01110 10001 10001 11111 10001 10001 10001",
-    "D": "11110 10001 10001 10001 10001 10001 11110",
-    "F": "11111 10000 10000 11110 10000 10000 10000",
-    "J": "00111 00010 00010 00010 00010 10010 01100",
-    "M": "10001 11011 10101 10101 10001 10001 10001",
-    "N": "10001 11001 10101 10011 10001 10001 10001",
-    "O": "01110 10001 10001 10001 10001 10001 01110",
-    "S": "01111 10000 10000 01110 00001 00001 11110",
-}
-"""Letter -> rows of dots, from top to bottom."""
+LETTERS: Final = "JFMASOND"
 
-DOT, LETTER_SPACE = 2, 22
-"""Sizes in pixels: the side of a dot in a letter, and the height of the row of letters."""
+MASKS: Final = (
+    "eNpjYKAFCPkfMaT40f+DUfiV/82ReEz6928zI/Hvf9yqxkBDEPIfDM5Qz7dg4EKv0BxYAPRtNJix9v9/CP/LbhAt/PMLlL/oryyQzvuyBsoPfl"
+    "cNpM/PXwDl+0y9xcBg8N8ezjf9b80w8S4jnM9wZTbb61oGBL/0Y+w/eSS+xJ93exiQ+Axb/seg8MEAO38wgPD/bzmQ+buf/I9C4ir+Szm6H4nf"
+    "+p4r+p8KnMv8dAID26sOON/vvzoDQ/sLFhh/MzBsGOT/BkK5Un8g6XMblF/zGEw5gGOJgYHx3mwwzfqxHky7wvLquodMIGrVH34IP/W/5yAJPt"
+    "O1D7/fWmwL43r/2aDLqbP8vwSUf+gjG4gqEIPyr9xF1T7jfyojMl9w1/9X62tNkUQ0Mqfd+r+NB0VX2f9eFD7jt1NQVjtYoci/XTD7HiSIcFsc"
+    "+uMB5SvUnnjz++laq8GS+jTmPvj5bk8ELAyCvm82Ypcq+7EcUgarf9vCBEmjtWD+nP+aEHUnP3KBqCf3oPrq/zuDEuM/WEpN+J8EJFng/MT/iV"
+    "jUM8z7rwE17xPYPI3vMPsg6Y8h9AfQPZKlP1bB6gSt+Q9/vd8XxThoCsB/xiB6yn8eWIG4D5W/7b8XCj/gxmVmZL5P4P9kFD7DkadcKHzL/zUo"
+    "fIY1n0RR+Kq/pqDwGSb/3onCF/34H4XPUAXjD3z98f/X62Ptyki1G7OYz/6fGSi1HeOKf/YotZ/M362oteHlL6j87f/5UPg7/vOi8K98QjNvM6"
+    "p9f23gfCZRn30/UpHc++Y43L2kAQCHKWGV"
+)
+"""Anti-aliased masks of ``LETTERS`` in their order, one byte per pixel, compressed. Drawn once in DejaVu Sans."""
+
+LETTER_WIDTH, LETTER_HEIGHT, DESCENT, LETTER_SPACE = 16, 20, 3, 22
+"""Sizes in pixels: the width and the height of a mask, the part of a mask below the baseline, and the height of the row
+of letters."""
 
 Colour = tuple[int, int, int, int]
 
@@ -43,24 +47,24 @@ def bar_chart(values: Sequence[int]) -> bytes:
     height = 2 * MARGIN + (top - bottom) * UNIT + 1 + LETTER_SPACE
     zero = MARGIN + top * UNIT
     rows = [[PAPER] * width for _ in range(height)]
+    masks = zlib.decompress(b64decode(MASKS))
     lefts = accumulate([BAR + GAP] * (len(values) - 1), initial=MARGIN)
     for month, left, value in zip(MONTHS, lefts, values, strict=True):
         first, last = sorted((zero - value * UNIT, zero))
         for row in rows[first:last]:
             row[left : left + BAR] = [_shade(value, min(values), max(values))] * BAR
-        _write(month, rows, left + BAR // 2)
+        _write(month, masks, rows, left + BAR // 2)
     rows[zero] = [PAPER] * MARGIN + [AXIS] * (width - 2 * MARGIN) + [PAPER] * MARGIN
     return _png(rows)
 
 
-def _write(letter: str, rows: Sequence[list[Colour]], middle: int) -> None:
-    lines = LETTERS[letter].split()
-    left, top = middle - len(lines[0]) * DOT // 2, len(rows) - MARGIN // 2 - len(lines) * DOT
-    for down, line in enumerate(lines):
-        for across, dot in enumerate(line):
-            if dot == "1":
-                for row in rows[top + down * DOT : top + (down + 1) * DOT]:
-                    row[left + across * DOT : left + (across + 1) * DOT] = [AXIS] * DOT
+def _write(letter: str, masks: bytes, rows: Sequence[list[Colour]], middle: int) -> None:
+    size = LETTER_WIDTH * LETTER_HEIGHT
+    mask = masks[LETTERS.index(letter) * size :][:size]
+    left, top = middle - LETTER_WIDTH // 2, len(rows) - MARGIN // 2 + DESCENT - LETTER_HEIGHT
+    for down in range(LETTER_HEIGHT):
+        line = mask[down * LETTER_WIDTH :][:LETTER_WIDTH]
+        rows[top + down][left : left + LETTER_WIDTH] = [(*AXIS[:3], alpha) if alpha else PAPER for alpha in line]
 
 
 def _shade(value: int, low: int, high: int) -> Colour:

@@ -1,6 +1,8 @@
 """The demo agent's script, through ADK's own Runner."""
 
+import zlib
 from collections.abc import Callable
+from struct import unpack
 from typing import Any
 from uuid import uuid4
 
@@ -15,6 +17,7 @@ from google.genai import types
 from stream_protocol.agents import declared_title
 from stream_protocol.demo import SUGGESTIONS, demo_agent
 from stream_protocol.demo._agent import MODEL
+from stream_protocol.demo._chart import bar_chart
 from stream_protocol.demo._tools import TOOLS
 
 
@@ -84,6 +87,17 @@ async def test_the_tour_reasons_calls_two_tools_at_once_streams_arguments_draws_
     assert chart.inline_data is not None
     assert (chart.inline_data.data or b"").startswith(b"\x89PNG")
     assert "reference is **LIS-2-190**" in told(await chat.answer("adk_request_confirmation", {"confirmed": True}))
+
+
+def test_the_letters_of_the_chart_have_smooth_edges() -> None:
+    chart = bar_chart((1, 2, 3, 4, 5, 6, 7, 8, 9, 8, 7, 6))
+    width, height = unpack(">II", chart[16:24])
+    lines = zlib.decompress(chart[chart.index(b"IDAT") + 4 : -16])
+    stride = 1 + 4 * width
+    shades = {lines[stride * row + 4 : stride * (row + 1) : 4] for row in range(height - 24, height - 8)}
+    alphas = {alpha for row in shades for alpha in row}
+    assert {0, 255} < alphas
+    assert len(alphas) > 16
 
 
 async def test_a_denied_booking_is_not_made() -> None:

@@ -183,6 +183,19 @@ def test_a_finger_finds_large_targets_and_no_field_makes_the_phone_zoom(open_pag
     assert page.evaluate(SMALL) == []
 
 
+def test_on_a_touch_screen_a_source_is_no_higher_than_a_finger_needs(open_page: Open, shots: Path) -> None:
+    page = touch_page(open_page)
+    say(page, "buy")
+    expect(page.get_by_role("form", name="Approval")).to_be_visible()
+    chips = page.get_by_role("navigation", name="Sources").get_by_role("listitem")
+    expect(chips).to_have_count(2)
+    heights = chips.evaluate_all("chips => chips.map((chip) => chip.getBoundingClientRect().height)")
+    assert all(44 <= height <= 47 for height in heights)
+    usage = page.locator("[data-usage]")
+    assert usage.evaluate("line => line.scrollWidth <= line.clientWidth")
+    page.screenshot(path=shots / "touch-sources.png")
+
+
 OUTSIDE: Final = """() => {
     const box = (selector) => document.querySelector(selector).getBoundingClientRect();
     return box("[data-streamdown=code-block-actions] button").bottom <= box("[data-streamdown=code-block-body]").top;

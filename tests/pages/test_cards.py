@@ -132,7 +132,7 @@ def test_a_tool_shows_how_far_it_is_while_it_runs(page: Page, scenes: Scenes, sh
 def test_an_approval_says_why_the_tool_asks(page: Page, shots: Path) -> None:
     say(page, "lend")
     form = page.get_by_role("form", name="Approval")
-    expect(form).to_contain_text("guide wants to run Lend a book.")
+    expect(form).to_contain_text("Guide wants to run Lend a book.")
     expect(form).to_contain_text("Momo leaves the house for a month.")
     page.screenshot(path=shots / "approval-reason.png")
     press(page, "Approve")
@@ -144,7 +144,7 @@ def test_an_approval_says_why_the_tool_asks(page: Page, shots: Path) -> None:
 def test_an_approval_names_who_wants_what_and_a_denial_gives_its_reason(page: Page, shots: Path) -> None:
     say(page, "pay")
     form = page.get_by_role("form", name="Approval")
-    expect(form).to_contain_text("guide wants to run Pay.")
+    expect(form).to_contain_text("Guide wants to run Pay.")
     expect(form.get_by_role("term")).to_have_text("Amount")
     expect(form.get_by_role("definition")).to_have_text("5")
     page.screenshot(path=shots / "approval.png")
@@ -394,10 +394,73 @@ def test_an_approval_inside_an_agent_is_answered_in_its_card(page: Page, shots: 
     work = page.get_by_role("group", name="Work of cashier")
     form = page.get_by_role("form", name="Approval")
     expect(form).to_have_count(1)
-    expect(work.get_by_role("form", name="Approval")).to_contain_text("cashier wants to run Pay.")
+    expect(work.get_by_role("form", name="Approval")).to_contain_text("Cashier wants to run Pay.")
     page.screenshot(path=shots / "nested-approval.png")
     press(page, "Approve")
     expect(texts(page).last).to_have_text("Charged.")
     expect(page.locator('[data-tool="pay"]')).to_have_count(0)  # only in the card, which is folded
     unfolded(page.get_by_role("group", name="Tool cashier"))
     expect(work.locator('[data-tool="pay"]')).to_have_attribute("data-state", "output-available")
+
+
+def expect_stopped(page: Page, calls: int) -> None:
+    """Each call reads "Stopped", is folded and shows neither an error nor a question."""
+    group = page.get_by_role("button", name=f"Used {calls} tools")
+    expect(group).to_have_accessible_name(f"Used {calls} tools")  # and no number of failures
+    expect(group).to_have_attribute("aria-expanded", "false")
+    group.click()
+    cards = page.locator("[data-tool]")
+    expect(cards).to_have_count(calls)
+    for card in cards.all():
+        summary = card.get_by_role("button").first
+        expect(summary).to_have_accessible_name(re.compile("stopped$"))
+        expect(summary).to_have_attribute("aria-expanded", "false")
+        summary.click()
+        expect(card.get_by_role("alert")).to_have_count(0)
+        expect(card.get_by_role("form")).to_have_count(0)
+        summary.click()
+    group.click()
+
+
+def test_calls_without_a_result_read_stopped_wherever_they_are_seen(open_page: Open, shots: Path) -> None:
+    page = open_page()
+    say(page, "dig twice")
+    expect(page.get_by_role("button", name="Using 2 tools")).to_be_visible()
+    other = open_page(f"#{page.url.partition('#')[2]}")
+    expect(other.get_by_role("button", name="Using 2 tools")).to_be_visible()
+    press(page, "Stop")
+    for tab in (page, other):
+        expect_status(tab, "ready")
+        expect_stopped(tab, 2)
+        expect(tab.get_by_role("status").first).not_to_contain_text("needs your input")
+    page.screenshot(path=shots / "stopped-calls.png")
+    page.reload()
+    expect_stopped(page, 2)
+
+
+def test_calls_read_stopped_although_the_page_no_longer_hears_the_server(
+    page: Page, expected_errors: list[str]
+) -> None:
+    expected_errors.append("net::ERR_FAILED")
+    say(page, "dig twice")
+    expect(page.get_by_role("button", name="Using 2 tools")).to_be_visible()
+    page.route("**/stop", lambda route: route.abort())  # so no error of a call comes from the server
+    with page.expect_event("requestfailed"):
+        press(page, "Stop")
+    expect_status(page, "ready")
+    expect_stopped(page, 2)
+    page.unroute_all()
+
+
+def test_the_time_of_a_call_has_one_decimal_or_none(page: Page, scenes: Scenes) -> None:
+    say(page, "dig")
+    card = page.locator("[data-tool=dig]").get_by_role("button").first
+    expect(card).to_have_accessible_name(re.compile(r"running… ?\d+ s$"))
+    scenes.go_on()
+    expect(card).to_have_accessible_name(re.compile(r"done ?\d\.\d s$"))
+    say(page, "zone")
+    expect(page.get_by_text("The page has answered.")).to_be_visible()
+    say(page, "form")
+    expect(page.locator(f'[data-tool="{INPUT}"]').get_by_role("button").first).to_have_accessible_name(
+        re.compile("needs your input$")
+    )

@@ -1,6 +1,7 @@
 """Long values, pictures, files and the reader's own messages on the page."""
 
 import json
+import re
 from pathlib import Path
 from typing import Final
 
@@ -209,6 +210,15 @@ def test_an_agent_without_suggestions_tells_its_tools(browser: Browser, scenes: 
         page.goto(address)
         welcome = page.get_by_role("region", name="Welcome")
         expect(welcome).to_contain_text("Knows rivers and trains.")
+        expect(welcome.get_by_role("term")).to_have_count(4)
+        page.screenshot(path=shots / "welcome-few-tools.png")
+        page.set_viewport_size({"width": 390, "height": 800})
+        more = welcome.get_by_role("button", name=re.compile(r"^\d+ more$"))
+        expect(more).to_be_in_viewport(ratio=1)
+        page.screenshot(path=shots / "welcome-few-tools-phone.png")
+        more.click()
+        expect(more).to_have_count(0)
+        page.set_viewport_size({"width": 1100, "height": 900})
         expect(welcome.get_by_role("term").filter(has_text="trains")).to_be_visible()
         expect(welcome).to_contain_text("Lists trains.")
         expect(welcome).to_contain_text("Asks for approval with a payload that has a list in it.")

@@ -108,6 +108,8 @@ def answer(request: Any) -> Any:
         return [Call("seat", {})]
     if "everything" in last.text:
         return [Call("helper", {"request": "go"}), Call("measure", {})]
+    if "fail" in last.text:
+        return ["I begin", ConnectionError("The model is not there.")]
     if "wait" in last.text:
         return ["Now ", Wait(2.0), "then."]
     if "both" in last.text:
@@ -327,6 +329,16 @@ def test_findings_of_a_live_chat(page: Page) -> None:
     expect(panel(page).get_by_text("No findings: the stream is valid for the client.")).to_be_visible()
 
 
+@whatever_client
+def test_a_run_that_failed_is_no_good_news_in_the_findings(page: Page, shots: Path) -> None:
+    say(page, "fail")
+    tab(page, "Check")
+    expect(panel(page).get_by_text("A run failed. Its stream is valid for the client.")).to_be_visible()
+    expect(panel(page).locator("[data-failure]")).to_contain_text("The error that the client got: ")
+    expect(panel(page).get_by_text("No findings")).to_have_count(0)
+    page.screenshot(path=shots / "inspector-failed-run.png")
+
+
 def test_a_chat_is_saved_and_its_test_is_copied(page: Page, tmp_path: Path) -> None:
     say(page, "weather?")
     finished(page)
@@ -493,6 +505,30 @@ def test_three_columns_are_not_squeezed_into_a_small_window(open_page: Open, sho
     assert panel(page).evaluate("panel => panel.getBoundingClientRect().width") >= 360
     assert page.get_by_role("main").evaluate("chat => chat.getBoundingClientRect().width") >= 360
     expect(panel(page).get_by_role("tab", name="Check")).to_be_in_viewport(ratio=0.95)
+
+
+@whatever_client
+@pytest.mark.parametrize("width", [1280, 900])
+def test_names_have_the_room_of_the_panel_and_the_list_of_chats_makes_place(
+    open_page: Open, shots: Path, width: int
+) -> None:
+    page = open_page(width=width, height=800)
+    chats = page.get_by_role("complementary", name="Sidebar")
+    expect(panel(page)).to_be_visible()
+    expect(chats).to_have_count(0)
+    say(page, "both")
+    finished(page)
+    page.screenshot(path=shots / f"inspector-names-{width}.png")
+    names = rows(page).locator("[data-side=chunk] .font-mono")
+    expect(names.filter(has_text="tool-input-available").first).to_be_visible()
+    assert names.evaluate_all("names => names.every((name) => name.getClientRects().length === 1)")
+    chips = panel(page).locator("[data-families]")
+    tops = "box => new Set([...box.children].map((chip) => chip.getBoundingClientRect().top)).size"
+    assert chips.evaluate(tops) == 1
+    words = panel(page).get_by_role("searchbox")
+    assert words.evaluate("field => field.getBoundingClientRect().width") >= 190
+    panel(page).get_by_role("button", name="Close the Inspector").click()
+    expect(chats).to_be_visible()
 
 
 @whatever_client

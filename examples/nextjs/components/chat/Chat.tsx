@@ -82,7 +82,7 @@ export function Chat(props: ChatProps) {
   const reconnecting = chat.connection === "reconnecting";
   useEscape(busy, stop);
   useTabTitle(id, messages, busy, about?.agent);
-  useNoteWaiting(id, !busy && neededFrom(messages.at(-1)) !== undefined);
+  useNoteWaiting(id, !busy && neededFrom(messages.at(-1), chat.stopped) !== undefined);
 
   return (
     <div className="flex min-h-0 flex-1">
@@ -147,7 +147,7 @@ export function Chat(props: ChatProps) {
             Drop files to attach them
           </p>
         )}
-        <Announcer status={chat.status} reconnecting={reconnecting} messages={messages} />
+        <Announcer status={chat.status} reconnecting={reconnecting} messages={messages} stopped={chat.stopped} />
       </main>
       {beside?.(chat)}
     </div>

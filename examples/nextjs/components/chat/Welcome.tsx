@@ -7,6 +7,9 @@ import { Mark } from "../ui/mark";
 /** Suggestions that are shown at first. */
 const FIRST = 6;
 
+/** Tools that are shown at first. */
+const FIRST_TOOLS = 4;
+
 /**
  * A message to send, with the title that it shows, and the group in which it stands when all suggestions are shown. With
  * `attach` the user first chooses a file for it.
@@ -35,6 +38,7 @@ export function Welcome({ about, missing, onPick }: WelcomeProps) {
   const { agent, models = [], description, tools = [], suggestions = [] } = about ?? {};
   const [all, showAll] = useState(false);
   const shown = all || suggestions.length <= FIRST + 2 ? suggestions : suggestions.slice(0, FIRST);
+  const shownTools = all || tools.length <= FIRST_TOOLS + 1 ? tools : tools.slice(0, FIRST_TOOLS);
   return (
     <section className="flex min-h-0 flex-1 flex-col overflow-y-auto" aria-label="Welcome">
       <div className="mx-auto my-auto flex w-full max-w-3xl flex-col gap-6 px-4 py-6">
@@ -58,15 +62,20 @@ export function Welcome({ about, missing, onPick }: WelcomeProps) {
         </div>
         {suggestions.length === 0 && tools.length > 0 && (
           <dl className="mx-auto grid max-w-xl gap-x-4 gap-y-1.5 text-sm sm:grid-cols-[auto_1fr]" aria-label="Tools">
-            {tools.map(({ name, description: does }) => (
+            {shownTools.map(({ name, description: does }) => (
               <Fragment key={name}>
                 <dt className="font-medium wrap-anywhere">{readableName(name)}</dt>
-                <dd dir="auto" className="text-muted-foreground max-sm:mb-2">
+                <dd dir="auto" className={`text-muted-foreground max-sm:mb-2 ${all ? "" : "line-clamp-2"}`}>
                   {does}
                 </dd>
               </Fragment>
             ))}
           </dl>
+        )}
+        {suggestions.length === 0 && shownTools.length < tools.length && (
+          <Button look="ghost" size="small" className="self-center" onClick={() => showAll(true)}>
+            {tools.length - shownTools.length} more
+          </Button>
         )}
         {grouped(shown, all).map(([group, ofGroup]) => (
           <div key={group} className="flex flex-col gap-2">

@@ -114,6 +114,25 @@ export function isUnanswered(part: ToolUIPart | DynamicToolUIPart): boolean {
   return part.state === "output-error" && part.callProviderMetadata?.["adk"]?.["unanswered"] === true;
 }
 
+/** The server's error text for a call that a stop of the reply has ended. */
+const STOPPED_TEXT = "The run was stopped before the tool finished.";
+
+/** Return true for a call that has no result because its reply was stopped. `stopped`: the message ends with a stop. */
+export function isCutOff(part: ToolUIPart | DynamicToolUIPart, stopped: boolean): boolean {
+  switch (part.state) {
+    case "output-denied":
+      return false;
+    case "output-error":
+      return part.errorText === STOPPED_TEXT;
+    case "output-available":
+      return nestedMessageOf(part)?.metadata?.stopped === true || (stopped && part.preliminary === true);
+    case "approval-responded":
+      return stopped && part.approval.approved;
+    default:
+      return stopped;
+  }
+}
+
 /** What is typed and attached, before it is sent. */
 export type Draft = { text: string; files: FileUIPart[] };
 

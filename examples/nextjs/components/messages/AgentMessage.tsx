@@ -8,12 +8,21 @@ import { Parts } from "./Parts";
 import { Usage } from "./Usage";
 
 export function AgentMessage({ message, root, agent, live, stopped, busy, onEdit: _, ...others }: MessageProps) {
+  const isStopped = stopped && !live;
   const { onRegenerate, versions, onChoose, ...answers } = others;
   return (
     <article aria-label="Agent" className="group/message flex min-w-0 flex-col gap-3">
       <h2 className="sr-only">Agent</h2>
-      <Parts message={message} root={root} agent={agent} live={live} asked={message.parts.filter(isToolUIPart)} {...answers} />
-      {stopped && !live && (
+      <Parts
+        message={message}
+        root={root}
+        agent={agent}
+        live={live}
+        stopped={isStopped}
+        asked={message.parts.filter(isToolUIPart)}
+        {...answers}
+      />
+      {isStopped && (
         <p className="flex items-center gap-1.5 text-sm text-muted-foreground" data-stopped>
           <CircleStop className="size-4" aria-hidden /> Stopped
         </p>

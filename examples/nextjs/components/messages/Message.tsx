@@ -14,8 +14,6 @@ export type MessageProps = Answers & {
   agent: string | undefined;
   /** This message is being written. */
   live: boolean;
-  /** The user has ended it before it was whole. */
-  stopped: boolean;
   /** Some message of the chat is being written. */
   busy: boolean;
   /** Without these a message cannot be changed. */

@@ -2,6 +2,7 @@ import type { ReasoningUIPart } from "ai";
 import { Brain } from "lucide-react";
 import { useState } from "react";
 import { Collapsible } from "../ui/collapsible";
+import { duration } from "../ui/duration";
 import { useSeconds } from "../ui/use-seconds";
 import { Markdown } from "./Markdown";
 
@@ -32,7 +33,5 @@ export function Reasoning({ part, live }: { part: ReasoningUIPart; live: boolean
 
 function thought(seconds: number | undefined): string {
   if (seconds === undefined) return "Thoughts";
-  const whole = Math.max(1, Math.round(seconds));
-  if (whole < 60) return `Thought for ${whole} ${whole === 1 ? "second" : "seconds"}`;
-  return `Thought for ${Math.floor(whole / 60)} min ${whole % 60} s`;
+  return `Thought for ${duration(seconds)}`;
 }

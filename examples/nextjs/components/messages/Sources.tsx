@@ -29,7 +29,7 @@ export function Sources({ sources: once }: { sources: Source[] }) {
       </p>
       <ol className="flex flex-wrap gap-2">
         {once.map((source, index) => (
-          <li key={source.sourceId} className="flex max-w-full items-center gap-2 rounded-lg border bg-card py-1 ps-1.5 pe-3">
+          <li key={source.sourceId} className="flex max-w-full items-center gap-2 rounded-lg border bg-card py-1 ps-1.5 pe-3 pointer-coarse:py-0">
             <span className="grid size-5 shrink-0 place-items-center rounded bg-accent text-xs tabular-nums">{index + 1}</span>
             <Cited source={source} />
           </li>

@@ -4,6 +4,7 @@ import { Field, Input } from "../ui/field";
 import { useDraft } from "./drafts";
 import { Fields } from "./Fields";
 import { Pending } from "./Pending";
+import { readableName } from "./readable-name";
 import { SchemaField } from "./SchemaField";
 import { isObject, schemaOf } from "./schema";
 
@@ -37,7 +38,7 @@ export function Approval({ id, agent, tool, input, confirmation, reason: why, on
     // Enter in the field for the reason denies: nothing but its button approves.
     <Pending label="Approval" question={confirmation?.hint ?? why} onSubmit={() => denying && deny()}>
       <p className="-order-1">
-        <bdi className="font-semibold">{agent ?? "The agent"}</bdi> wants to run <bdi className="font-semibold">{tool}</bdi>.
+        <bdi className="font-semibold">{agent === undefined ? "The agent" : readableName(agent)}</bdi> wants to run <bdi className="font-semibold">{tool}</bdi>.
       </p>
       {confirmation?.hint !== undefined && why !== undefined && (
         <p dir="auto" className="whitespace-pre-wrap text-muted-foreground wrap-anywhere">

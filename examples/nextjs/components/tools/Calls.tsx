@@ -1,11 +1,12 @@
 import { ChevronDown, Loader, Wrench } from "lucide-react";
 import { type ReactNode, useId, useState } from "react";
-import { isUnanswered } from "../chat/message-types";
+import { isCutOff, isUnanswered } from "../chat/message-types";
 import { isOver, type ToolPart } from "./ToolCard";
 
 type CallsProps = {
   parts: ToolPart[];
   passed: boolean;
+  stopped: boolean;
   /** One of the calls has more to show than its line. */
   show: boolean;
   children: ReactNode;
@@ -16,12 +17,12 @@ const LIST =
   "min-w-0 overflow-hidden rounded-xl border bg-card *:data-tool:rounded-none *:data-tool:border-0 *:data-tool:not-first:border-t [&>[data-tool]>div>button]:py-1.5";
 
 /** Calls that follow each other. Several are one line, unless one has more to show or the reader opens them. */
-export function Calls({ parts, passed, show, children }: CallsProps) {
+export function Calls({ parts, passed, stopped, show, children }: CallsProps) {
   const [chosen, choose] = useState<boolean>();
   const id = useId();
   const open = parts.length === 1 || (chosen ?? show);
-  const over = parts.every((part) => isOver(part, passed));
-  const failed = parts.filter((part) => part.state === "output-error" && !isUnanswered(part)).length;
+  const over = parts.every((part) => isOver(part, { passed, stopped }));
+  const failed = parts.filter((part) => part.state === "output-error" && !isUnanswered(part) && !isCutOff(part, stopped)).length;
   return (
     <div className="flex min-w-0 flex-col gap-2" data-calls>
       {parts.length > 1 && (

@@ -8,12 +8,12 @@ import type { Answers, ToolPart } from "./ToolCard";
 type NestedProps = Answers & { part: ToolPart; message: NestedMessage; live: boolean };
 
 /** The work of an agent that runs as a tool, and the result if that is something else than its last words. */
-export function Nested({ part, message, live, ...answers }: NestedProps) {
+export function Nested({ part, message, live, stopped, ...answers }: NestedProps) {
   const name = getToolName(part);
-  const { result, omittedEvents } = message.metadata ?? {};
+  const { result, omittedEvents, stopped: ended = false } = message.metadata ?? {};
   return (
     <div role="group" aria-label={`Work of ${name}`} data-nested className="flex min-w-0 flex-col gap-3 border-s-2 ps-3">
-      <Parts message={message} root={name} agent={name} live={live} {...answers} />
+      <Parts message={message} root={name} agent={name} live={live} stopped={stopped || ended} {...answers} />
       {omittedEvents !== undefined && <p className="text-muted-foreground">{omittedEvents} later steps were not kept.</p>}
       {result !== undefined && !isSaid(result, message) && <Output value={result} />}
     </div>

@@ -1,7 +1,7 @@
 import { type DynamicToolUIPart, getToolName, type ToolUIPart } from "ai";
 import { Wrench } from "lucide-react";
 import { useState } from "react";
-import { callsInside, type Confirmation, isUnanswered, nestedMessageOf, type Progress as Reported } from "../chat/message-types";
+import { callsInside, type Confirmation, isCutOff, isUnanswered, nestedMessageOf, type Progress as Reported } from "../chat/message-types";
 import { Collapsible } from "../ui/collapsible";
 import { useSeconds } from "../ui/use-seconds";
 import { Answer, type OnOutput } from "./Answer";
@@ -20,6 +20,8 @@ export type Answers = {
   answerable: boolean;
   /** There is a later message: what is still open stays so. */
   passed: boolean;
+  /** The user has ended the message before it was whole: what is open in it stays without a result. */
+  stopped: boolean;
   onApproval: OnApproval;
   onOutput: OnOutput;
   /** The calls of the whole message: a question inside an agent that runs as a tool is one of them. */
@@ -49,11 +51,12 @@ type ToolCardProps = Answers & {
 
 /** A call. It is one line, unless it has something to show by itself or the reader opens it. */
 export function ToolCard({ part, name, confirmation, reason, progress, denial, gated, agent, ...answers }: ToolCardProps) {
-  const { answerable, passed, onApproval, onOutput } = answers;
+  const { passed, stopped, onApproval, onOutput } = answers;
+  const answerable = answers.answerable && !stopped;
   const [chosen, choose] = useState<boolean>();
   const waits = part.state === "input-available" && !part.providerExecuted && answerable;
   const asks = part.state === "approval-requested" && answerable;
-  const seconds = useSeconds(part.state === "input-available" && !answerable && !passed);
+  const seconds = useSeconds(part.state === "input-available" && !answerable && !passed && !stopped);
   const argument = firstArgument(part);
   const asksInside = answerable && asksSomebody(part, answers.asked);
   const open = chosen ?? (showsItself(part, answers) && !(waits && gated));
@@ -84,6 +87,7 @@ export function ToolCard({ part, name, confirmation, reason, progress, denial, g
               part={part}
               waiting={waits || asksInside ? (gated ? "credential" : "user") : undefined}
               passed={passed}
+              stopped={stopped}
               seconds={seconds}
             />
           </>
@@ -93,7 +97,7 @@ export function ToolCard({ part, name, confirmation, reason, progress, denial, g
           {!asks && !(waits && (isQuestion(part) || getToolName(part) === CREDENTIAL)) && <Input part={part} />}
           {part.state === "output-available" && <Result part={part} {...answers} />}
           {part.state === "output-denied" && denial !== undefined && <Output value={denial} />}
-          {part.state === "output-error" && !isUnanswered(part) && (
+          {part.state === "output-error" && !isUnanswered(part) && !isCutOff(part, stopped) && (
             <p role="alert" dir="auto" className="whitespace-pre-wrap text-destructive wrap-anywhere">
               {part.errorText}
             </p>
@@ -105,7 +109,7 @@ export function ToolCard({ part, name, confirmation, reason, progress, denial, g
           )}
         </div>
       </Collapsible>
-      {progress !== undefined && isRunning(part, passed) && <Progress {...progress} />}
+      {progress !== undefined && isRunning(part, answers) && <Progress {...progress} />}
       {part.state === "approval-requested" && answerable && (
         <Approval
           id={part.approval.id}
@@ -122,15 +126,17 @@ export function ToolCard({ part, name, confirmation, reason, progress, denial, g
   );
 }
 
-/** Return true for a call that has ended, or that a later message has overtaken. */
-export function isOver(part: ToolPart, passed: boolean): boolean {
+/** Return true for a call that has ended, or that a stop or a later message has overtaken. */
+export function isOver(part: ToolPart, { passed, stopped }: Pick<Answers, "passed" | "stopped">): boolean {
+  if (isCutOff(part, stopped)) return true;
   if (part.state === "output-available") return part.preliminary !== true;
   if (part.state === "output-error" || part.state === "output-denied") return true;
   return passed && ["input-available", "approval-requested"].includes(part.state);
 }
 
 /** Return true for a call that waits for the user, or will once the response is over. */
-export function asksUser(part: ToolPart, { answerable, passed, asked }: Answers): boolean {
+export function asksUser(part: ToolPart, { answerable, passed, stopped, asked }: Answers): boolean {
+  if (stopped) return false;
   if (answerable && asksSomebody(part, asked)) return true;
   if (part.state === "approval-requested") return !passed;
   return part.state === "input-available" && answerable && !part.providerExecuted;
@@ -138,6 +144,7 @@ export function asksUser(part: ToolPart, { answerable, passed, asked }: Answers)
 
 /** Return true for a call with more to show than its line: growing arguments, a question, an agent's work, or a failure. */
 export function showsItself(part: ToolPart, answers: Answers): boolean {
+  if (isCutOff(part, answers.stopped)) return false;
   if (part.state === "input-streaming") return part.input !== undefined;
   if (part.state === "output-available" && part.preliminary) return true;
   if (isUnanswered(part)) return false;
@@ -153,8 +160,8 @@ function asksSomebody(part: ToolPart, asked: ToolPart[] | undefined): boolean {
 }
 
 /** Its tool has begun, and has not ended. */
-function isRunning(part: ToolPart, passed: boolean): boolean {
-  return ["input-available", "approval-responded", "output-available"].includes(part.state) && !isOver(part, passed);
+function isRunning(part: ToolPart, answers: Answers): boolean {
+  return ["input-available", "approval-responded", "output-available"].includes(part.state) && !isOver(part, answers);
 }
 
 /** What tells two calls of one tool apart: the first value that goes into each. */

@@ -1,7 +1,8 @@
 import { Ban, CircleAlert, CircleCheck, Hand, Loader, PencilLine } from "lucide-react";
 import type { ComponentType } from "react";
-import { isUnanswered, nestedMessageOf } from "../chat/message-types";
+import { isCutOff, isUnanswered } from "../chat/message-types";
 import { Badge, type Tone } from "../ui/badge";
+import { duration } from "../ui/duration";
 import type { ToolPart } from "./ToolCard";
 
 type Look = { label: string; tone: Tone; Icon: ComponentType<{ className?: string; "aria-hidden"?: boolean }> };
@@ -16,7 +17,7 @@ const LOOKS: Record<ToolPart["state"], Look> = {
   "output-denied": { label: "denied", tone: "bad", Icon: Ban },
 };
 
-/** An agent that ran as a tool and did not come to its end. */
+/** A call whose reply was stopped before it had a result. */
 const STOPPED: Look = { label: "stopped", tone: "quiet", Icon: Ban };
 
 /** A call that the user did not answer before a later message. */
@@ -26,6 +27,7 @@ type ToolStateProps = {
   part: ToolPart;
   waiting: "user" | "credential" | undefined;
   passed: boolean;
+  stopped: boolean;
   seconds: number | undefined;
 };
 
@@ -38,28 +40,28 @@ const SHORTEST = 0.05;
 const LONG = 2;
 
 /** What the call does, in words; how long it took, where this page has seen that. */
-export function ToolState({ part, waiting, passed, seconds }: ToolStateProps) {
-  const { label, tone, Icon } = look(part, waiting, passed);
+export function ToolState({ part, waiting, passed, stopped, seconds }: ToolStateProps) {
+  const { label, tone, Icon } = look({ part, waiting, passed, stopped });
   return (
     <Badge tone={tone} className="ms-auto">
       <Icon className={Icon === Loader ? "animate-spin motion-reduce:animate-none" : ""} aria-hidden />
       <span className={label === LOOKS["output-available"].label ? "sr-only" : "inline-block first-letter:uppercase"}>{label}</span>
-      {seconds !== undefined && <Time seconds={seconds} running={OPEN.includes(part.state)} />}
+      {seconds !== undefined && waiting === undefined && Icon !== STOPPED.Icon && <Time seconds={seconds} running={OPEN.includes(part.state)} />}
     </Badge>
   );
 }
 
 function Time({ seconds, running }: { seconds: number; running: boolean }) {
   if (seconds < (running ? LONG : SHORTEST)) return null;
-  return <bdi className="text-muted-foreground tabular-nums">{running ? seconds : seconds.toFixed(1)} s</bdi>;
+  return <bdi className="text-muted-foreground tabular-nums">{duration(seconds, running)}</bdi>;
 }
 
-function look(part: ToolPart, waiting: ToolStateProps["waiting"], passed: boolean): Look {
+function look({ part, waiting, passed, stopped }: Omit<ToolStateProps, "seconds">): Look {
+  if (isCutOff(part, stopped)) return STOPPED;
   if ((passed && OPEN.includes(part.state)) || isUnanswered(part)) return UNANSWERED;
   if (waiting === "credential") return { label: "sign-in required", tone: "waiting", Icon: Hand };
   if (waiting === "user") return { label: "needs your input", tone: "waiting", Icon: Hand };
   if (part.state === "approval-responded" && !part.approval.approved) return LOOKS["output-denied"];
-  if (part.state === "output-available" && nestedMessageOf(part)?.metadata?.stopped) return STOPPED;
   if (part.state === "output-available" && part.preliminary) return { ...LOOKS["input-available"], label: "working…" };
   return LOOKS[part.state];
 }

@@ -31,8 +31,9 @@ export function Check({ findings, unchecked = 0, rows, onShow }: CheckProps) {
   return (
     <>
       {findings.length === 0 && (
-        <Badge tone="good" className="text-sm">
-          <CircleCheck aria-hidden /> No findings: the stream is valid for the client.
+        <Badge tone={failure ? "bad" : "good"} className="text-sm">
+          {failure ? <CircleX aria-hidden /> : <CircleCheck aria-hidden />}
+          {failure ? "A run failed. Its stream is valid for the client." : "No findings: the stream is valid for the client."}
         </Badge>
       )}
       <p className="text-sm text-muted-foreground">
@@ -40,7 +41,7 @@ export function Check({ findings, unchecked = 0, rows, onShow }: CheckProps) {
       </p>
       {failure && (
         <p className="text-sm" data-failure>
-          A run ended with an error: {String(failure.errorText)}
+          The error that the client got: {String(failure.errorText)}
         </p>
       )}
       {unchecked > 0 && (

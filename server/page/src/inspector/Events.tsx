@@ -87,7 +87,7 @@ export function Events({ rows, findings, target, live = false }: EventsProps) {
   };
   const blocks = Array.from({ length: Math.ceil(items.length / BLOCK) }, (_, index) => index * BLOCK);
   return (
-    <div className="flex min-h-0 flex-1 flex-col" onKeyDown={onKeyDown}>
+    <div className="@container flex min-h-0 flex-1 flex-col" onKeyDown={onKeyDown}>
       <Filter
         field={search}
         counts={counts}
@@ -98,8 +98,8 @@ export function Events({ rows, findings, target, live = false }: EventsProps) {
         onWords={setWords}
       />
       <div className="grid shrink-0 grid-cols-2 border-b bg-muted text-xs font-medium" aria-hidden>
-        <span className="px-4 py-1.5">From the agent: ADK events</span>
-        <span className="border-s px-4 py-1.5">To the page: chunks</span>
+        <span className="px-4 py-1.5 @max-lg:px-3">From the agent: ADK events</span>
+        <span className="border-s px-4 py-1.5 @max-lg:px-3">To the page: chunks</span>
       </div>
       <div
         ref={list}
@@ -201,7 +201,7 @@ function RunRow({ run, ...props }: { run: Run } & RowProps) {
           onClick={() => ask(!open)}
           className="grid w-full grid-cols-2 text-start text-xs -outline-offset-2 hover:bg-accent"
         >
-          <span className="flex min-w-0 gap-2 px-4 py-1.5">
+          <span className="flex min-w-0 gap-x-2 px-4 py-1.5 @max-lg:flex-wrap @max-lg:content-start @max-lg:px-3">
             <Dot family={run.rows[0]?.entry.event ? familyOfEvent(run.rows[0].entry.event) : "other"} />
             <span className="flex min-w-0 flex-1 flex-col">
               <span className="wrap-anywhere">
@@ -216,13 +216,10 @@ function RunRow({ run, ...props }: { run: Run } & RowProps) {
                 <Marked text={run.author} />
               </span>
             </span>
-            <span dir="ltr" className="shrink-0 text-end text-muted-foreground tabular-nums">
-              {first !== undefined && <span className="block" data-at={first}>{inSeconds(first)}</span>}
-              <span className="block">{inBytes(entries.reduce((sum, { bytes = 0 }) => sum + bytes, 0))}</span>
-            </span>
+            <Figures entry={{ ...(first !== undefined && { at: first }), bytes: sizeOf(entries) }} />
             <ChevronDown className={`size-4 shrink-0 text-muted-foreground ${open ? "rotate-180" : ""}`} aria-hidden />
           </span>
-          <span className="flex min-w-0 gap-2 border-s px-4 py-1.5">
+          <span className="flex min-w-0 gap-x-2 border-s px-4 py-1.5 @max-lg:flex-wrap @max-lg:content-start @max-lg:px-3">
             <span className="flex min-w-0 flex-1 flex-col font-mono">
               {chunkCounts(run).map(([type, count]) => (
                 <span key={type} className="flex items-start gap-2 wrap-anywhere">
@@ -234,7 +231,7 @@ function RunRow({ run, ...props }: { run: Run } & RowProps) {
                 </span>
               ))}
             </span>
-            <span className="text-muted-foreground tabular-nums">{inBytes(sent.reduce((sum, { bytes = 0 }) => sum + bytes, 0))}</span>
+            <Figures entry={{ bytes: sizeOf(sent) }} />
           </span>
         </button>
       </li>
@@ -297,14 +294,14 @@ function EventRow({ row, turn, chosen, onChoose }: EventRowProps) {
           <Figures entry={entry} beside />
         </RowButton>
       ) : (
-        <span className="flex min-w-0 gap-2 px-4 py-1.5 text-xs text-muted-foreground">
+        <span className="flex min-w-0 gap-x-2 px-4 py-1.5 text-xs text-muted-foreground @max-lg:flex-wrap @max-lg:content-start @max-lg:px-3">
           <span className="min-w-0 flex-1">{withoutEvent(entry)}</span>
           <Figures entry={entry} beside />
         </span>
       )}
       <ul className="min-w-0 border-s">
         {chunks.length === 0 && entry.event && (
-          <li className="px-4 py-1.5 text-xs text-muted-foreground">{whyNothing(entry.event)}</li>
+          <li className="px-4 py-1.5 text-xs text-muted-foreground @max-lg:px-3">{whyNothing(entry.event)}</li>
         )}
         {chunks.map((chunk, index) => (
           <li key={index} className={edgeOf(marks.get(chunk.number ?? 0))}>
@@ -321,7 +318,7 @@ function EventRow({ row, turn, chosen, onChoose }: EventRowProps) {
               <Figures entry={{ bytes: chunk.bytes ?? 0 }} />
             </RowButton>
             {marks.get(chunk.number ?? 0)?.map(({ rule, text }) => (
-              <p key={rule} className="px-4 pb-1.5 text-xs wrap-anywhere" data-finding={rule}>
+              <p key={rule} className="px-4 pb-1.5 text-xs wrap-anywhere @max-lg:px-3" data-finding={rule}>
                 <WithCode text={text} />
               </p>
             ))}
@@ -353,16 +350,23 @@ function RowButton({ side, pressed, ...rest }: RowButtonProps) {
       tabIndex={-1}
       data-side={side}
       aria-pressed={pressed}
-      className="flex w-full min-w-0 scroll-mt-8 items-start gap-2 px-4 py-1.5 text-start text-xs -outline-offset-2 hover:bg-accent aria-pressed:bg-accent"
+      className="flex w-full min-w-0 scroll-mt-8 items-start gap-x-2 px-4 @max-lg:flex-wrap @max-lg:content-start @max-lg:px-3 py-1.5 text-start text-xs -outline-offset-2 hover:bg-accent aria-pressed:bg-accent"
       {...rest}
     />
   );
 }
 
+function sizeOf(entries: Entry[]): number {
+  return entries.reduce((sum, { bytes = 0 }) => sum + bytes, 0);
+}
+
 /** When, and how large. `beside`: with room for the arrow that runs of fragments have, so that all figures are in a column. */
 function Figures({ entry: { at, bytes }, beside = false }: { entry: Pick<Entry, "at" | "bytes">; beside?: boolean }) {
   return (
-    <span dir="ltr" className={`shrink-0 text-end text-muted-foreground tabular-nums ${beside ? "md:me-6" : ""}`}>
+    <span
+      dir="ltr"
+      className={`shrink-0 text-end text-muted-foreground tabular-nums @max-lg:order-last @max-lg:flex @max-lg:basis-full @max-lg:gap-2 @max-lg:ps-4 ${beside ? "@lg:me-6" : ""}`}
+    >
       {at !== undefined && <span className="block" data-at={at}>{inSeconds(at)}</span>}
       {bytes !== undefined && <span className="block">{inBytes(bytes)}</span>}
     </span>

@@ -19,8 +19,8 @@ export function Filter({ field, found, counts, families, words, onFamilies, onWo
   const toggle = (family: Family) => onFamilies(toggled(families, family));
   const there = (Object.keys(FAMILIES) as (keyof typeof FAMILIES)[]).filter((family) => counts.has(family));
   return (
-    <div className="flex flex-wrap items-center gap-1.5 border-b px-3 py-2" role="search" aria-label="Events">
-      <label className="relative min-w-32 flex-1 max-md:basis-full">
+    <div className="flex flex-col gap-1.5 border-b px-3 py-2 @3xl:flex-row @3xl:items-center" role="search" aria-label="Events">
+      <label className="relative min-w-48 flex-1">
         <Search className="pointer-events-none absolute inset-y-0 start-2 my-auto size-4 text-muted-foreground" aria-hidden />
         <Input
           ref={field}
@@ -37,7 +37,7 @@ export function Filter({ field, found, counts, families, words, onFamilies, onWo
           {found === undefined ? <kbd className="rounded border px-1.5 font-mono pointer-coarse:hidden">/</kbd> : `${found} found`}
         </span>
       </label>
-      <div className="flex gap-1.5 max-md:w-full max-md:overflow-x-auto max-md:py-0.5 md:contents">
+      <div className="flex gap-1.5 overflow-x-auto py-0.5" data-families>
         {there.map((family) => (
           <button
             key={family}

@@ -28,7 +28,7 @@ const Inspector = later(
   (line) => <aside aria-label="Inspector" className="m-auto p-4">{line}</aside>,
 );
 /** Pixels of a window that has room for the list of chats, the chat and the Inspector. */
-const THREE_COLUMNS = 1100;
+const THREE_COLUMNS = 1440;
 
 const Palette = later(
   () => import("../commands/Palette"),

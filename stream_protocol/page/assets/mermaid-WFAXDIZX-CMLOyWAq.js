@@ -1,0 +1,1 @@
+export{i as Mermaid}from"./RenderedMarkdown-CQ_Ld5c9.js";
