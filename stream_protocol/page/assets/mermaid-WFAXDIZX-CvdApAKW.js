@@ -1,0 +1,1 @@
+export{i as Mermaid}from"./RenderedMarkdown-DZk-V7lR.js";
