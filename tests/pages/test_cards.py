@@ -464,3 +464,21 @@ def test_the_time_of_a_call_has_one_decimal_or_none(page: Page, scenes: Scenes) 
     expect(page.locator(f'[data-tool="{INPUT}"]').get_by_role("button").first).to_have_accessible_name(
         re.compile("needs your input$")
     )
+
+
+@pytest.mark.filterwarnings("ignore:The .plugins. argument is deprecated:DeprecationWarning")  # ADK's own AgentTool
+def test_an_agent_inside_a_stopped_answer_reads_stopped_with_its_calls(page: Page) -> None:
+    say(page, "research")
+    card = page.get_by_role("group", name="Tool researcher")
+    expect(card.get_by_role("group", name="Tool wait")).to_have_attribute("data-state", "input-available")
+    press(page, "Stop")
+    expect_status(page, "ready")
+    for _ in ("live", "stored"):
+        summary = card.get_by_role("button").first
+        expect(summary).to_have_accessible_name(re.compile("stopped$"))
+        expect(summary).to_have_attribute("aria-expanded", "false")
+        unfolded(card)
+        group = card.get_by_role("group", name="Tool wait").get_by_role("button").first
+        expect(group).to_have_accessible_name(re.compile("stopped$"))
+        expect(card.get_by_role("alert")).to_have_count(0)
+        page.reload()

@@ -117,13 +117,16 @@ export function isUnanswered(part: ToolUIPart | DynamicToolUIPart): boolean {
 /** The server's error text for a call that a stop of the reply has ended. */
 const STOPPED_TEXT = "The run was stopped before the tool finished.";
 
+/** The same for calls that broke off. Inside an agent of a stopped reply, the stop is the reason. */
+const BROKEN_OFF_TEXTS = ["The run failed before the tool finished.", "The tool gave no result."];
+
 /** Return true for a call that has no result because its reply was stopped. `stopped`: the message ends with a stop. */
 export function isCutOff(part: ToolUIPart | DynamicToolUIPart, stopped: boolean): boolean {
   switch (part.state) {
     case "output-denied":
       return false;
     case "output-error":
-      return part.errorText === STOPPED_TEXT;
+      return part.errorText === STOPPED_TEXT || (stopped && BROKEN_OFF_TEXTS.includes(part.errorText));
     case "output-available":
       return nestedMessageOf(part)?.metadata?.stopped === true || (stopped && part.preliminary === true);
     case "approval-responded":

@@ -3,6 +3,7 @@ import { createContext, memo, useContext, useDeferredValue, useEffect, useLayout
 import { IconButton } from "../components/ui/icon-button";
 import { WithCode } from "./WithCode";
 import { askedBy, authorOf, detailOf, type Entry, inBytes, inSeconds, kindOf, type Row, wordsOf } from "./entries";
+import { Figures, sizeOf } from "./Figures";
 import { Filter } from "./Filter";
 import type { Finding } from "./inspector-api";
 import { moveInList } from "./list-keys";
@@ -353,23 +354,6 @@ function RowButton({ side, pressed, ...rest }: RowButtonProps) {
       className="flex w-full min-w-0 scroll-mt-8 items-start gap-x-2 px-4 @max-lg:flex-wrap @max-lg:content-start @max-lg:px-3 py-1.5 text-start text-xs -outline-offset-2 hover:bg-accent aria-pressed:bg-accent"
       {...rest}
     />
-  );
-}
-
-function sizeOf(entries: Entry[]): number {
-  return entries.reduce((sum, { bytes = 0 }) => sum + bytes, 0);
-}
-
-/** When, and how large. `beside`: with room for the arrow that runs of fragments have, so that all figures are in a column. */
-function Figures({ entry: { at, bytes }, beside = false }: { entry: Pick<Entry, "at" | "bytes">; beside?: boolean }) {
-  return (
-    <span
-      dir="ltr"
-      className={`shrink-0 text-end text-muted-foreground tabular-nums @max-lg:order-last @max-lg:flex @max-lg:basis-full @max-lg:gap-2 @max-lg:ps-4 ${beside ? "@lg:me-6" : ""}`}
-    >
-      {at !== undefined && <span className="block" data-at={at}>{inSeconds(at)}</span>}
-      {bytes !== undefined && <span className="block">{inBytes(bytes)}</span>}
-    </span>
   );
 }
 

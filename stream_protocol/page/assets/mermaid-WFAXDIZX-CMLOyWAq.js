@@ -1,1 +1,0 @@
-export{i as Mermaid}from"./RenderedMarkdown-CQ_Ld5c9.js";
