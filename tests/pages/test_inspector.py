@@ -109,7 +109,8 @@ def answer(request: Any) -> Any:
     if "everything" in last.text:
         return [Call("helper", {"request": "go"}), Call("measure", {})]
     if "fail" in last.text:
-        return ["I begin", ConnectionError("The model is not there.")]
+        begins = [] if "at once" in last.text else ["I begin"]
+        return [*begins, ConnectionError("The model is not there.")]
     if "wait" in last.text:
         return ["Now ", Wait(2.0), "then."]
     if "both" in last.text:
@@ -661,6 +662,12 @@ def test_a_hit_at_the_end_of_a_long_text_is_in_view(page: Page) -> None:
     marks = panel(page).locator("[data-turn] mark")
     expect(marks).to_have_text(["needle"])
     expect_in_view(marks.first)
+
+
+@whatever_client
+def test_an_error_without_chunks_says_that_the_run_failed(page: Page) -> None:
+    say(page, "fail at once")
+    expect(rows(page).filter(has_text="error ConnectionError")).to_contain_text("No chunk: the run failed.")
 
 
 @whatever_client

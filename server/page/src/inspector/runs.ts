@@ -171,6 +171,7 @@ export function whyNothing(posted: AdkEvent): string {
   const parts = event.content?.parts ?? [];
   const names = parts.flatMap(({ functionCall, functionResponse }) => functionCall?.name ?? functionResponse?.name ?? []);
   if (event.author === "user") return "No chunk: the page already shows the user's message.";
+  if (event.errorCode) return "No chunk: the run failed. The end of the response has the error.";
   if (names.includes(CONFIRMATION)) return "No chunk: the approval is shown on its call.";
   if (names.length > 0 && names.every((name) => STEERING.has(name))) return "No chunk: the call steers the agents, and is hidden from the page.";
   if (!event.partial && parts.some(({ text }) => text)) return "No chunk: the fragments above have sent this text.";

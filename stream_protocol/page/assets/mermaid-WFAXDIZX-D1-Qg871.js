@@ -1,0 +1,1 @@
+export{i as Mermaid}from"./RenderedMarkdown-Cv5P1b6N.js";
