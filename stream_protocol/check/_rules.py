@@ -76,7 +76,11 @@ class Rule(StrEnum):
     UNKNOWN_CALL = "unknown-call", Severity.ERROR, _FATAL
     UNKNOWN_APPROVAL = "unknown-approval", Severity.ERROR, _FATAL
     METADATA = "metadata", Severity.ERROR, _FATAL
-    DYNAMIC_MISMATCH = "dynamic-mismatch", Severity.ERROR, "The page shows the call twice. The first call gets the output."
+    DYNAMIC_MISMATCH = (
+        "dynamic-mismatch",
+        Severity.ERROR,
+        "The page shows the call twice. The first call gets the output.",
+    )
 
     # accepted by clients, but shown wrongly
     ID_REUSED = "id-reused", Severity.ERROR, "The first of two texts never ends."
