@@ -336,12 +336,12 @@ class TestCommands:
         assert "valid for" in done(folder, command, *arguments)
 
     def test_a_recording_of_the_table_of_events_is_opened(self, folder: Path) -> None:
-        ((_, *serve),) = shown("docs/events.md", "--replay")
-        (folder / serve[-1]).write_text(recording(Path(serve[-1]).stem))
-        with serving(*serve, cwd=folder) as (_, url):
+        ((_, _, file, *options),) = shown("docs/events.md", "--replay")
+        (folder / file).write_text(recording(Path(file).stem))
+        with serving("--replay", file, *options, cwd=folder) as (_, url):
             (listed,) = httpx.get(f"{url}/api/chats").json()["chats"]
             answered = httpx.post(f"{url}/api/chat", json=asking(listed["id"], listed["title"]), timeout=HANG)
-        assert [chunk["type"] for chunk in chunks(answered.text)] == next(turns(Path(serve[-1]).stem))
+        assert [chunk["type"] for chunk in chunks(answered.text)] == next(turns(Path(file).stem))
 
     def test_the_commands_at_a_glance(self, folder: Path, shared_redis: RedisServer) -> None:
         done(folder, "record", "agent", "--say", "Hi", "--to", "events.jsonl")
