@@ -1,23 +1,12 @@
 """The state of a run's executions, as the engine keeps it."""
 
 from stream_protocol.durable._runs import KeptRun, execution_attributes
-from stream_protocol.serving.engine import RunRecord, ToldEnd
+from stream_protocol.serving.engine import ToldEnd
 from stream_protocol.serving.engine._run_ends import end_of_orphan
+from tests.serving.run_records import run_record
 
 RUN = KeptRun(
-    record=RunRecord(
-        id="r1",
-        user_id="ann",
-        chat_id="c1",
-        request={},
-        idempotency_key="",
-        chat_was_busy=False,
-        invocation_id="i1",
-        found_events=0,
-        state={},
-        state_delta={},
-        artifact_base=None,
-    ),
+    record=run_record(),
     version=[],
     log_id="r1",
 )

@@ -18,6 +18,7 @@ from stream_protocol.serving.engine._shown import is_partial_text, unfinished_te
 from stream_protocol.serving.run_logs import EventBuffer
 from stream_protocol.session.transcript import update_metadata
 from tests.serving.keeping_engine import Execution
+from tests.serving.run_records import run_record
 from tests.session.test_run_output import shown
 
 if TYPE_CHECKING:
@@ -72,19 +73,7 @@ async def resumed(
 
 
 def record_of(record: str, idempotency_key: str = "", found_events: int = 1) -> RunRecord:
-    return RunRecord(
-        id=record,
-        user_id="ann",
-        chat_id="c1",
-        request={},
-        idempotency_key=idempotency_key,
-        chat_was_busy=False,
-        invocation_id=RUN,
-        found_events=found_events,
-        state={},
-        state_delta={},
-        artifact_base=None,
-    )
+    return run_record(id=record, idempotency_key=idempotency_key, invocation_id=RUN, found_events=found_events)
 
 
 def message_of(record: str | None, idempotency_key: str = "request") -> Event:

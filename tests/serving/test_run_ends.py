@@ -1,32 +1,19 @@
 """The end that a page has received: from the engine's record, or from the run's log."""
 
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
-from stream_protocol.serving.engine import ExecutionState, OrphanedRun, RunRecord, ToldEnd
+from stream_protocol.serving.engine import ExecutionState, OrphanedRun, ToldEnd
 from stream_protocol.serving.engine._run_ends import end_of_orphan
 from stream_protocol.serving.runs._run import TOO_SLOW_TEXT
 from stream_protocol.wire import SSE_DONE, encode_sse
-
-RECORD: Final = RunRecord(
-    id="r1",
-    user_id="ann",
-    chat_id="c1",
-    request={},
-    idempotency_key="key",
-    chat_was_busy=False,
-    invocation_id="i1",
-    found_events=0,
-    state={},
-    state_delta={},
-    artifact_base=None,
-)
+from tests.serving.run_records import run_record
 
 
 def orphan(*states: ExecutionState, **values: Any) -> OrphanedRun:
     executions = {f"e{number}": state for number, state in enumerate(states)}
-    return OrphanedRun(record=RECORD, executions=executions, log_id="e0", **values)
+    return OrphanedRun(record=run_record(), executions=executions, log_id="e0", **values)
 
 
 def log(*chunks: Any) -> list[bytes]:
