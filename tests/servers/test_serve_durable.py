@@ -130,7 +130,7 @@ def test_a_run_of_another_version_of_the_module_is_ended(tmp_path: Path, target:
     ):
         assert any("Hello" in line for line in reading.iter_lines())
         first.kill()
-    write_agent(folder, version="2")
+    write_agent(folder, version="another")  # another size: Python's cached bytecode tells files of one second by it
     with serving(target, *FILES, cwd=tmp_path) as (second, url):
         deadline = time.monotonic() + HANG
         while OTHER_VERSION_TEXT not in (log := second.log.read_text()):
