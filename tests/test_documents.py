@@ -170,12 +170,7 @@ def commands(program: str) -> dict[str, tuple[Block, list[str]]]:
 @batch(command=commands("adk-ui-stream"))
 def test_the_command_line_takes_what_is_shown(command: tuple[Block, list[str]]) -> None:
     name, *arguments = command[1]
-    subcommand = main.commands[name]
-    if "FILE" in arguments:
-        shown = {option.strip("[]") for option in arguments if option.startswith("[--")}
-        assert shown <= {option for parameter in subcommand.params for option in parameter.opts}
-    else:
-        subcommand.make_context(name, [*arguments])
+    main.commands[name].make_context(name, [*arguments])
 
 
 @batch(command=commands("make"))

@@ -364,8 +364,6 @@ class TestCommands:
     def test_a_chat_is_recorded_and_replayed(self, folder: Path) -> None:
         for arguments in shown("docs/recording.md", "--record recordings/"):
             self.run(arguments, folder)
-        (usage,) = shown("docs/recording.md", "adk-ui-stream replay FILE")
-        assert usage[:2] == ["replay", "FILE"]
         assert "And tomorrow?" in done(folder, "replay", "weather.jsonl", "--to", "messages")
 
     def run(self, arguments: Sequence[str], folder: Path) -> None:
