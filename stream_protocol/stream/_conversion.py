@@ -11,7 +11,7 @@ from stream_protocol.adk import NO_IDS, CallIds, Compaction, EventOrDict, WarnOn
 from stream_protocol.stream._endings import AgentRunError
 from stream_protocol.stream._event_writer import EventWriter
 from stream_protocol.stream._options import ConverterOptions, Settings
-from stream_protocol.stream._streamed_texts import UnconfirmedStream
+from stream_protocol.stream._speakers import UnconfirmedStream
 from stream_protocol.wire import (
     RUN_STOPPED_TEXT,
     AnyChunk,
