@@ -102,7 +102,7 @@ def _wrong_url(backend: Backend) -> str:
     given = httpx.URL(backend.url)
     usual = given.copy_with(path="/api/chat", query=None, fragment=None)
     example = f", such as {usual}" if usual.path != given.path else ""
-    return f": pass the URL of the chat endpoint as --url{example}"
+    return f": pass the URL of the chat endpoint{example}"
 
 
 def _reason(error: Exception, seconds: float) -> str:
