@@ -9,11 +9,11 @@ Exit codes:
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 import tempfile
 from collections import Counter
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
 import click
@@ -97,7 +97,7 @@ def check(
     if session is not None and len(targets) > 1:
         raise click.UsageError("--session needs one FILE.")
     for target in targets:
-        if _WITHOUT_SCHEME.match(target) and not os.path.exists(target):
+        if _WITHOUT_SCHEME.match(target) and not Path(target).exists():
             refuse(f"{target}: No such file. To check a running server, pass its URL: http://{target}")
     _check_files(targets, session=session, ai_sdk=ai_sdk)
 

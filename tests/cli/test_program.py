@@ -54,6 +54,18 @@ def test_a_wrong_option_names_the_help_that_has_the_right_one() -> None:
     ("arguments", "text"),
     {
         ("chek",): "No such command 'chek'. Did you mean 'check'? See adk-ui-stream --help",
+        ("demo", "--inspect"): (
+            "No such option '--inspect': adk-ui-stream demo always does this. See adk-ui-stream demo --help"
+        ),
+        ("demo", "--reload"): "No such option '--reload': it is an option of serve. See adk-ui-stream demo --help",
+        ("record", "--session", "s"): (
+            "No such option '--session': it is an option of check, replay, serve. See adk-ui-stream record --help"
+        ),
+        ("serve", "--max-runs", "3"): (
+            "No such option '--max-runs': set `max-runs` in [tool.adk-ui-stream.serve] of pyproject.toml. "
+            "See adk-ui-stream serve --help"
+        ),
+        ("types", "--color"): "No such option '--color'. See adk-ui-stream types --help",
         ("demo", "--prot"): "No such option '--prot'. Did you mean '--port'? See adk-ui-stream demo --help",
         ("check", "--zzz"): "No such option '--zzz'. See adk-ui-stream check --help",
         ("replay",): "Missing argument 'FILE'. See adk-ui-stream replay --help",
