@@ -112,6 +112,8 @@ def _reason(error: Exception, seconds: float) -> str:
             return f"no connection within {seconds:g} seconds"
         case httpx.TimeoutException():
             return f"no response within {seconds:g} seconds"
+        case httpx.ConnectError():
+            return "cannot connect: start the server, or correct the URL"
         case httpx.TooManyRedirects():
             return "too many redirects"
         case httpx.ReadError() | httpx.RemoteProtocolError():

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
-from typing import Any, Final, NoReturn
+from typing import IO, Any, Final, NoReturn
 
 import click
 from cloup import HelpFormatter, HelpSection, HelpTheme, Style
@@ -29,7 +29,7 @@ _MAX_WIDTH: Final = 100
 _FIRST_COLUMN: Final = 26
 """The maximum width of the column with the options. For a longer option, the help text begins on the next line."""
 
-_DEFAULT: Final = re.compile(r"\[(?:default|required|x?[<>0-9])[^\]]*\]")
+_DEFAULT: Final = re.compile(r"\[(?:default|required)[^\]]*\]")
 """Pattern for Click's note about a value, such as ``[default: 8000]``."""
 
 
@@ -205,11 +205,22 @@ class DocumentedCommand(click.Command):
 
 
 def color_choice() -> bool | None:
-    """Return False if ``NO_COLOR`` is set, True if ``FORCE_COLOR`` is set, otherwise ``None``: colors only on a
-    terminal."""
+    """Return False if ``NO_COLOR`` is set, True if ``FORCE_COLOR`` is set, and False for a dumb terminal. Otherwise
+    ``None``: colors only on a terminal."""
     if os.environ.get("NO_COLOR"):
         return False
-    return True if os.environ.get("FORCE_COLOR") else None
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return False if _is_dumb() else None
+
+
+def can_move_cursor(stream: IO[str]) -> bool:
+    """Return True if the stream is a terminal on which a line can be overwritten."""
+    return stream.isatty() and not _is_dumb()
+
+
+def _is_dumb() -> bool:
+    return os.environ.get("TERM") == "dumb"
 
 
 def glyph(character: str, plain: str) -> str:
@@ -261,7 +272,7 @@ def drop_output() -> None:
 
 def _print_line(text: str, color: str) -> None:
     line = printable(" ".join(text.splitlines()))  # file names may contain line breaks and control characters
-    if sys.stderr.isatty():
+    if can_move_cursor(sys.stderr):
         # A progress line may still be on the terminal. `color=True` keeps click from removing the sequence.
         click.echo(_EMPTY_LINE, err=True, nl=False, color=True)
     click.echo(f"{click.style('adk-ui-stream:', fg=color)} {line}", err=True, color=color_choice())

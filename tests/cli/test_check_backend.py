@@ -175,7 +175,7 @@ def test_a_server_that_cannot_be_reached_is_exit_2() -> None:
     url = f"http://127.0.0.1:{free_port()}/api/chat"
     result = run(url)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr == f"adk-ui-stream: {url}: cannot connect: All connection attempts failed\n"
+    assert result.stderr == f"adk-ui-stream: {url}: cannot connect: start the server, or correct the URL\n"
 
 
 @pytest.mark.parametrize(

@@ -112,6 +112,13 @@ def test_a_terminal_has_colours_unless_it_shall_not(no_color: str, tmp_path: Pat
     assert (code, "\x1b[31merror\x1b[0m" in shown) == (1, not no_color)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+@pytest.mark.parametrize("arguments", [("--help",), ("check", "none")])
+def test_a_dumb_terminal_gets_no_escape_sequence(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    _, shown = in_terminal(*arguments, cwd=tmp_path, TERM="dumb")
+    assert "\x1b" not in shown
+
+
 HOSTILE = "\x1b]0;x\x07\x9b31m\u202e\u2028\x7f\u200e"
 """Sets a title, colours, turns the direction, breaks a line."""
 
