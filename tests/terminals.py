@@ -82,7 +82,7 @@ class Terminal:
 def terminal(*arguments: str, cwd: Path, **env: str) -> Iterator[Terminal]:
     """Start the command. Kills it at the end of the block. ``env``: added to the environment."""
     outer = {name: value for name, value in os.environ.items() if name not in _COLORS}
-    shown = Terminal(*arguments, cwd=cwd, env={**outer, "COLUMNS": str(COLUMNS), **env})
+    shown = Terminal(*arguments, cwd=cwd, env={**outer, "COLUMNS": str(COLUMNS), "TERM": "xterm", **env})
     try:
         yield shown
     finally:

@@ -102,7 +102,7 @@ def _wrong_url(backend: Backend) -> str:
     given = httpx.URL(backend.url)
     usual = given.copy_with(path="/api/chat", query=None, fragment=None)
     example = f", such as {usual}" if usual.path != given.path else ""
-    return f": pass the URL of the chat endpoint as --url{example}"
+    return f": pass the URL of the chat endpoint{example}"
 
 
 def _reason(error: Exception, seconds: float) -> str:
@@ -112,6 +112,8 @@ def _reason(error: Exception, seconds: float) -> str:
             return f"no connection within {seconds:g} seconds"
         case httpx.TimeoutException():
             return f"no response within {seconds:g} seconds"
+        case httpx.ConnectError():
+            return "cannot connect: start the server, or correct the URL"
         case httpx.TooManyRedirects():
             return "too many redirects"
         case httpx.ReadError() | httpx.RemoteProtocolError():

@@ -1,4 +1,4 @@
-"""Command ``adk-ui-stream check --url``: checks a running server, and prints a row for each check."""
+"""Command ``adk-ui-stream check URL``: checks a running server, and prints a row for each check."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _check_url(url: str) -> None:
     except ValueError:
         is_address = False
     if not is_address:
-        refuse(f"--url {url} is not an HTTP address: pass the chat endpoint, such as http://localhost:8000/api/chat")
+        refuse(f"{url} is not an HTTP address: pass the chat endpoint, such as http://localhost:8000/api/chat")
 
 
 def _grid(url: str, results: Sequence[Result], versions: Sequence[AiSdkVersion], claimed: Sequence[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 import math
 import socket
+import sys
 from collections.abc import Container, Iterator
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -143,37 +144,57 @@ class Pace(FloatParam):
         return speed
 
 
-class Seconds(click.FloatRange):
-    """Parameter type: a number of seconds, 0 or more. ``click.FloatRange`` alone would accept NaN."""
+class Seconds(click.ParamType[float]):
+    """Parameter type: a number of seconds, 0 or more."""
 
     name = "seconds"
 
     def __init__(self, *, min_open: bool = False) -> None:
         """``min_open``: True to refuse 0."""
-        super().__init__(min=0, min_open=min_open)
+        self._min_open = min_open
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number. Raises ``click.BadParameter`` for a negative number and for NaN."""
-        seconds = float(super().convert(value, param, ctx))
-        if math.isnan(seconds):
-            self.fail(f"{value!r} is not a number of seconds", param, ctx)
+        """Return the number. Raises ``click.BadParameter`` for other values, such as NaN."""
+        try:
+            seconds = float(value)
+        except ValueError:
+            seconds = math.nan
+        if not (seconds > 0 or (seconds == 0 and not self._min_open)):
+            least = "a number above 0" if self._min_open else "0 or more"
+            self.fail(f"{value!r} is not a number of seconds: use {least}", param, ctx)
         return seconds
 
 
-class Port(click.IntRange):
+class Count(click.ParamType[int]):
+    """Parameter type: a whole number, 1 or more."""
+
+    name = "count"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number. Raises ``click.BadParameter`` for other values."""
+        return _whole_number(value, 1, sys.maxsize) or self.fail(f"{value!r}: use a whole number from 1", param, ctx)
+
+
+class Port(click.ParamType[int]):
     """Parameter type: a port to listen on. 0 means a free port."""
 
     name = "port"
 
-    def __init__(self) -> None:
-        super().__init__(0, MAX_PORT)
-
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Return the number. Raises ``click.BadParameter`` for a value that is not a port."""
-        try:
-            return int(super().convert(value, param, ctx))
-        except click.BadParameter:
+        port = _whole_number(value, 0, MAX_PORT)
+        if port is None:
             self.fail(f"{value!r} is not a port: use a number from 0 to {MAX_PORT}", param, ctx)
+        return port
+
+
+def _whole_number(value: Any, least: int, most: int) -> int | None:
+    """Return the number that a command line or a TOML file has. ``None`` if it is not whole, or out of bounds."""
+    try:
+        number = int(value)
+    except ValueError:
+        return None
+    return number if number == float(value) and least <= number <= most else None
 
 
 def require_free_port(host: str, port: int) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import click
 
-from stream_protocol.cli._program import drop_output
+from stream_protocol.cli._program import can_move_cursor, drop_output
 from stream_protocol.wire import printable
 
 STDOUT: Final = 1
@@ -96,7 +96,7 @@ def progress(doing: str | Callable[[], str]) -> Iterator[None]:
     The line is shown only on a terminal, and only if the work takes more than a second. ``doing``: a text such as
     ``Checking big.sse``, or a function that returns the current text.
     """
-    if not sys.stderr.isatty():
+    if not can_move_cursor(sys.stderr):
         yield
         return
     ended = threading.Event()

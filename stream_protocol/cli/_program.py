@@ -8,7 +8,8 @@ import re
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Final, NoReturn
+from difflib import get_close_matches
+from typing import IO, Any, Final, NoReturn
 
 import click
 from cloup import HelpFormatter, HelpSection, HelpTheme, Style
@@ -28,7 +29,7 @@ _MAX_WIDTH: Final = 100
 _FIRST_COLUMN: Final = 26
 """The maximum width of the column with the options. For a longer option, the help text begins on the next line."""
 
-_DEFAULT: Final = re.compile(r"\[(?:default|required|x?[<>0-9])[^\]]*\]")
+_DEFAULT: Final = re.compile(r"\[(?:default|required)[^\]]*\]")
 """Pattern for Click's note about a value, such as ``[default: 8000]``."""
 
 
@@ -127,7 +128,7 @@ class DocumentedCommand(click.Command):
 
     ``examples``: task -> command line. ``sections``: first option of a section -> heading. ``in_file``: key -> option
     that is read from a file. ``common``: names of the options that ``-h`` shows. Without names, ``-h`` shows all
-    options.
+    options. ``always_on``: flags of other commands that this command needs not have.
     """
 
     context_class = HelpContext
@@ -139,6 +140,7 @@ class DocumentedCommand(click.Command):
         sections: Mapping[str, str] | None = None,
         in_file: Mapping[str, click.Option] | None = None,
         common: Collection[str] = (),
+        always_on: Collection[str] = (),
         **others: Any,
     ) -> None:
         names = ["--help"] if common else ["-h", "--help"]
@@ -155,6 +157,7 @@ class DocumentedCommand(click.Command):
         self.examples = examples
         self.sections = sections
         self.in_file = in_file or {}
+        self.always_on = always_on
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the parameters of the command, including its help options."""
@@ -202,11 +205,22 @@ class DocumentedCommand(click.Command):
 
 
 def color_choice() -> bool | None:
-    """Return False if ``NO_COLOR`` is set, True if ``FORCE_COLOR`` is set, otherwise ``None``: colors only on a
-    terminal."""
+    """Return False if ``NO_COLOR`` is set, True if ``FORCE_COLOR`` is set, and False for a dumb terminal. Otherwise
+    ``None``: colors only on a terminal."""
     if os.environ.get("NO_COLOR"):
         return False
-    return True if os.environ.get("FORCE_COLOR") else None
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return False if _is_dumb() else None
+
+
+def can_move_cursor(stream: IO[str]) -> bool:
+    """Return True if the stream is a terminal on which a line can be overwritten."""
+    return stream.isatty() and not _is_dumb()
+
+
+def _is_dumb() -> bool:
+    return os.environ.get("TERM") == "dumb"
 
 
 def glyph(character: str, plain: str) -> str:
@@ -258,16 +272,33 @@ def drop_output() -> None:
 
 def _print_line(text: str, color: str) -> None:
     line = printable(" ".join(text.splitlines()))  # file names may contain line breaks and control characters
-    if sys.stderr.isatty():
+    if can_move_cursor(sys.stderr):
         # A progress line may still be on the terminal. `color=True` keeps click from removing the sequence.
         click.echo(_EMPTY_LINE, err=True, nl=False, color=True)
     click.echo(f"{click.style('adk-ui-stream:', fg=color)} {line}", err=True, color=color_choice())
 
 
+def _place_of(option: str, context: click.Context) -> str:
+    """Return the part of an error line that says where an unknown option belongs. Empty if nothing is similar."""
+    command, group = context.command, context.parent.command if context.parent is not None else None
+    if isinstance(command, DocumentedCommand):
+        if option in command.always_on:
+            return f": {context.command_path} always does this."
+        if option.removeprefix("--") in command.in_file:
+            return f": set `{option.removeprefix('--')}` in [tool.adk-ui-stream.{context.info_name}] of pyproject.toml."
+    others = group.commands if isinstance(group, click.Group) else {}
+    owners = [name for name, each in sorted(others.items()) if any(option in own.opts for own in each.params)]
+    if owners:
+        return f": it is an option of {', '.join(owners)}."
+    own = [name for each in command.get_params(context) for name in (*each.opts, *each.secondary_opts)]
+    similar = get_close_matches(option, own, n=1, cutoff=0.7)
+    return f". Did you mean '{similar[0]}'?" if similar else "."
+
+
 def _usage_text(error: click.ClickException) -> str:
     text = " ".join(error.format_message().split())
-    if isinstance(error, click.NoSuchOption) and error.possibilities:
-        text = f"No such option '{error.option_name}'. Did you mean '{error.possibilities[0]}'?"
     context = error.ctx if isinstance(error, click.UsageError) else None
+    if isinstance(error, click.NoSuchOption) and context is not None:
+        text = f"No such option '{error.option_name}'{_place_of(error.option_name, context)}"
     sentence = text if text.endswith("?") else f"{text.removesuffix('.')}."
     return f"{sentence} See {context.command_path} --help" if context is not None else text

@@ -327,8 +327,9 @@ class AgentServer:
         if self.options.session_service_uri:
             return f"in {without_password(self.options.session_service_uri)}"
         if isinstance(store, InMemorySessionService):
-            hint = "" if self.is_demo else "; --session-service-uri sqlite:///chats.db keeps them"
-            return f"in memory, until the server ends{hint}"
+            if self.is_demo:
+                return "in memory, until the server ends"
+            return "in memory; --session-service-uri sqlite:///chats.db keeps them"
         return f"in the {type(store).__name__} of the target"
 
 

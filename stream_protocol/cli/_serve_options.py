@@ -16,6 +16,7 @@ from stream_protocol.cli._command_options import (
     FOLDER,
     AiSdk,
     AttributeName,
+    Count,
     HeaderName,
     Origin,
     Pace,
@@ -55,7 +56,7 @@ def _in_file(*, default: Any = None, **declared: Any) -> Any:
     return _option(in_file=True, default=default, **declared)
 
 
-_COUNT: Final[Mapping[str, Any]] = {"type": click.IntRange(min=1), "show_default": True}
+_COUNT: Final[Mapping[str, Any]] = {"type": Count(), "show_default": True}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,9 +9,11 @@ Exit codes:
 
 from __future__ import annotations
 
+import re
 import sys
 import tempfile
 from collections import Counter
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
 import click
@@ -32,22 +34,24 @@ _EXAMPLES: Final = {
     "The stream of recorded ADK events, for a client with `ai` 7": "adk-ui-stream check weather.jsonl --ai-sdk 7",
     "Several files, with a count at the end": "adk-ui-stream check capture.sse weather.jsonl",
     "One session of a store": "adk-ui-stream check sessions.db --session c1",
-    "A running server, in any language": "adk-ui-stream check --url http://localhost:8000/api/chat",
+    "A running server, in any language": "adk-ui-stream check http://localhost:8000/api/chat",
     "In CI, with prompts for its agent": (
-        "adk-ui-stream check --url http://localhost:8000/api/chat --prompts prompts.toml --profile chat --json"
+        "adk-ui-stream check http://localhost:8000/api/chat --prompts prompts.toml --profile chat --json"
     ),
 }
+
+_WITHOUT_SCHEME: Final = re.compile(r"[\w.-]+:\d+(/|$)")
+"""Start of an address such as ``localhost:8000/api/chat``."""
 
 
 @click.command(
     cls=DocumentedCommand,
     short_help="Check a stream or a running server against the AI SDK's protocol.",
     examples=_EXAMPLES,
-    sections={"--session": "A file", "--url": "A running server", "--ai-sdk": "A file or a server"},
+    sections={"--session": "A file", "--prompts": "A running server", "--ai-sdk": "A file or a server"},
 )
-@click.argument("files", metavar="[FILE]...", type=FILE, nargs=-1)
+@click.argument("targets", metavar="URL|FILE...", type=FILE, nargs=-1)
 @click.option("--session", metavar="ID", help="Session to use, if the file has several.")
-@click.option("--url", metavar="URL", help="Chat endpoint, to which `useChat` posts.")
 @click.option("--prompts", type=FILE, help="TOML file with prompts, routes and headers of the server.")
 @click.option(
     "--profile",
@@ -60,10 +64,9 @@ _EXAMPLES: Final = {
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option("--ai-sdk", type=AI_SDK_MAJORS, help="Check for this major version of `ai` only.")
 def check(
-    files: tuple[str, ...],
+    targets: tuple[str, ...],
     *,
     session: str | None,
-    url: str | None,
     prompts: str | None,
     profiles: tuple[str, ...],
     as_json: bool,
@@ -72,32 +75,36 @@ def check(
     """Check whether each FILE is a valid stream for v6 and v7 clients. FILE contains an SSE capture, one JSON chunk per
     line, or ADK events in any form that `replay` reads.
 
-    Or check a running server with --url. The command sends about a hundred requests, and model calls cost money.
+    Or check a running server at URL, the chat endpoint to which `useChat` posts. The command sends about a hundred
+    requests, and model calls cost money.
     """
-    if url is None and not files:
-        raise click.UsageError("Nothing to check: pass FILE or --url.")
-    if url is not None and files:
-        raise click.UsageError("FILE and --url cannot be combined: pass one of them.")
-    if url is not None:
+    if not targets:
+        raise click.UsageError("Nothing to check: pass the URL of a chat endpoint, or FILE.")
+    if any(_is_url(target) for target in targets):
+        if len(targets) > 1:
+            raise click.UsageError("A URL is checked alone: pass one URL, or one or more FILE.")
         if session is not None:
-            raise click.UsageError("--session needs FILE: it cannot be combined with --url.")
+            raise click.UsageError("--session needs FILE: it cannot be combined with a URL.")
         from stream_protocol.cli._check_backend import check_backend
         from stream_protocol.wire import AI_SDK_VERSIONS
 
         versions = AI_SDK_VERSIONS if ai_sdk is None else (major_version(ai_sdk),)
         claimed = [*dict.fromkeys(profiles)]
-        passed = check_backend(url, prompts=prompts, claimed=claimed, versions=versions, as_json=as_json)
+        passed = check_backend(targets[0], prompts=prompts, claimed=claimed, versions=versions, as_json=as_json)
         sys.exit(0 if passed else 1)
     if prompts is not None or profiles or as_json:
-        raise click.UsageError("--prompts, --profile and --json need --url: they cannot be combined with FILE.")
-    if session is not None and len(files) > 1:
+        raise click.UsageError("--prompts, --profile and --json need a URL: they cannot be combined with FILE.")
+    if session is not None and len(targets) > 1:
         raise click.UsageError("--session needs one FILE.")
-    for file in files:
-        if file.startswith(("http://", "https://")):
-            raise click.UsageError(
-                f"{file} is not a file. To check a running server: adk-ui-stream check --url {file}."
-            )
-    _check_files(files, session=session, ai_sdk=ai_sdk)
+    for target in targets:
+        if _WITHOUT_SCHEME.match(target) and not Path(target).exists():
+            refuse(f"{target}: No such file. To check a running server, pass its URL: http://{target}")
+    _check_files(targets, session=session, ai_sdk=ai_sdk)
+
+
+def _is_url(target: str) -> bool:
+    """Return True for an address of a server, in any scheme. A file of this form can be passed as ``./…``."""
+    return "://" in target
 
 
 def _check_files(files: Sequence[str], *, session: str | None, ai_sdk: str | None) -> None:

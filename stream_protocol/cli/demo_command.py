@@ -22,6 +22,7 @@ _EXAMPLES: Final = {
     cls=DocumentedCommand,
     short_help="Talk with a demo agent that shows each feature.",
     examples=_EXAMPLES,
+    always_on={"--inspect"},
     params=command_line_options({"host", "port", "allowed_hosts", "opens_page", "verbosity"}),
 )
 def demo(**command_line: Any) -> None:

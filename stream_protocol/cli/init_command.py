@@ -98,13 +98,13 @@ def _package(folder: Path) -> str:
     name = folder.name
     package = name.lower().replace("-", "_")
     if _NAME.fullmatch(name) is None:
-        refuse(f"{name or '.'} cannot be the name: use ASCII letters, digits, - and _, and begin with a letter")
+        refuse(f"'{name or '.'}' cannot be the name: use ASCII letters, digits, - and _, and begin with a letter")
     if keyword.iskeyword(package) or package in _TAKEN:
-        refuse(f"{name} cannot be the name: {package} is reserved, so choose another name")
+        refuse(f"'{name}' cannot be the name: {package} is reserved, so choose another name")
     found = find_spec(package)
     places = [] if found is None else found.submodule_search_locations or [found.origin or package]
     if any(Path(place) != folder.absolute() for place in places):
-        refuse(f"{name} cannot be the name: a Python package {package} is installed, so choose another name")
+        refuse(f"'{name}' cannot be the name: a Python package {package} is installed, so choose another name")
     return package
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 import click
 import orjson
 
-from stream_protocol.cli._command_options import FILE, AiSdk, Pace
+from stream_protocol.cli._command_options import FILE, AiSdk, Count, Pace
 from stream_protocol.cli._output import SPOOL_BYTES, print_at_once, progress, shown_on_terminal
 from stream_protocol.cli._program import DocumentedCommand, refuse
 from stream_protocol.wire import SSE_DONE, ChatRequestError, json_value, parse_chat_request
@@ -46,7 +46,7 @@ _EXAMPLES: Final = {
 )
 @click.argument("file", type=FILE)
 @click.option("--session", metavar="ID", help="Session to use, if the file has several.")
-@click.option("--turn", type=click.IntRange(min=1), metavar="N", help="Print this turn only, counted from 1.")
+@click.option("--turn", type=Count(), metavar="N", help="Print this turn only, counted from 1.")
 @click.option(
     "--ai-sdk",
     type=AiSdk(),

@@ -121,7 +121,9 @@ def _allowed_name(text: str) -> str:
     """
     name = _host_name(text.removeprefix("."))
     if name is None:
-        raise StreamProtocolError(f"{text!r} is no host name: write chat.example, or .chat.example for all below it.")
+        raise StreamProtocolError(
+            f"{text!r} is not a host name: write chat.example, or .chat.example for all below it."
+        )
     return f".{name}" if text.startswith(".") else name
 
 

@@ -253,7 +253,7 @@ async def test_the_address_of_a_web_page_is_no_backend() -> None:
         async def chat(self, request: Request) -> Response:
             return Response("<!doctype html>", media_type="text/html")
 
-    with pytest.raises(NoBackendError, match="POST gets a web page: pass the URL of the chat endpoint as --url"):
+    with pytest.raises(NoBackendError, match="POST gets a web page: pass the URL of the chat endpoint"):
         await checked(PageBackend().app())
 
 

@@ -49,7 +49,7 @@ def checked(backend: Backend) -> dict[str, Any]:
     """Return the versions and the report of one backend."""
     command, versions = INSTALLERS[backend.kind](backend)
     with started(command) as url:
-        check = [sys.executable, "-m", "stream_protocol", "check", "--url", url, "--prompts", str(PROMPTS), "--json"]
+        check = [sys.executable, "-m", "stream_protocol", "check", url, "--prompts", str(PROMPTS), "--json"]
         done = subprocess.run(check, cwd=ROOT, capture_output=True, text=True, check=False)
     if not done.stdout:
         sys.exit(done.stderr)

@@ -18,7 +18,7 @@ PROFILES: Final = ("stream", "chat", "tools", "durable")
 HEAD: Final = """\
 # Backends compared
 
-The table has results of [`adk-ui-stream check --url`](check-backend.md) for five backends of `useChat`. All servers run
+The table has results of [`adk-ui-stream check URL`](check-backend.md) for five backends of `useChat`. All servers run
 the same small agent, and get the same prompts. Each server follows the documentation of its package.
 {clients}
 [The report](../bench/reports/backends.md) has the versions, the setup, and the reason of each ✗.

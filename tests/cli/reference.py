@@ -58,7 +58,6 @@ EXAMPLES: Final = {
 }
 """Command -> pages with examples."""
 
-_RANGE: Final = re.compile(r"; (?:\d+<=)?x[<>]=?\d+(?=\])| ?\[x[<>]=?\d+\]")
 """Range of a number in click's help."""
 
 _HELP: Final = ("-h", "--help")
@@ -132,8 +131,8 @@ def _cell(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Escape click's brackets, such as ``[default: 1]``, which are not links. Leave out ranges, such as ``x>=1``."""
-    return _RANGE.sub("", text).replace("[", "\\[")
+    """Escape click's brackets, such as ``[default: 1]``, which are not links."""
+    return text.replace("[", "\\[")
 
 
 def _linked(text: str) -> str:

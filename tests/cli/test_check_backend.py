@@ -1,4 +1,4 @@
-"""``adk-ui-stream check --url``: the grid, the report, and the exit codes."""
+"""``adk-ui-stream check URL``: the grid, the report, and the exit codes."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -57,7 +57,7 @@ def prompts(tmp_path: Path) -> str:
 
 def test_a_server_that_holds_all_is_exit_0(prompts: str) -> None:
     with served(FakeBackend().app()) as address:
-        result = run("--url", f"{address}/api/chat", "--prompts", prompts, "--profile", "stream")
+        result = run(f"{address}/api/chat", "--prompts", prompts, "--profile", "stream")
     lines = result.stdout.splitlines()
     assert (result.exit_code, result.stderr) == (0, "")
     assert lines[0] == f"{address}/api/chat, as clients of AI SDK v6 and v7 use it"
@@ -67,7 +67,7 @@ def test_a_server_that_holds_all_is_exit_0(prompts: str) -> None:
 
 def test_a_broken_rule_is_shown_with_its_chunk_and_its_source_and_is_exit_1(prompts: str) -> None:
     with served(FakeBackend("edit").app()) as address:
-        result = run("--url", f"{address}/api/chat", "--prompts", prompts, "--profile", "chat", "--ai-sdk", "7")
+        result = run(f"{address}/api/chat", "--prompts", prompts, "--profile", "chat", "--ai-sdk", "7")
     lines = result.stdout.splitlines()
     at = lines.index("  broken       edit                    An edit does not overwrite the user message.")
     assert lines[at + 1].strip() == "The response has the id of the user message, and overwrites it."
@@ -80,7 +80,7 @@ def test_a_broken_rule_is_shown_with_its_chunk_and_its_source_and_is_exit_1(prom
 def test_a_profile_is_a_claim(prompts: str) -> None:
     app = Starlette(routes=FakeBackend().routes("")[:1])
     with served(app) as address:
-        arguments = ("--url", f"{address}/api/chat", "--prompts", prompts)
+        arguments = (f"{address}/api/chat", "--prompts", prompts)
         claimed = run(*arguments, "--profile", "durable")
         Path(prompts).write_text(f"{PROMPTS}\nresume = false\nstop = false\n", encoding="utf-8")
         declared = run(*arguments, "--profile", "durable")
@@ -94,7 +94,7 @@ def test_a_profile_is_a_claim(prompts: str) -> None:
 
 def test_the_report_is_json(prompts: str) -> None:
     with served(FakeBackend("headers").app()) as address:
-        result = run("--url", f"{address}/api/chat", "--prompts", prompts, "--profile", "stream", "--json")
+        result = run(f"{address}/api/chat", "--prompts", prompts, "--profile", "stream", "--json")
     report = json.loads(result.stdout)
     assert (result.exit_code, report["passed"], report["claimed"]) == (1, False, ["stream"])
     assert (report["url"], report["aiSdk"]) == (f"{address}/api/chat", [6, 7])
@@ -128,11 +128,11 @@ def test_an_interrupted_run_shows_what_it_has_found(monkeypatch: pytest.MonkeyPa
         raise KeyboardInterrupt
 
     monkeypatch.setattr("stream_protocol.cli._check_backend.run_checks", interrupted)
-    shown = run("--url", "http://a/api/chat")
+    shown = run("http://a/api/chat")
     assert shown.exit_code == 130
     assert [line.split()[:2] for line in shown.stdout.splitlines()[3:5]] == [["holds", "text"], ["broken", "headers"]]
     assert shown.stderr.startswith("adk-ui-stream: Interrupted: 2 of ")
-    assert run("--url", "http://a/api/chat", "--json").stdout == ""
+    assert run("http://a/api/chat", "--json").stdout == ""
 
 
 def test_a_server_cannot_write_to_the_terminal() -> None:
@@ -140,14 +140,14 @@ def test_a_server_cannot_write_to_the_terminal() -> None:
         return Response("\x1b[31m\nred\x9b", 500)
 
     with served(Starlette(routes=[Route("/api/chat", chat, methods=["POST"])])) as address:
-        result = run("--url", f"{address}/api/chat", "--profile", "stream")
+        result = run(f"{address}/api/chat", "--profile", "stream")
     assert result.exit_code == 1
     assert result.stdout.replace("\n", "").isprintable()
 
 
 STATUSES = [
-    (404, "POST gets HTTP 404: pass the URL of the chat endpoint as --url"),
-    (405, "POST gets HTTP 405: pass the URL of the chat endpoint as --url"),
+    (404, "POST gets HTTP 404: pass the URL of the chat endpoint"),
+    (405, "POST gets HTTP 405: pass the URL of the chat endpoint"),
     (401, "HTTP 401: set a user's `headers` in the file of --prompts"),
 ]
 
@@ -158,7 +158,7 @@ def test_an_address_without_a_chat_is_exit_2(status: int, reason: str) -> None:
         return Response(status_code=status)
 
     with served(Starlette(routes=[Route("/api/chat", chat, methods=["POST"])])) as address:
-        result = run("--url", f"{address}/api/chat")
+        result = run(f"{address}/api/chat")
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr == f"adk-ui-stream: {address}/api/chat: {reason}\n"
 
@@ -166,16 +166,16 @@ def test_an_address_without_a_chat_is_exit_2(status: int, reason: str) -> None:
 @pytest.mark.parametrize("path", ["", "/", "/chat?a=b"])
 def test_an_address_without_the_usual_path_gets_a_hint(path: str) -> None:
     with served(Starlette()) as address:
-        result = run("--url", f"{address}{path}")
+        result = run(f"{address}{path}")
     assert result.exit_code == 2
-    assert result.stderr.endswith(f"pass the URL of the chat endpoint as --url, such as {address}/api/chat\n")
+    assert result.stderr.endswith(f"pass the URL of the chat endpoint, such as {address}/api/chat\n")
 
 
 def test_a_server_that_cannot_be_reached_is_exit_2() -> None:
     url = f"http://127.0.0.1:{free_port()}/api/chat"
-    result = run("--url", url)
+    result = run(url)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr == f"adk-ui-stream: {url}: cannot connect: All connection attempts failed\n"
+    assert result.stderr == f"adk-ui-stream: {url}: cannot connect: start the server, or correct the URL\n"
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_a_server_without_a_response_is_exit_2(response: bytes | None, reason: s
     file = tmp_path / "prompts.toml"
     file.write_text("timeout = 0.5")
     with raw_server(response) as address:
-        result = run("--url", f"{address}/api/chat", "--prompts", str(file))
+        result = run(f"{address}/api/chat", "--prompts", str(file))
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr == f"adk-ui-stream: {address}/api/chat: {reason}\n"
 
@@ -199,7 +199,7 @@ def test_a_header_that_http_forbids_is_exit_2(tmp_path: Path) -> None:
     file = tmp_path / "prompts.toml"
     file.write_text('headers = { "a b" = "x" }')
     with raw_server(b"") as address:
-        result = run("--url", f"{address}/api/chat", "--prompts", str(file))
+        result = run(f"{address}/api/chat", "--prompts", str(file))
     assert (result.exit_code, result.stdout) == (2, "")
     assert "the request cannot be sent: Illegal header name" in result.stderr
 
@@ -221,38 +221,44 @@ def test_a_response_that_is_not_a_stream_of_chunks_is_exit_1(kind: str, body: st
         return Response(body, media_type=kind)
 
     with served(Starlette(routes=[Route("/api/chat", chat, methods=["POST"])])) as address:
-        result = run("--url", f"{address}/api/chat", "--profile", "stream")
+        result = run(f"{address}/api/chat", "--profile", "stream")
     assert result.exit_code == 1
     assert reason in result.stdout
 
 
-@pytest.mark.parametrize("url", ["", "chat", "localhost:8000/api/chat", "ftp://localhost/x", "http://", "http://a:b/"])
+@pytest.mark.parametrize("url", ["ftp://localhost/x", "http://", "http://a:b/"])
 def test_a_text_that_is_not_an_address_is_exit_2(url: str) -> None:
-    result = run("--url", url)
+    result = run(url)
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr == (
-        f"adk-ui-stream: --url {url} is not an HTTP address: pass the chat endpoint, such as http://localhost:8000/api/chat\n"
+        f"adk-ui-stream: {url} is not an HTTP address: pass the chat endpoint, such as http://localhost:8000/api/chat\n"
+    )
+
+
+def test_an_address_without_its_scheme_gets_a_hint() -> None:
+    result = run("localhost:8000/api/chat")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == (
+        "adk-ui-stream: localhost:8000/api/chat: No such file. To check a running server, pass its URL: "
+        "http://localhost:8000/api/chat\n"
     )
 
 
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        ((), "Nothing to check: pass FILE or --url"),
-        (
-            ("http://a/api/chat",),
-            "http://a/api/chat is not a file. To check a running server: adk-ui-stream check --url http://a/api/chat",
-        ),
-        (("file", "--url", "http://a/b"), "FILE and --url cannot be combined: pass one of them"),
-        (("--url", "http://a/b", "--session", "s"), "--session needs FILE: it cannot be combined with --url"),
-        (("file", "--json"), "--prompts, --profile and --json need --url: they cannot be combined with FILE"),
+        ((), "Nothing to check: pass the URL of a chat endpoint, or FILE"),
+        (("file", "http://a/b"), "A URL is checked alone: pass one URL, or one or more FILE"),
+        (("http://a/b", "http://a/c"), "A URL is checked alone: pass one URL, or one or more FILE"),
+        (("http://a/b", "--session", "s"), "--session needs FILE: it cannot be combined with a URL"),
+        (("file", "--json"), "--prompts, --profile and --json need a URL: they cannot be combined with FILE"),
         (
             ("file", "--profile", "chat"),
-            "--prompts, --profile and --json need --url: they cannot be combined with FILE",
+            "--prompts, --profile and --json need a URL: they cannot be combined with FILE",
         ),
-        (("file", "--prompts", "x"), "--prompts, --profile and --json need --url: they cannot be combined with FILE"),
-        (("--url", "http://a/b", "--profile", "fast"), "'fast' is not one of 'stream', 'chat', 'tools', 'durable'"),
-        (("--url", "http://a/b", "--prompts", "missing.toml"), "missing.toml: No such file or directory"),
+        (("file", "--prompts", "x"), "--prompts, --profile and --json need a URL: they cannot be combined with FILE"),
+        (("http://a/b", "--profile", "fast"), "'fast' is not one of 'stream', 'chat', 'tools', 'durable'"),
+        (("http://a/b", "--prompts", "missing.toml"), "missing.toml: No such file or directory"),
     ],
 )
 def test_bad_usage_is_exit_2_with_one_line(arguments: tuple[str, ...], reason: str) -> None:

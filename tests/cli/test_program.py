@@ -54,6 +54,18 @@ def test_a_wrong_option_names_the_help_that_has_the_right_one() -> None:
     ("arguments", "text"),
     {
         ("chek",): "No such command 'chek'. Did you mean 'check'? See adk-ui-stream --help",
+        ("demo", "--inspect"): (
+            "No such option '--inspect': adk-ui-stream demo always does this. See adk-ui-stream demo --help"
+        ),
+        ("demo", "--reload"): "No such option '--reload': it is an option of serve. See adk-ui-stream demo --help",
+        ("record", "--session", "s"): (
+            "No such option '--session': it is an option of check, replay, serve. See adk-ui-stream record --help"
+        ),
+        ("serve", "--max-runs", "3"): (
+            "No such option '--max-runs': set `max-runs` in [tool.adk-ui-stream.serve] of pyproject.toml. "
+            "See adk-ui-stream serve --help"
+        ),
+        ("types", "--color"): "No such option '--color'. See adk-ui-stream types --help",
         ("demo", "--prot"): "No such option '--prot'. Did you mean '--port'? See adk-ui-stream demo --help",
         ("check", "--zzz"): "No such option '--zzz'. See adk-ui-stream check --help",
         ("replay",): "Missing argument 'FILE'. See adk-ui-stream replay --help",
@@ -98,6 +110,13 @@ def test_a_terminal_has_colours_unless_it_shall_not(no_color: str, tmp_path: Pat
     (tmp_path / "bad.sse").write_text(BAD_STREAM)
     code, shown = in_terminal("check", str(tmp_path / "bad.sse"), cwd=tmp_path, NO_COLOR=no_color)
     assert (code, "\x1b[31merror\x1b[0m" in shown) == (1, not no_color)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+@pytest.mark.parametrize("arguments", [("--help",), ("check", "none")])
+def test_a_dumb_terminal_gets_no_escape_sequence(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    _, shown = in_terminal(*arguments, cwd=tmp_path, TERM="dumb")
+    assert "\x1b" not in shown
 
 
 HOSTILE = "\x1b]0;x\x07\x9b31m\u202e\u2028\x7f\u200e"

@@ -73,7 +73,7 @@ Serving screen_agent:root_agent at http://127.0.0.1:8000
 
     Agent      chief and 1 more below it
     Model      gemini-2.5-pro, gemini-2.5-flash
-    Chats      in memory, until the server ends; --session-service-uri sqlite:///chats.db keeps them
+    Chats      in memory; --session-service-uri sqlite:///chats.db keeps them
     Missing    No API key for gemini-2.5-pro: set GOOGLE_API_KEY in the environment of this server.
     Missing    No API key for gemini-2.5-flash: set GOOGLE_API_KEY in the environment of this server.
 

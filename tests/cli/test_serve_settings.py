@@ -74,13 +74,13 @@ def test_a_project_without_the_table_has_the_defaults(folder: Path, text: str | 
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"max-runs": 0}, "max-runs: 0 is not in the range x>=1."),
-        ({"max-runs": "many"}, "max-runs: 'many' is not a valid integer range."),
+        ({"max-runs": 0}, "max-runs: 0: use a whole number from 1"),
+        ({"max-runs": "many"}, "max-runs: 'many': use a whole number from 1"),
         ({"max-runs": True}, "max-runs must be a single value"),
         ({"max-runs": [1]}, "max-runs must be a single value"),
-        ({"lease": 0}, "lease: 0.0 is not in the range x>0."),
+        ({"lease": 0}, "lease: 0 is not a number of seconds: use a number above 0"),
         ({"lease": "nan"}, "lease: 'nan' is not a number of seconds"),
-        ({"disconnect-grace": -1}, "disconnect-grace: -1.0 is not in the range x>=0."),
+        ({"disconnect-grace": -1}, "disconnect-grace: -1 is not a number of seconds: use 0 or more"),
         ({"log-whole": "my_app"}, 'log-whole must be a list, such as ["first", "second"]'),
         ({"show-errors": "yes"}, "show-errors must be true or false"),
         ({"truncated-history": "drop"}, "truncated-history: 'drop' is not one of 'append', 'rewind'."),

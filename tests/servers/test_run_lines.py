@@ -99,7 +99,7 @@ def test_the_banner_says_where_the_page_the_inspector_and_the_api_are_and_how_lo
         "",
         "    Agent      mine",
         "    Model      scripted",
-        "    Chats      in memory, until the server ends; --session-service-uri sqlite:///chats.db keeps them",
+        "    Chats      in memory; --session-service-uri sqlite:///chats.db keeps them",
         "",
         "Ctrl+C stops it.",
     ]

@@ -201,7 +201,7 @@ def test_an_allowed_host_that_is_no_name_is_one_line_on_stderr(tmp_path: Path) -
     (tmp_path / "agent.py").write_text(AGENT.format(pause=0))
     done = cli("serve", "agent:root_agent", "--port", "0", "--allowed-host", "https://chat.example", cwd=tmp_path)
     assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr.startswith("adk-ui-stream: 'https://chat.example' is no host name")
+    assert done.stderr.startswith("adk-ui-stream: 'https://chat.example' is not a host name")
     assert done.stderr.count("\n") == 1
 
 

@@ -100,7 +100,7 @@ async def test_every_name_is_answered_behind_a_proxy_and_beyond_loopback(bound: 
 
 @pytest.mark.parametrize("name", ["https://chat.example", "*", "*.example", "", ".", "a b", "::1"])
 def test_what_is_no_name_cannot_be_allowed(name: str) -> None:
-    with listener("127.0.0.1") as sock, pytest.raises(StreamProtocolError, match="is no host name"):
+    with listener("127.0.0.1") as sock, pytest.raises(StreamProtocolError, match="is not a host name"):
         only_allowed_hosts(PlainTextResponse("Hello."), sock, [name])
 
 
