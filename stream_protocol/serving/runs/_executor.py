@@ -220,7 +220,7 @@ class Executor:
 
     async def stop(self, key: ChatKey) -> bool:
         """Stops the active run and the orphaned runs of the chat. Returns False if the chat had no such run."""
-        return await self._runs.stop(key)
+        return await self._runs.stop(key) is not None
 
     async def lacks_message(self, key: ChatKey, session: Session) -> bool:
         """Returns True if the chat has an orphaned run whose user message is not yet stored."""
