@@ -130,8 +130,7 @@ def test_a_server_that_is_told_to_end_stops_its_runs_and_stores_them(
         ("app = Starlette(routes=[*create_app(agent).routes])", True),
         ("app, inner = FastAPI(), FastAPI()\ninner.include_router(chat_router(agent))\napp.mount('/', inner)", True),
         (
-            "chat = create_app(agent)\n"
-            "app = Starlette(routes=[Mount('/', chat)], lifespan=chat.router.lifespan_context)",
+            "one = create_app(agent)\napp = Starlette(routes=[Mount('/', one)], lifespan=one.router.lifespan_context)",
             False,
         ),
     ],
