@@ -1,11 +1,11 @@
-"""Words that readers search for, and that the pages themselves do not use: page -> words."""
+"""Words that readers search for, and that the pages themselves do not use, or less than others: page -> words."""
 
 from collections.abc import Mapping
 from typing import Final
 
 KEYWORDS: Final[Mapping[str, str]] = {
     "all-pages.md": "sitemap changelog license overview",
-    "approvals.md": "human-in-the-loop human loop hitl deny confirmation confirm permission allow",
+    "approvals.md": "human-in-the-loop human loop hitl approve deny confirmation confirm permission allow",
     "attachments.md": "upload images pictures pdf artifacts multimodal",
     "authentication.md": "auth oauth sso logout account",
     "chat-component.md": "react component",

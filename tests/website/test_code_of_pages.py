@@ -146,7 +146,7 @@ async def test_the_converter_alone_answers_in_a_route_of_ones_own(framework: str
 
 
 def test_the_converter_alone_answers_in_flask() -> None:
-    scope = run(shown_file("examples/converter/flask_app.py"))
+    scope = run(shown_file("examples/converter/wsgi_app.py"))
     scope["root_agent"].model = scripted_agent().model
     with scope["app"].test_client() as client:
         response = client.post("/api/chat", json=BODY)

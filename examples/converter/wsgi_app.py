@@ -1,4 +1,4 @@
-"""The converter in a route of Flask: ``flask --app examples.converter.flask_app run``."""
+"""The converter in a route under WSGI."""
 
 from flask import Flask, Response, request
 from google.adk.agents import LlmAgent
