@@ -15,6 +15,7 @@ import pytest
 from google.adk.agents import BaseAgent
 
 from tests.processes import ROOT
+from website.paths import SHOWN_FILE
 
 _BLOCK: Final = re.compile(r"^( *)```(\w*)[^\n]*\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
 """Pattern of a fenced block. A title can follow its language."""
@@ -45,6 +46,23 @@ def block(file: str, mark: str) -> str:
     """
     (found,) = [each for each in all_blocks() if each.file == file and mark in each.code]
     return found.code
+
+
+def shown_file(file: str) -> str:
+    """Return the text of an example that a page shows.
+
+    The caller must run the code: ``test_documents.py`` finds the calls, and requires one for each shown file.
+    """
+    assert file in shown_files()
+    return (ROOT / file).read_text(encoding="utf-8")
+
+
+@cache
+def shown_files() -> frozenset[str]:
+    """Return the paths of the files that our pages show: ``<!-- file: … -->``."""
+    pages = {file: file.read_text(encoding="utf-8") for file in our_files(".md", folder=ROOT / "docs")}
+    shown = ((file.parent / name).resolve() for file, text in pages.items() for name in SHOWN_FILE.findall(text))
+    return frozenset(file.relative_to(ROOT).as_posix() for file in shown)
 
 
 def install_my_package(monkeypatch: pytest.MonkeyPatch, agent: BaseAgent) -> None:

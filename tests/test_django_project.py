@@ -1,4 +1,4 @@
-"""The files of docs/mount.md and docs/converter.md for Django, in a project that Django has made."""
+"""The files that docs/mount.md and docs/converter.md show for Django, in a project that Django has made."""
 
 import os
 import subprocess
@@ -9,7 +9,7 @@ from typing import Final
 import httpx
 import pytest
 
-from tests.documents import block
+from tests.documents import shown_file
 from tests.frontends.builds import serving_by
 from tests.frontends.gemini_server import serving_gemini
 from tests.processes import HANG, ROOT
@@ -33,14 +33,14 @@ UNDER_WSGI: Final = 'from django.test import Client; Client().get("/api/chat/c1"
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project as `django-admin startproject` makes it, with the files of the page."""
+    """A project as `django-admin startproject` makes it, with the files of the pages."""
     folder = tmp_path_factory.mktemp("django")
     python(folder, "-m", "django", "startproject", "mysite", ".")
     files = {
-        "views.py": block("docs/mount.md", "def to_django("),
-        "urls.py": block("docs/mount.md", "urlpatterns = [") + ROUTE_OF_THE_CONVERTER,
-        "converter.py": block("docs/converter.md", "csrf_exempt"),
-        "asgi.py": block("docs/mount.md", "get_asgi_application()"),
+        "views.py": shown_file("examples/django/mysite/views.py"),
+        "urls.py": shown_file("examples/django/mysite/urls.py") + ROUTE_OF_THE_CONVERTER,
+        "converter.py": shown_file("examples/converter/django_view.py"),
+        "asgi.py": shown_file("examples/django/mysite/asgi.py"),
     }
     for name, code in files.items():
         (folder / "mysite" / name).write_text(code, encoding="utf-8")

@@ -13,7 +13,7 @@ from google.adk.agents import LlmAgent
 from stream_protocol.cli import main
 from stream_protocol.serving import ChatService
 from tests.batch import batch
-from tests.documents import Block, all_blocks, block, install_my_package, our_files
+from tests.documents import Block, all_blocks, block, install_my_package, our_files, shown_files
 from tests.processes import ROOT
 
 Place = tuple[str, str]
@@ -86,18 +86,50 @@ NOT_RUN: Final[Mapping[Place, str]] = {
 """Reasons why no test runs a block."""
 
 
+FILES_RUN_ELSEWHERE: Final[Mapping[str, str]] = {
+    **dict.fromkeys(
+        ("examples/chat-page/chat-page.tsx", "examples/chat-page/page.tsx"),
+        "tests/frontends/test_documents.py drives the component",
+    ),
+    **dict.fromkeys(
+        (
+            *("examples/chatbot-template/agent.ts", "examples/chatbot-template/chat.ts"),
+            *("examples/chatbot-template/history.ts", "examples/chatbot-template/messages.ts"),
+            "examples/chatbot-template/stream.ts",
+        ),
+        "tests/conformance/test_template_routes.py calls the routes",
+    ),
+}
+"""Where the tests run a shown file that no call of ``shown_file`` names."""
+
+
 def run_blocks() -> Iterator[Place]:
     """The blocks that the tests name in calls of ``block``, or of ``shown`` of
     ``tests/frontends/test_documents.py``.
     """
+    for arguments in calls("block", "shown"):
+        match arguments:
+            case [ast.Constant(str(name)), ast.Constant(str(mark))]:
+                yield name, mark
+
+
+def run_files() -> Iterator[str]:
+    """The files that the tests name in calls of ``shown_file``."""
+    for arguments in calls("shown_file"):
+        match arguments:
+            case [ast.Constant(str(name))]:
+                yield name
+
+
+def calls(*functions: str) -> Iterator[list[ast.expr]]:
+    """The arguments of each call of these functions in the tests."""
     for file in (ROOT / "tests").rglob("*.py"):
-        if "block(" in (code := file.read_text(encoding="utf-8")):
+        code = file.read_text(encoding="utf-8")
+        if any(f"{name}(" in code for name in functions):
             for node in ast.walk(ast.parse(code)):
                 match node:
-                    case ast.Call(
-                        func=ast.Name("block" | "shown"), args=[ast.Constant(str(name)), ast.Constant(str(mark))]
-                    ):
-                        yield name, mark
+                    case ast.Call(func=ast.Name(name), args=arguments) if name in functions:
+                        yield arguments
 
 
 def blocks_at(place: Place) -> list[Block]:
@@ -110,6 +142,12 @@ def test_every_block_is_run_or_says_why_not() -> None:
     assert len(excused) == len(NOT_RUN), "a reason is about one block"
     assert {str(each) for each in excused} & {str(each) for each in run} == set()
     assert [str(each) for each in all_blocks() if each not in (*run, *excused)] == []
+
+
+def test_every_shown_file_is_run() -> None:
+    run = {*run_files()}
+    assert run & FILES_RUN_ELSEWHERE.keys() == set()
+    assert run | FILES_RUN_ELSEWHERE.keys() == shown_files()
 
 
 def test_the_files_of_a_policy_are_restricted() -> None:
@@ -132,12 +170,7 @@ def commands(program: str) -> dict[str, tuple[Block, list[str]]]:
 @batch(command=commands("adk-ui-stream"))
 def test_the_command_line_takes_what_is_shown(command: tuple[Block, list[str]]) -> None:
     name, *arguments = command[1]
-    subcommand = main.commands[name]
-    if "FILE" in arguments:
-        shown = {option.strip("[]") for option in arguments if option.startswith("[--")}
-        assert shown <= {option for parameter in subcommand.params for option in parameter.opts}
-    else:
-        subcommand.make_context(name, [*arguments])
+    main.commands[name].make_context(name, [*arguments])
 
 
 @batch(command=commands("make"))

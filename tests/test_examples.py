@@ -4,7 +4,6 @@ import asyncio
 import importlib
 import json
 import socket
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +11,9 @@ from typing import Any, Final
 
 import httpx
 import pytest
+from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
+from django.core.management import call_command
 from fastapi import FastAPI
 from waitress.server import create_server
 
@@ -47,21 +48,35 @@ async def test_the_fastapi_example_answers_its_users(monkeypatch: pytest.MonkeyP
 
 
 @pytest.fixture
-def django_app(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The Django example with a database of its own; Django can be set up once in a process."""
-    if "examples.django_app" not in sys.modules:
-        monkeypatch.setenv("DJANGO_DB", str(tmp_path_factory.mktemp("django") / "db.sqlite3"))
-        module = importlib.import_module("examples.django_app")
-        module.django.core.management.call_command("migrate", verbosity=0)
-    return importlib.import_module("examples.django_app")
+def django_asgi(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """``asgi.py`` of the Django example, with a database of its own. Django can be set up once in a process."""
+    monkeypatch.setenv("DJANGO_SETTINGS_MODULE", "mysite.settings")  # restored, since asgi.py sets it
+    if not settings.configured:
+        database = {"ENGINE": "django.db.backends.sqlite3", "NAME": tmp_path_factory.mktemp("django") / "db.sqlite3"}
+        settings.configure(
+            ALLOWED_HOSTS=["*"],
+            DATABASES={"default": database},
+            INSTALLED_APPS=["django.contrib.auth", "django.contrib.contenttypes", "django.contrib.sessions"],
+            MIDDLEWARE=[
+                "django.contrib.sessions.middleware.SessionMiddleware",
+                "django.middleware.csrf.CsrfViewMiddleware",
+                "django.contrib.auth.middleware.AuthenticationMiddleware",
+            ],
+            ROOT_URLCONF="examples.django.mysite.urls",
+            SECRET_KEY="of the test",
+        )
+        asgi = importlib.import_module("examples.django.mysite.asgi")
+        call_command("migrate", verbosity=0)
+        return asgi
+    return importlib.import_module("examples.django.mysite.asgi")
 
 
 async def test_the_django_example_answers_whom_django_has_signed_in(
-    django_app: Any, monkeypatch: pytest.MonkeyPatch
+    django_asgi: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(django_app.root_agent, "model", ScriptedLlm(turns=["Hello there.", "Again."]))
-    async with django_app.lifespan(django_app.application), client(django_app.application) as http:
-        assert (await http.get("/hello")).json() == {"hello": "world"}
+    views = importlib.import_module("examples.django.mysite.views")
+    monkeypatch.setattr(views.root_agent, "model", ScriptedLlm(turns=["Hello there.", "Again."]))
+    async with django_asgi.lifespan(django_asgi.application), client(django_asgi.application) as http:
         assert (await http.post("/api/chat", json=chat(said("hi")))).status_code == 401
         http.cookies["sessionid"] = await asyncio.to_thread(_signed_in, "ann")
         answer = await http.post("/api/chat", json=chat(said("hi")))
@@ -81,7 +96,7 @@ async def test_the_django_example_answers_whom_django_has_signed_in(
 
 def _signed_in(name: str) -> str:
     """The session cookie of a user of Django's."""
-    from django.contrib.auth.models import User  # noqa: PLC0415  # once the example has set Django up
+    from django.contrib.auth.models import User  # noqa: PLC0415  # once the fixture has set Django up
     from django.test import Client  # noqa: PLC0415  # likewise
 
     browser = Client()
@@ -90,8 +105,9 @@ def _signed_in(name: str) -> str:
     return cookie
 
 
-def test_the_django_example_says_that_it_needs_asgi(django_app: Any) -> None:
-    from django.test import Client  # noqa: PLC0415  # once the example has set Django up
+@pytest.mark.usefixtures("django_asgi")
+def test_the_django_example_says_that_it_needs_asgi() -> None:
+    from django.test import Client  # noqa: PLC0415  # once the fixture has set Django up
 
     with pytest.raises(ImproperlyConfigured, match="These views need ASGI"):
         Client().post("/api/chat", {}, content_type="application/json")  # Django's own client is one of WSGI

@@ -1,6 +1,7 @@
 """Hook of mkdocs that adjusts the layout of pages, and writes the version into their footer.
 
-The front page and the pages of source files have no columns beside them. Long names in headings and tables get places
+The front page and the pages of source files have no columns beside them. A picture has a second one for the dark
+theme, if its file exists: ``page-dark.png`` beside ``page.png``. Long names in headings and tables get places
 where a line may break.
 """
 
@@ -15,6 +16,7 @@ from mkdocs.structure.pages import Page
 from website.paths import DOCS, ROOT
 
 FRONT: Final = "index.md"
+_PICTURE: Final = re.compile(r"!\[([^\]]*)\]\(((?:\.\./)*(images/[\w-]+))\.png\)")
 _TITLE: Final = re.compile(r"(<h1[^>]*>)([^<]*)")
 _CELL: Final = re.compile(r"(<tr>\s*)?<td.*?</td>", re.DOTALL)
 _NAME: Final = re.compile(r"(?<=<code>)[^<]{16,}(?=</code>)")
@@ -31,13 +33,14 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     return config
 
 
-def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> None:
-    """Hide the columns that a page does not need."""
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Return the page with its pictures for both themes, and hide the columns that it does not need."""
     name = page.file.src_uri
     if name == FRONT:
         page.meta["hide"] = ["navigation", "toc"]
     elif not (ROOT / DOCS / name).is_file():
         page.meta["hide"] = ["toc"]
+    return _PICTURE.sub(_for_both_themes, markdown)
 
 
 def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files) -> str:
@@ -48,6 +51,13 @@ def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files
     return _CELL.sub(
         lambda cell: (_LONG_NAME if cell[1] else _NAME).sub(lambda name: breakable(name[0]), cell[0]), with_title
     )
+
+
+def _for_both_themes(picture: re.Match[str]) -> str:
+    text, path, name = picture.groups()
+    if not (ROOT / DOCS / f"{name}-dark.png").is_file():
+        return picture[0]
+    return f"![{text}]({path}.png#only-light)\n![{text}]({path}-dark.png#only-dark)"
 
 
 def breakable(name: str) -> str:

@@ -9,6 +9,9 @@ from typing import Final
 ROOT: Final = Path(__file__).parent.parent
 DOCS: Final = "docs/"
 FIXTURES: Final = "frontend-fixtures/fixtures/"
+SHOWN_FILE: Final = re.compile(r"^<!-- file: (\S+) -->$", re.MULTILINE)
+"""Comment in whose place the site shows a file. The path is relative to the page."""
+
 _CODE: Final = re.compile(r"^( *)```.*?^\1```$|`[^`\n]+`", re.DOTALL | re.MULTILINE)
 _LINK: Final = re.compile(r"(?<=\]\()(?![\w+]+:|#|/)(?P<path>[^)\s#]+)(?P<anchor>#[^)\s]*)?(?=\))")
 

@@ -3,15 +3,13 @@
 A reader of the Markdown follows the link beside the comment instead.
 """
 
-import re
 from pathlib import Path
-from typing import Final
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import Files
 from mkdocs.structure.pages import Page
 
-_FILE: Final = re.compile(r"^<!-- file: (\S+) -->$", re.MULTILINE)
+from website.paths import SHOWN_FILE
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
@@ -21,7 +19,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 def with_files(markdown: str, folder: Path) -> str:
     """Return the Markdown with a code block for each file. Paths begin at ``folder``, which has the page."""
-    return _FILE.sub(lambda comment: _block(folder / comment[1]), markdown)
+    return SHOWN_FILE.sub(lambda comment: _block(folder / comment[1]), markdown)
 
 
 def _block(file: Path) -> str:

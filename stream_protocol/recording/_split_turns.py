@@ -15,7 +15,6 @@ from google.adk.events import Event
 from stream_protocol.adk import NO_IDS, CallIds, EventFacts, read
 from stream_protocol.recording.read import ChunkRecord, EndRecord, TurnRecord, list_field
 from stream_protocol.session import (
-    DisplayOrder,
     EventRole,
     HiddenEvents,
     TranscriptReader,
@@ -71,20 +70,17 @@ def split_turns(
     ``beginnings``: the invocations that begin a turn without a user event; ``None`` if each invocation can begin a
     turn.
     """
-    splitter = _TurnSplitter(beginnings, hidden.hidden_events)
-    for head, group in groupby(_with_heads(items, hidden, splitter), key=lambda pair: pair[0]):
+    splitter = _TurnSplitter(beginnings, hidden)
+    for head, group in groupby(_with_heads(items, splitter), key=lambda pair: pair[0]):
         yield head, (item for _, item in group)
 
 
-def _with_heads(
-    items: Iterable[TurnItem], hidden: HiddenEvents, splitter: _TurnSplitter
-) -> Iterator[tuple[TurnHead, TurnItem]]:
+def _with_heads(items: Iterable[TurnItem], splitter: _TurnSplitter) -> Iterator[tuple[TurnHead, TurnItem]]:
     """Yield each item with the head of its turn. Events that the client is not shown are left out."""
-    order = DisplayOrder(hidden)
     for item in items:
         match item:
             case TimedEvent():
-                for facts in order.place(read(item.event)):
+                for facts in splitter.reader.place(read(item.event)):
                     shown = shown_facts(facts)
                     if (head := splitter.add_event(shown)) is not None:
                         yield head, item if shown.event is item.event else replace(item, event=shown.event)
@@ -103,10 +99,10 @@ class _TurnSplitter:
     another ``EndRecord``, stands for a turn without events.
     """
 
-    def __init__(self, beginnings: frozenset[str] | None, hidden_events: frozenset[str]) -> None:
+    def __init__(self, beginnings: frozenset[str] | None, hidden: HiddenEvents) -> None:
         self.head = TurnHead("")
-        self._reader = TranscriptReader(beginnings, hidden_events=hidden_events)
-        self._hidden_events = hidden_events
+        self.reader = TranscriptReader(beginnings, hidden=hidden)
+        self._hidden_events = hidden.hidden_events
         self._ended = True
         """True if no event has come since the newest ``EndRecord``, or since the beginning of the file."""
         self._ids_by_message: dict[str, CallIds] = {}
@@ -120,9 +116,9 @@ class _TurnSplitter:
         self._ended = False
         continues = bool(turn.message_id) and turn.message_id == self.head.message_id
         message_id = None if continues else _user_message_id(turn.request)
-        self._reader.begin_turn(continues=continues, earlier_ids=self._ids_before_edit(message_id))
+        self.reader.begin_turn(continues=continues, earlier_ids=self._ids_before_edit(message_id))
         if message_id is not None:
-            self._ids_by_message[message_id] = self._reader.earlier_ids
+            self._ids_by_message[message_id] = self.reader.earlier_ids
         self._begin_head(turn.message_id, turn.options, continues=continues)
         return self.head
 
@@ -146,19 +142,19 @@ class _TurnSplitter:
         returns a new turn without events.
         """
         if self._ended:
-            self._reader.begin_message("")
-            self._begin_head(self._reader.message_id)
+            self.reader.begin_message("")
+            self._begin_head(self.reader.message_id)
         self._ended = True
-        self._reader.end_response()
+        self.reader.end_response()
         return self.head
 
     def add_event(self, facts: EventFacts) -> TurnHead | None:
         """Return the head of the event's turn; ``None`` if the client is not shown the event."""
-        match self._reader.read(facts):
+        match self.reader.read(facts):
             case EventRole.HIDDEN | EventRole.OUTSIDE:
                 return None
             case EventRole.NEW_MESSAGE:
-                self._begin_head(self._reader.message_id)
+                self._begin_head(self.reader.message_id)
             case EventRole.NEW_RESPONSE:
                 self._begin_head(self.head.message_id, continues=True)
         if facts.id in self._hidden_events:
@@ -171,7 +167,7 @@ class _TurnSplitter:
     def _begin_head(self, message_id: str, options: ConverterOptions | None = None, *, continues: bool = False) -> None:
         if not continues:
             self._message = []
-        self.head = TurnHead(message_id, tuple(self._message), options or {}, self._reader.earlier_ids)
+        self.head = TurnHead(message_id, tuple(self._message), options or {}, self.reader.earlier_ids)
 
 
 def _user_message_id(request: Mapping[str, Any] | None) -> str | None:

@@ -84,6 +84,9 @@ class ChatServer(uvicorn.Server):
     second signal the server stops waiting, and the process ends soon afterwards.
     """
 
+    ends_streams: Final = True
+    """True, so that the app's lifespan does not close the service at the signal."""
+
     def __init__(
         self,
         config: uvicorn.Config,

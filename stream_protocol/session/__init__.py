@@ -84,7 +84,6 @@ from stream_protocol.session.transcript import (
     DETAILS_PREFIX,
     STATE_PREFIX,
     CallReader,
-    DisplayOrder,
     EventMetadata,
     EventRole,
     FirstReading,

@@ -14,23 +14,24 @@ Where to change what:
 - ``_conversion``: begins and ends a response; message metadata.
 - ``_event_writer``: converts events to chunks: text, thoughts, files.
 - ``_inner_agents``: finds the call inside which an agent runs, and shows the agent there.
-- ``_aggregates``: finds the content of a complete event that was streamed before, so that it does not appear twice.
-- ``_streamed_texts``: stores streamed text until a complete event repeats it.
+- ``_aggregates``: stores what was streamed, and finds it in the complete event, so that it does not appear twice.
 - ``_media``: files.
 - ``_sources``: sources and citations.
 - ``_data_parts``: ``data-*`` parts and steering messages.
 - ``_endings``: token usage, finish reasons, failures.
-- ``_function_calls``: writes function calls and approval requests. ``adk/_calls`` finds the tool call of each.
+- ``_function_calls``: writes function calls and approval requests. ``adk/_calls`` finds the tool call of each. For
+  streamed fragments, ``calls/_registry`` finds it.
 - ``_function_responses``: writes outputs of tools. ``adk/_calls`` finds the tool call of each function response.
 - ``calls``: the states and the chunks of tool calls.
 - ``_nested_messages``: builds the message of an agent that runs inside a tool call.
 - ``_steps``: begins and ends steps; adds an empty last step, so that clients do not automatically send the answers
   again.
-- ``_speakers``: the open part of each author. Parallel agents are separate authors.
+- ``_speakers``: the open part of each author, and streams that no complete event has repeated. Parallel agents are
+  separate authors.
 - ``_options``: options of the converter.
 """
 
-from stream_protocol.stream._aggregates import InnerStreams
+from stream_protocol.stream._aggregates import PartKind
 from stream_protocol.stream._conversion import (
     RUN_FAILED_TEXT,
     Conversion,
@@ -53,6 +54,6 @@ from stream_protocol.stream._options import (
     options_from_json,
     options_to_json,
 )
+from stream_protocol.stream._speakers import InnerStreams, StreamedPart, UnconfirmedStream
 from stream_protocol.stream._steps import CALL_NOT_FINISHED_TEXT
-from stream_protocol.stream._streamed_texts import PartKind, StreamedPart, UnconfirmedStream
 from stream_protocol.stream._streams import fail_response, iter_chunks, iter_sse, stream_chunks, stream_sse

@@ -4,38 +4,48 @@ After the fragments of a stream, ADK creates a complete event that repeats the s
 event can also be a different response. For example, ``on_model_error_callback`` returns a new response if the model
 fails during a stream. See ``docs/decisions/text-and-aggregates.md`` for the rules.
 
-``compare`` handles the events of the response. ``new_speech`` handles the transcribed speech of a live run, and
-``InnerStreams`` the events of agents inside calls. No other module of this package compares an event with a stream. In
-a recovery, ``serving/engine/_shown`` compares the response with the text that dead workers have shown.
+``StreamedResponse`` stores what was streamed, and ``compare`` compares a complete event with it. No other module
+decides what was streamed before, except ``serving/engine/_shown`` for the texts of dead workers.
 """
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import IntEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from stream_protocol.adk import (
-    AgentSpeech,
     EventFacts,
     File,
     LiveTurnEnd,
     OtherPart,
     Part,
     ProviderPart,
-    SpeakerKey,
     Text,
-)
-from stream_protocol.stream._streamed_texts import (
-    PartKind,
-    PrefixHash,
-    StreamedTexts,
-    UnconfirmedStream,
-    texts_by_kind,
 )
 from stream_protocol.stream.calls import CallRegistry
 
 if TYPE_CHECKING:
-    from stream_protocol.stream._speakers import AuthorStream
+    from stream_protocol.stream._speakers import AuthorStream, UnconfirmedStream
+
+BLOCK: Final = 512
+"""The number of characters that are hashed at once."""
+
+END: Final = 4096
+"""The minimum number of characters at the end of a text that are not hashed."""
+
+MAX_KNOWN: Final = 2 * END
+"""The maximum number of characters of a stream that is stored only as text. The beginning of a longer stream is stored
+as a hash."""
+
+MAX_RECENT: Final = 1024
+"""The maximum number of new characters of a hashed stream that are stored as text before they are hashed."""
+
+MAX_PIECES: Final = 64
+"""The maximum number of separate texts in which new characters are stored."""
+
+GATHERED: Final = 64
+"""The number of fragments that are joined into one text."""
 
 STOP: Final = "STOP"
 """google-genai's finish reason of a stream that ended normally."""
@@ -44,22 +54,196 @@ _MARK: Final = re.compile(r"/\*\w+\*/|</?\w+>")
 """Pattern for tags and comments that divide a model's text, such as those of ADK's ``PlanReActPlanner``."""
 
 
-class OtherStreamedParts:
-    """Parts of an author's fragments that are neither text nor calls, and parts that are held back."""
+class PartKind(IntEnum):
+    """The kinds of parts that are streamed in fragments. The values are list indexes, because hashing enum members is
+    slow."""
 
-    __slots__ = ("deferred", "written")
+    TEXT = 0
+    REASONING = 1
 
-    def __init__(self) -> None:
-        self.written: Counter[str] = Counter()
-        """Names of a part's fields -> number of written parts that have these fields."""
-        self.deferred: list[Part] = []
-        """Parts of fragments that are held back until the complete event: a file that may become an artifact, and later
+
+class PrefixHash:
+    """A growing text. Its first blocks are stored as a hash, and at least the last ``END`` characters as text."""
+
+    __slots__ = ("_blocks", "_hash", "_rest")
+
+    def __init__(self, rest: str = "") -> None:
+        self._blocks = 0
+        """The number of hashed blocks."""
+        self._hash = 0
+        self._rest = rest
+
+    @property
+    def length(self) -> int:
+        """The length of the text in characters."""
+        return self._blocks * BLOCK + len(self._rest)
+
+    def plus(self, text: str) -> "PrefixHash":
+        """Return a copy with ``text`` appended, for a comparison. ``text`` is not hashed."""
+        longer = PrefixHash(self._rest + text)
+        longer._blocks, longer._hash = self._blocks, self._hash
+        return longer
+
+    def add(self, text: str) -> None:
+        """Append ``text``. Hash all full blocks before the last ``END`` characters."""
+        text = self._rest + text
+        full = max(0, len(text) - END) // BLOCK
+        self._hash = _hash(self._hash, text, full)
+        self._blocks += full
+        self._rest = text[full * BLOCK :]
+
+    def begins(self, whole: str) -> bool:
+        """Return True if ``whole`` begins with the stored text."""
+        return self._begins_alike(whole) and whole.startswith(self._rest, self._blocks * BLOCK)
+
+    def holds(self, piece: str) -> bool:
+        """Return True if the stored text contains ``piece``, at the beginning or after the hashed blocks."""
+        rest = piece[self._blocks * BLOCK :]
+        return piece in self._rest or (self._begins_alike(piece) and self._rest.startswith(rest))
+
+    def _begins_alike(self, other: str) -> bool:
+        return len(other) >= self._blocks * BLOCK and _hash(0, other, self._blocks) == self._hash
+
+
+def _hash(before: int, text: str, blocks: int) -> int:
+    for begin in range(0, blocks * BLOCK, BLOCK):
+        before = hash((before, text[begin : begin + BLOCK]))
+    return before
+
+
+class StreamedResponse:
+    """The parts that an author has streamed in one model response. Calls are left out.
+
+    The memory is bounded: the beginning of a long text is stored as a hash. The hash shows if a complete event repeats
+    the text, as nearly all complete events do.
+    """
+
+    __slots__ = (
+        "_earlier",
+        "_kind",
+        "_known",
+        "_length",
+        "_part_length",
+        "deferred",
+        "finish_reason",
+        "fragments",
+        "kept",
+        "model",
+        "written",
+    )
+
+    def __init__(self, kept: "UnconfirmedStream | None" = None) -> None:
+        """``kept``: the value of the attribute ``kept``."""
+        self.model: str | None = None
+        """The model of the response; ``None`` if the fragments do not name it."""
+        self.finish_reason: str | None = None
+        """The finish reason that a fragment has reported."""
+        self.written: Counter[str] | None = None
+        """Names of a part's fields -> number of such parts that were written in one piece; ``None`` without such
         parts."""
+        self.deferred: tuple[Part, ...] = ()
+        """Parts of fragments that are held back until the complete event: a file that may become an artifact, and all
+        later parts."""
+        self._earlier: list[PrefixHash] | None = None
+        """The hashed beginning of the stream, for each kind of text; ``None`` if nothing is hashed."""
+        self._known: tuple[tuple[PartKind, str], ...] = ()
+        """The texts after the hashed beginning of the stream, in order."""
+        self._length = 0
+        """The number of characters in ``_known``."""
+        self._kind = PartKind.TEXT
+        """The kind of the newest part of the stream."""
+        self._part_length = 0
+        """The number of characters in the newest part. ``fragments`` are not counted."""
+        self.fragments: list[str] = []
+        """The newest fragments of the newest part. They are not in ``_known`` yet."""
+        self.kept = kept
+        """The whole stream, if it is stored for the end of the run; otherwise ``None``. It can continue in the next
+        response."""
+
+    def __bool__(self) -> bool:
+        """Return True if any text was streamed."""
+        return bool(self.fragments or self._known or self._earlier)
+
+    def begin(self, kind: PartKind) -> None:
+        """Begin a new part of the stream."""
+        self.gather()
+        self._kind = kind
+        self._part_length = 0
+
+    @property
+    def part_length(self) -> int:
+        """The number of characters in the newest part."""
+        self.gather()
+        return self._part_length
+
+    def add_unstreamed(self, text: str) -> None:
+        """Count a text that was written to the newest part without being streamed."""
+        self._part_length += len(text)
+
+    def add(self, fragment: str) -> None:
+        """Append a fragment to the newest part."""
+        self.fragments.append(fragment)
+        if len(self.fragments) == GATHERED:
+            self.gather()
+
+    @property
+    def whole(self) -> "UnconfirmedStream | None":
+        """The whole stream, if it is stored; otherwise ``None``."""
+        self.gather()
+        return self.kept
+
+    def note_whole(self, fields: str) -> None:
+        """Count a part of a fragment that was written in one piece. ``fields``: the names of the part's fields."""
+        self.written = self.written or Counter()
+        self.written[fields] += 1
 
     def any_missing_in(self, parts: Iterable[Part]) -> bool:
-        """Return True if ``parts`` lacks one of the stored parts. Texts, calls and empty parts are not compared."""
-        streamed = self.written + Counter(_fields(self.deferred))
+        """Return True if ``parts`` lacks a streamed part. Texts, calls and empty parts are not compared."""
+        if self.written is None and not self.deferred:
+            return False
+        streamed = (self.written or Counter()) + Counter(_fields(self.deferred))
         return any(streamed) and any(streamed - Counter(_fields(parts)))
+
+    @property
+    def all_known(self) -> Sequence[tuple[PartKind, str]] | None:
+        """All texts of the stream in order; ``None`` if the beginning is stored as a hash."""
+        self.gather()
+        return self._known if self._earlier is None else None
+
+    def of(self, kind: PartKind) -> PrefixHash:
+        """Return the streamed text of this kind: text or thoughts."""
+        self.gather()
+        known = texts_by_kind(self._known)[kind]
+        return PrefixHash(known) if self._earlier is None else self._earlier[kind].plus(known)
+
+    def gather(self) -> None:
+        """Join the newest fragments into one text, so that the list of fragments stays short."""
+        if not self.fragments:
+            return
+        text = "".join(self.fragments)
+        self.fragments.clear()
+        self._known += ((self._kind, text),)
+        self._length += len(text)
+        self._part_length += len(text)
+        if self.kept is not None:
+            self.kept.add_text(self._kind, text)
+        if self._length > (MAX_KNOWN if self._earlier is None else MAX_RECENT) or len(self._known) > MAX_PIECES:
+            self._forget()
+
+    def _forget(self) -> None:
+        if self._earlier is None:
+            self._earlier = [PrefixHash() for _ in PartKind]
+        for beginning, text in zip(self._earlier, texts_by_kind(self._known), strict=True):
+            beginning.add(text)
+        self._known, self._length = (), 0
+
+
+def texts_by_kind(texts: Iterable[tuple[PartKind, str]]) -> list[str]:
+    """Return the joined texts of each kind. The list index is the kind."""
+    joined: list[list[str]] = [[] for _ in PartKind]
+    for kind, text in texts:
+        joined[kind].append(text)
+    return ["".join(pieces) for pieces in joined]
 
 
 def _fields(parts: Iterable[Part]) -> Iterator[str]:
@@ -110,20 +294,19 @@ def compare(facts: EventFacts, author: "AuthorStream", calls: CallRegistry) -> C
 
     ``calls``: the tool calls of the message.
     """
-    parts, others, failure = facts.parts, author.other_parts, facts.failure
-    written = {} if others is None else others.written
-    texts = _compare_texts(parts, author.streamed)
+    parts, streamed, failure = facts.parts, author.streamed, facts.failure
+    texts = _compare_texts(parts, streamed)
     reports_end = facts.finish_reason is not None or failure is not None
     ends_stream = reports_end or facts.role is not None
-    whole = author.streamed.whole if ends_stream else None
-    differs = texts.differs or (others is not None and others.any_missing_in(parts))
-    has_all = not texts.unrepeated and (whole is None or _has_files_and_code(parts, whole))
+    whole = streamed.whole if ends_stream else None
+    differs = texts.differs or streamed.any_missing_in(parts)
+    has_all = not texts.unrepeated and (whole is None or whole.is_in(parts))
     is_changed_aggregate = (differs or not has_all) and _is_aggregate(facts, author, calls)
     is_separate = bool(parts) and differs and not is_changed_aggregate
     if is_separate:
         new_parts = _new_parts(parts, _NOTHING_STREAMED.lengths, {})
     else:
-        new_parts = _new_parts(parts, texts.lengths, written)
+        new_parts = _new_parts(parts, texts.lengths, streamed.written or {})
     return Comparison(
         new_parts=[*new_parts],
         is_separate=is_separate,
@@ -133,12 +316,6 @@ def compare(facts: EventFacts, author: "AuthorStream", calls: CallRegistry) -> C
         confirms_stream=has_all or (is_changed_aggregate and (bool(parts) or failure is None)),
         repeated=[kind for kind in PartKind if kind not in texts.unrepeated],
     )
-
-
-def _has_files_and_code(parts: Iterable[Part], stream: UnconfirmedStream) -> bool:
-    """Return True if ``parts`` contain all files and code of the stream."""
-    confirmed = [part.part for part in parts if isinstance(part, File | ProviderPart)]
-    return all(part.whole.part in confirmed for part in stream.parts if part.whole is not None)
 
 
 def _new_parts(parts: Iterable[Part], lengths: Iterable[int], others: Mapping[str, int]) -> Iterator[Part]:
@@ -167,11 +344,11 @@ def _new_parts(parts: Iterable[Part], lengths: Iterable[int], others: Mapping[st
                 yield part
 
 
-def _compare_texts(parts: Sequence[Part], streamed: StreamedTexts) -> _TextComparison:
+def _compare_texts(parts: Sequence[Part], streamed: StreamedResponse) -> _TextComparison:
     """Compare the texts of a complete event with the streamed texts.
 
     If an event does not begin with the whole stream, and the stream does not contain the event's text, the texts
-    differ. For a long stream, ``StreamedTexts`` stores the beginning as a hash. In this case, only the beginning and
+    differ. For a long stream, ``StreamedResponse`` stores the beginning as a hash. In this case, only the beginning and
     the end of the stream can be compared.
     """
     if not streamed:
@@ -193,10 +370,11 @@ def _is_aggregate(facts: EventFacts, author: "AuthorStream", calls: CallRegistry
     """Return True if a complete event is the aggregate of the author's stream, although its text was changed."""
     if any(calls.newest(call.id, author.key) in author.streaming_calls for call in facts.calls):
         return True
-    if author.model and facts.model and facts.model != author.model:
+    streamed = author.streamed
+    if streamed.model and facts.model and facts.model != streamed.model:
         return False
-    if author.finish_reason is not None:
-        return author.finish_reason == STOP or facts.finish_reason is not None
+    if streamed.finish_reason is not None:
+        return streamed.finish_reason == STOP or facts.finish_reason is not None
     return facts.is_streams_end
 
 
@@ -216,52 +394,3 @@ def _same_words(streamed: Iterable[tuple[PartKind, str]], facts: Iterable[tuple[
 
 def _letters(text: str) -> str:
     return "".join(text.split())
-
-
-def new_speech(speech: AgentSpeech, author: "AuthorStream") -> str:
-    """Return the text of this speech that was not written before.
-
-    In a live run, ADK first sends an utterance in fragments, and then the whole utterance with ``finished`` set.
-    """
-    pieces, text = author.speech, speech.text
-    if not speech.finished:
-        author.speech = pieces or PrefixHash()
-        author.speech.add(text)
-        return text
-    author.speech = None
-    if pieces is None:
-        return text
-    return text[pieces.length :] if pieces.begins(text) else ""
-
-
-class InnerStreams:
-    """Streams of agents that run inside tool calls. A stream is removed when a complete event has repeated it.
-
-    ``max_length``: the maximum number of characters in all streams; ``None`` for no limit. With a limit, fragments
-    above the limit and fragments without text are left out.
-    """
-
-    __slots__ = ("_length", "_max_length", "_streams")
-
-    def __init__(self, max_length: int | None = None) -> None:
-        self._max_length = max_length
-        self._streams: dict[SpeakerKey, UnconfirmedStream] = {}
-        self._length = 0
-
-    def __iter__(self) -> Iterator[UnconfirmedStream]:
-        return iter(self._streams.values())
-
-    def add(self, facts: EventFacts, begin: int = 0) -> None:
-        """Process an event of an agent inside a call. A fragment is stored. A complete event with content removes the
-        stream of its author.
-
-        ``begin``: the number of complete events before the fragment.
-        """
-        if not facts.is_fragment:
-            repeated = self._streams.pop(facts.speaker, None) if facts.parts and self._streams else None
-            self._length -= 0 if repeated is None else repeated.length
-            return
-        length = sum(len(part.text) for part in facts.parts if isinstance(part, Text))
-        if self._max_length is None or (length and self._length + length <= self._max_length):
-            self._length += length
-            self._streams.setdefault(facts.speaker, UnconfirmedStream(is_nested=True)).add_fragment(facts, begin)

@@ -11,7 +11,7 @@ from stream_protocol.adk import NO_IDS, CallIds, Compaction, EventOrDict, WarnOn
 from stream_protocol.stream._endings import AgentRunError
 from stream_protocol.stream._event_writer import EventWriter
 from stream_protocol.stream._options import ConverterOptions, Settings
-from stream_protocol.stream._streamed_texts import UnconfirmedStream
+from stream_protocol.stream._speakers import UnconfirmedStream
 from stream_protocol.wire import (
     RUN_STOPPED_TEXT,
     AnyChunk,
@@ -117,11 +117,7 @@ class Conversion(Generic[T]):
             self._finish()
 
     def _finish(self) -> None:
-        self._check_running()
-        metadata = self._metadata()
-        self.events.end_parts(NO_RESULT_TEXT)
-        self.events.responses.finalize_interim_outputs()
-        metadata = self.events.steps.finish_last("finish", metadata)
+        metadata = self._end_content("finish", NO_RESULT_TEXT)
         reason = self.events.summary.finish_reason(
             any_pending=self.is_waiting, any_shown=self.events.steps.response_has_content
         )
@@ -134,10 +130,7 @@ class Conversion(Generic[T]):
 
         Calls that wait for an answer stay open, unless the run was stopped from outside (``stopped=True``).
         """
-        closes_pending = stopped and self._running  # if this run has no event yet, the calls still wait
-        self._check_running()
-        self.events.end_parts(RUN_FAILED_TEXT, closes_pending=closes_pending, error=error)
-        self.events.steps.finish_last("error")
+        self._end_content("error", RUN_FAILED_TEXT, stopped=stopped, error=error)
         self._sink.error(self.events.settings.error_text(error))
         self._end("timeout" if stopped else "error")
 
@@ -146,16 +139,34 @@ class Conversion(Generic[T]):
 
         Calls that wait for an answer also end, as they do in ADK.
         """
-        closes_pending = self._running  # if this run has no event yet, the calls still wait
-        self._check_running()
-        metadata = self._metadata()
-        self.events.responses.forget_failures()
-        self.events.end_parts(RUN_STOPPED_TEXT, closes_pending=closes_pending)
-        metadata = self.events.steps.finish_last("abort", metadata)
+        metadata = self._end_content("abort", RUN_STOPPED_TEXT, stopped=True)
         if metadata is not None:
             self._sink.message_metadata(metadata)
         self._sink.abort(reason)
         self._end("abort")
+
+    def _end_content(
+        self,
+        ending: Literal["finish", "error", "abort"],
+        error_text: str,
+        *,
+        stopped: bool = False,
+        error: BaseException | None = None,
+    ) -> dict[str, Any] | None:
+        """End the open parts, the calls without a result, and the last step. Return the metadata to write after them.
+
+        ``ending``: the type of the response's last chunk. ``error_text``: the error of calls without a result.
+        ``stopped``: True to end also calls that wait for an answer. ``error``: the exception of the run.
+        """
+        closes_pending = stopped and self._running  # if this run has no event yet, the calls still wait
+        self._check_running()
+        metadata = None if ending == "error" else self._metadata()
+        if ending == "abort":
+            self.events.responses.forget_failures()
+        self.events.end_parts(error_text, closes_pending=closes_pending, error=error)
+        if ending == "finish":
+            self.events.responses.finalize_interim_outputs()
+        return self.events.steps.finish_last(ending, metadata)
 
     def _start(self, invocation_id: str | None) -> None:
         if self.outcome is not None:

@@ -35,7 +35,7 @@ from stream_protocol.adk import (
     continued_text,
     read_complete,
 )
-from stream_protocol.stream._aggregates import compare, new_speech
+from stream_protocol.stream._aggregates import GATHERED, PartKind
 from stream_protocol.stream._data_parts import (
     write_artifacts,
     write_compaction,
@@ -53,7 +53,6 @@ from stream_protocol.stream._options import Settings
 from stream_protocol.stream._sources import Sources
 from stream_protocol.stream._speakers import Authors, AuthorStream
 from stream_protocol.stream._steps import Steps
-from stream_protocol.stream._streamed_texts import GATHERED, PartKind
 from stream_protocol.stream.calls import CallRegistry, ToolCall
 from stream_protocol.wire import Sink
 
@@ -133,7 +132,9 @@ class EventWriter(Generic[T]):
             return None
         item: T = speaker.write.make(text)
         fragments = speaker.streamed.fragments
-        fragments.append(text)  # inline `StreamedTexts.add`: a call would take a tenth of the time of nearly all events
+        fragments.append(
+            text
+        )  # inline `StreamedResponse.add`: a call would take a tenth of the time of nearly all events
         if len(fragments) == GATHERED:
             speaker.streamed.gather()
         return item
@@ -221,11 +222,11 @@ class EventWriter(Generic[T]):
     def _add_fragment(self, facts: EventFacts, speaker: AuthorStream) -> None:
         self.authors.note_fragment(speaker, facts)
         if facts.finish_reason is not None:
-            speaker.finish_reason = facts.finish_reason
+            speaker.streamed.finish_reason = facts.finish_reason
         if facts.reports and (failure := facts.failure) is not None:  # there may be no complete event that repeats it
             self.summary.add_error(failure, facts.speaker[1], any_shown=self.steps.response_has_content)
         for part in facts.parts:
-            if speaker.deferred:
+            if speaker.streamed.deferred:
                 speaker.defer(part)
             elif isinstance(part, Text) and part.text:
                 self._add_delta(speaker, part, facts.model)
@@ -243,10 +244,9 @@ class EventWriter(Generic[T]):
             speaker.write(part.text)
             speaker.streamed.add(part.text)
         else:
-            speaker.streamed.keep(part)  # thoughts are stored even if they are not shown
+            speaker.keep(part)  # thoughts are stored even if they are not shown
         if part.is_thought and part.signature:
             speaker.sign(part.signature)
-            speaker.streamed.sign(part.signature)
 
     def _add_streamed_whole(self, speaker: AuthorStream, part: Part) -> None:
         """Process a fragment's part that is not streamed text: a complete part, or only a signature."""
@@ -254,10 +254,10 @@ class EventWriter(Generic[T]):
             # Only the complete event shows whether the file was saved, and as which artifact.
             speaker.defer(part)
             return
-        speaker.streamed.keep(part)
+        speaker.keep(part)
         if isinstance(part, File | ProviderPart | OtherPart):
             self._add_whole(speaker, part, None)
-            speaker.note_whole(part.fields)
+            speaker.streamed.note_whole(part.fields)
         if part.signature:
             speaker.sign(part.signature)
 
@@ -267,7 +267,7 @@ class EventWriter(Generic[T]):
         Only a ``finished`` event repeats the fragments of the speech. Other complete events, such as tool calls, may
         come between the fragments.
         """
-        text = new_speech(speech, speaker)
+        text = speaker.new_speech(speech)
         if text and (speaker.kind is TEXT or self._open(speaker, TEXT)):
             speaker.write(text)
         if speech.finished:
@@ -292,13 +292,12 @@ class EventWriter(Generic[T]):
 
     def _add_complete(self, facts: EventFacts, speaker: AuthorStream) -> None:
         parts, reports = facts.parts, {type(report) for report in facts.reports}
-        comparison = compare(facts, speaker, self.registry)
-        self.authors.replace_stream(speaker, comparison)
+        comparison = self.authors.confirm(speaker, facts, self.registry)
         if comparison.is_separate:
             self._end_speaker(speaker)
         if parts:
             self._add_parts(facts, speaker, comparison.new_parts)
-            speaker.drop_deferred()
+            speaker.streamed.deferred = ()  # the complete event replaces them
         elif (output := facts.report(Output)) is not None:
             write_output(self._sink, facts, output.value)
             self.steps.response_has_content = True
@@ -330,7 +329,7 @@ class EventWriter(Generic[T]):
 
     def _end_speaker(self, speaker: AuthorStream) -> None:
         """End the author's response without a complete event. Write the parts that were held back for that event."""
-        for part in speaker.deferred:
+        for part in speaker.streamed.deferred:
             match part:
                 case Text(text=text) if text:
                     self._add_text(speaker, part)

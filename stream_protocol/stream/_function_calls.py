@@ -1,9 +1,4 @@
-"""Convert function calls of the model and ADK's approval requests to tool calls of the message.
-
-This module finds the tool call to which a fragment or a complete call belongs. ADK generates ids with the prefix
-``adk-`` for models that send no ids. These ids can change with every event. So a fragment with a new ``adk-`` id may
-continue the newest open call. Ids of a model never change, so a new id of a model means a new call.
-"""
+"""Convert function calls of the model and ADK's approval requests to tool calls of the message."""
 
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
@@ -41,41 +36,23 @@ TOO_LARGE_INPUT = "The arguments are too large to be shown."
 Very large arguments would block all chats of the server: see ``is_too_large``.
 """
 
-_ADK_ID = "adk-"
-"""The prefix of ids that ADK generates for calls without an id."""
-
 
 class FunctionCalls:
-    """Finds or adds the message's tool call for a function call of the model, and writes the input of the tool call."""
+    """Writes the inputs of the message's tool calls. ``CallRegistry`` finds the tool call for each function call."""
 
-    __slots__ = ("_event", "_mentioned", "_registry", "_settings", "_sink", "_steps")
+    __slots__ = ("_registry", "_settings", "_sink", "_steps")
 
     def __init__(self, sink: Sink[Any], settings: Settings, registry: CallRegistry, steps: Steps) -> None:
         self._sink = sink
         self._settings = settings
         self._registry = registry
         self._steps = steps
-        self._event: Event | None = None
-        """The newest event, if it has fragments of calls; otherwise ``None``."""
-        self._mentioned: tuple[ToolCall, ...] = ()
-        """The calls that have a fragment in the newest event so far."""
 
     def add_fragment(self, event: "Event", speaker: AuthorStream, fragment: CallPiece) -> None:
         """Process a streamed fragment of a call."""
-        if event is not self._event:
-            self._event, self._mentioned = event, ()
-        adk_id = fragment.id
-        call = self._registry.newest(adk_id, speaker.key)
-        if call is not None and call.is_open:
+        call = self._registry.of_fragment(event, speaker, fragment)
+        if call is None:
             return
-        if call is None or call not in speaker.streaming_calls:
-            call = _continued(speaker, fragment, self._mentioned)
-            if call is None:
-                call = self._registry.new(adk_id, speaker.key)
-                speaker.streaming_calls += (call,)
-            if adk_id:
-                self._registry.known.alias(adk_id, call.known)
-        self._mentioned += (call,)
         call.sign(fragment.signature)
         call.add_fragment(fragment)
         if call.state is CallState.UNNAMED:
@@ -99,8 +76,7 @@ class FunctionCalls:
         calls.
         """
         event, name, args, kind = facts.event, complete.name, complete.args, complete.kind
-        self._event, self._mentioned = None, ()
-        call = self._completed(speaker, complete, ids)
+        call = self._registry.streamed(speaker, complete, ids)
         if kind is not None:
             self._hold_outer_calls(facts)
         if kind is CallKind.APPROVAL:
@@ -124,19 +100,6 @@ class FunctionCalls:
         self._complete_input(call, args, by_client=kind is not None)
         if kind is not None:
             call.await_client()
-
-    def _completed(self, speaker: AuthorStream, complete: Call, ids: Collection[str | None]) -> ToolCall | None:
-        """Return the streamed call that this complete call finishes; ``None`` if it was not streamed."""
-        calls = (*speaker.streaming_calls, *speaker.unfinished_calls)
-        streamed = [call for call in calls if call.state <= CallState.INPUT_STREAMING]
-        if not streamed:
-            return None
-        same_id = self._registry.newest(complete.id, speaker.key)
-        if same_id in streamed:
-            return same_id
-        claimed = {self._registry.newest(call_id, speaker.key) for call_id in ids}
-        unclaimed = (call for call in streamed if call not in claimed)
-        return next((call for call in unclaimed if call.name in {"", complete.name}), None)
 
     def add_provider_call(self, speaker: AuthorStream, provider_call: ProviderCall) -> None:
         """Process a complete call of a tool that the model's provider runs, such as code execution."""
@@ -213,13 +176,3 @@ class FunctionCalls:
         """Return the call that needs a credential. ``visible``: the result of ``credential_input``."""
         author, branch, _ = speaker
         return self._registry.find(CallReference(visible.get("functionCallId"), author=author, branch=branch))
-
-
-def _continued(speaker: AuthorStream, fragment: CallPiece, mentioned: Collection[ToolCall]) -> ToolCall | None:
-    """Return the call that a fragment with an unknown id continues; ``None`` if the fragment begins a call."""
-    if not speaker.streaming_calls or (fragment.id and not fragment.id.startswith(_ADK_ID)):
-        return None
-    newest = speaker.streaming_calls[-1]
-    if not fragment.name:
-        return newest
-    return newest if newest not in mentioned and newest.takes(fragment) else None

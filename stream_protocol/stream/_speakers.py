@@ -4,23 +4,30 @@ Agents that run in parallel send interleaved fragments. So there is one open par
 identified by agent, branch and node path. The event id does not identify an author, because it may change with every
 fragment.
 
-The texts that were streamed since the author's last complete event are stored. The next complete event repeats these
-texts, so only the rest of its text is written.
+``StreamedResponse`` stores what an author has streamed since the author's last complete event, so that only the rest of
+the next complete event is written. ``UnconfirmedStream`` stores a whole stream until a complete event repeats it. When
+a run ends early, a server writes these streams to the session. So the history and the next prompt have all text that
+the client has shown.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, NoReturn, TypeVar
 
-from stream_protocol.adk import EventFacts, OpenText, Part, SpeakerKey, open_text
-from stream_protocol.stream._aggregates import Comparison, InnerStreams, OtherStreamedParts
-from stream_protocol.stream._streamed_texts import (
-    PartKind,
-    PrefixHash,
-    StreamedTexts,
-    UnconfirmedStream,
+from stream_protocol.adk import (
+    CODE_EXECUTION,
+    AgentSpeech,
+    EventFacts,
+    File,
+    OpenText,
+    Part,
+    ProviderPart,
+    SpeakerKey,
+    Text,
+    open_text,
 )
-from stream_protocol.stream.calls import ToolCall, provider_metadata
+from stream_protocol.stream._aggregates import Comparison, PartKind, PrefixHash, StreamedResponse, compare
+from stream_protocol.stream.calls import CallRegistry, ToolCall, provider_metadata
 from stream_protocol.wire import DeltaWriter, Sink, TextCitation
 
 T = TypeVar("T")
@@ -41,6 +48,82 @@ class _ClosedWriter(DeltaWriter[Any]):
 _CLOSED: Final = _ClosedWriter()
 
 
+@dataclass(slots=True)
+class StreamedPart:
+    """Consecutive texts or thoughts of a stream. A file or a piece of code is also a part."""
+
+    kind: PartKind | None = None
+    """The kind of the texts; ``None`` for a file or code."""
+    pieces: list[str] = field(default_factory=list)
+    signature: bytes | None = None
+    whole: File | ProviderPart | None = None
+
+
+@dataclass(slots=True, eq=False)
+class UnconfirmedStream:
+    """The parts that an author streamed between two of the author's complete events. Tool calls are left out."""
+
+    begin: int = 0
+    """The number of complete events that came before the stream."""
+    newest: EventFacts | None = None
+    """The newest fragment that did more than continue a text. Its fields are copied to the stored event."""
+    ended: bool = False
+    """True if a complete event of the author came after the stream, but did not repeat all of it."""
+    repeated: list[PartKind] = field(default_factory=list)
+    """The kinds of text that the complete event after the stream repeats."""
+    parts: list[StreamedPart] = field(default_factory=list)
+    is_nested: bool = False
+    """True if the stream comes from an agent inside a tool call. Only the output of the call shows such a stream."""
+
+    def add_fragment(self, fragment: EventFacts, begin: int) -> None:
+        """Append the parts of the next fragment. ``begin``: the number of complete events before it."""
+        self.note(fragment, begin)
+        for part in fragment.parts:
+            self.add(part)
+
+    def is_in(self, parts: Iterable[Part]) -> bool:
+        """Return True if ``parts`` contain all files and code of the stream. Texts are not compared."""
+        confirmed = [part.part for part in parts if isinstance(part, File | ProviderPart)]
+        return all(part.whole.part in confirmed for part in self.parts if part.whole is not None)
+
+    @property
+    def length(self) -> int:
+        """The number of characters in all texts and thoughts."""
+        return sum(len(piece) for part in self.parts for piece in part.pieces)
+
+    def note(self, fragment: EventFacts, begin: int) -> None:
+        """Store the next fragment, because its fields may be needed later. ``begin``: how many complete events came
+        before this fragment."""
+        if self.newest is None:
+            self.begin = begin
+        self.newest = fragment
+
+    def add_text(self, kind: PartKind, text: str) -> None:
+        """Append a text or a thought."""
+        if not self.parts or self.parts[-1].kind is not kind:
+            self.parts.append(StreamedPart(kind))
+        self.parts[-1].pieces.append(text)
+
+    def add(self, part: Part) -> None:
+        """Append a part of a fragment."""
+        match part:
+            case Text(text, is_thought) if text:
+                self.add_text(PartKind(is_thought), text)
+                if is_thought:
+                    self.sign(part.signature)
+            case File():
+                self.parts.append(StreamedPart(whole=part))
+            case ProviderPart(value) if value.name == CODE_EXECUTION:
+                self.parts.append(StreamedPart(whole=part))
+            case _:  # the signature of a text comes on a later part without text
+                self.sign(part.signature)
+
+    def sign(self, signature: bytes | None) -> None:
+        """Set the thought signature of the newest part, unless the part is a file or code."""
+        if signature is not None and self.parts and self.parts[-1].kind is not None:
+            self.parts[-1].signature = signature
+
+
 @dataclass(slots=True, eq=False)
 class AuthorStream:
     """The open part of an author, and the streamed parts of the author's current model response."""
@@ -55,20 +138,14 @@ class AuthorStream:
     """The kind of the open part; ``None`` if no part is open."""
     opened: OpenText | None = None
     """The open part, if each fragment that continues it becomes exactly one item; otherwise ``None``."""
-    streamed: StreamedTexts = field(default_factory=StreamedTexts)
-    """The texts and thoughts of the current response that were streamed."""
+    streamed: StreamedResponse = field(default_factory=StreamedResponse)
+    """The streamed parts of the current response."""
     citations: list[TextCitation] | None = None
     """The citations to write at the end of the open text."""
     _closed_texts: list[tuple[str, int]] | None = None
     """Id and length of each ended text of the current response."""
-    model: str | None = None
-    """The model of the current response; ``None`` if the fragments do not name it."""
-    finish_reason: str | None = None
-    """The finish reason that a fragment of the current response has reported."""
     speech: PrefixHash | None = None
     """The fragments of the agent's current utterance in a live run."""
-    other_parts: OtherStreamedParts | None = None
-    """The streamed parts of the current response that are neither text nor calls; ``None`` without such parts."""
     saved_artifacts: tuple[Mapping[str, int], ...] = ()
     """Artifacts that were saved in events without content. They are written after the content."""
     streaming_calls: tuple[ToolCall, ...] = ()
@@ -115,34 +192,25 @@ class AuthorStream:
         self.kind = kind
         self._part_id = part_id
         self.streamed.begin(kind)
-        self.model = model
-
-    @property
-    def deferred(self) -> Sequence[Part]:
-        """The parts of fragments that are held back until the complete event. All later parts are also held back."""
-        return () if self.other_parts is None else self.other_parts.deferred
+        self.streamed.model = model
 
     def defer(self, part: Part) -> None:
-        """Hold back a part of a fragment until the complete event comes."""
-        self.other_parts = self.other_parts or OtherStreamedParts()
-        self.other_parts.deferred.append(part)
-        self.streamed.keep(part)
+        """Hold back a part of a fragment until the complete event comes. All later parts are also held back."""
+        self.streamed.deferred = (*self.streamed.deferred, part)
+        self.keep(part)
         self.opened = None
 
-    def note_whole(self, fields: str) -> None:
-        """Count a part of a fragment that was written in one piece. ``fields``: the names of the part's fields."""
-        self.other_parts = self.other_parts or OtherStreamedParts()
-        self.other_parts.written[fields] += 1
-
-    def drop_deferred(self) -> None:
-        """Remove the parts that were held back. The complete event replaces them."""
-        if self.other_parts is not None:
-            self.other_parts.deferred.clear()
+    def keep(self, part: Part) -> None:
+        """Add a part of a fragment to the stored stream. Does nothing if streams are not stored."""
+        if (stream := self.streamed.whole) is not None:
+            stream.add(part)
 
     def sign(self, signature: bytes) -> None:
-        """Store the thought signature for the end of the open part."""
+        """Store the thought signature for the end of the open part, and for the newest part of the stored stream."""
         if self.kind is not None:
             self._signature = signature
+        if (stream := self.streamed.whole) is not None:
+            stream.sign(signature)
 
     def close(self) -> None:
         """End the open part, if there is one."""
@@ -161,6 +229,21 @@ class AuthorStream:
         self.write, self.opened = _CLOSED, None
         self._signature = None
 
+    def new_speech(self, speech: AgentSpeech) -> str:
+        """Return the text of this speech that was not written before.
+
+        In a live run, ADK first sends an utterance in fragments, and then the whole utterance with ``finished`` set.
+        """
+        pieces, text = self.speech, speech.text
+        if not speech.finished:
+            self.speech = pieces or PrefixHash()
+            self.speech.add(text)
+            return text
+        self.speech = None
+        if pieces is None:
+            return text
+        return text[pieces.length :] if pieces.begins(text) else ""
+
     def remove_call(self, call: ToolCall) -> None:
         """Remove a call from the incomplete calls, because its complete event has come."""
         if call in self.streaming_calls:
@@ -171,12 +254,44 @@ class AuthorStream:
     def end_response(self) -> None:
         """End the current response. The next fragment begins a new response."""
         self.close()
-        self.streamed.clear()
-        self._closed_texts = self.model = self.finish_reason = None
-        self.other_parts = None
+        self.streamed = StreamedResponse(self.streamed.whole)
+        self._closed_texts = None
         self.unfinished_calls += self.streaming_calls
         self.streaming_calls = ()
         self.in_response = False
+
+
+class InnerStreams:
+    """Streams of agents that run inside tool calls. A stream is removed when a complete event has repeated it.
+
+    ``max_length``: the maximum number of characters in all streams; ``None`` for no limit. With a limit, fragments
+    above the limit and fragments without text are left out.
+    """
+
+    __slots__ = ("_length", "_max_length", "_streams")
+
+    def __init__(self, max_length: int | None = None) -> None:
+        self._max_length = max_length
+        self._streams: dict[SpeakerKey, UnconfirmedStream] = {}
+        self._length = 0
+
+    def __iter__(self) -> Iterator[UnconfirmedStream]:
+        return iter(self._streams.values())
+
+    def add(self, facts: EventFacts, begin: int = 0) -> None:
+        """Process an event of an agent inside a call. A fragment is stored. A complete event with content removes the
+        stream of its author.
+
+        ``begin``: the number of complete events before the fragment.
+        """
+        if not facts.is_fragment:
+            repeated = self._streams.pop(facts.speaker, None) if facts.parts and self._streams else None
+            self._length -= 0 if repeated is None else repeated.length
+            return
+        length = sum(len(part.text) for part in facts.parts if isinstance(part, Text))
+        if self._max_length is None or (length and self._length + length <= self._max_length):
+            self._length += length
+            self._streams.setdefault(facts.speaker, UnconfirmedStream(is_nested=True)).add_fragment(facts, begin)
 
 
 @dataclass(slots=True, eq=False)
@@ -254,18 +369,21 @@ class Authors(Generic[T]):
 
     def end_stream(self, author: AuthorStream) -> None:
         """End the stream of an author who sent no complete event. The stream stays in ``unconfirmed``."""
-        if self._unconfirmed is not None and (stream := author.streamed.take_kept()) is not None:
+        if self._unconfirmed is not None and (stream := author.streamed.whole) is not None:
+            author.streamed.kept = UnconfirmedStream()
             self._unconfirmed.ended.append(stream)
 
-    def replace_stream(self, author: AuthorStream, comparison: Comparison) -> None:
-        """End the author's stream if the complete event ends it.
+    def confirm(self, author: AuthorStream, complete: EventFacts, calls: CallRegistry) -> Comparison:
+        """Compare a complete event with the author's stream, and end the stream if the event ends it.
 
-        If the event does not repeat the whole stream, the stream stays in ``unconfirmed``.
+        If the event does not repeat the whole stream, the stream stays in ``unconfirmed``. ``calls``: the tool calls of
+        the message.
         """
-        if not comparison.ends_stream:
-            return
-        stream = author.streamed.take_kept()
-        if self._unconfirmed is not None and stream is not None and not comparison.confirms_stream:
-            stream.ended = True
-            stream.repeated = comparison.repeated
-            self._unconfirmed.ended.append(stream)
+        comparison, stream = compare(complete, author, calls), author.streamed.kept
+        if stream is not None and comparison.ends_stream:
+            if comparison.confirms_stream:
+                author.streamed.kept = UnconfirmedStream()
+            else:
+                stream.ended, stream.repeated = True, comparison.repeated
+                self.end_stream(author)
+        return comparison

@@ -18,7 +18,7 @@ from stream_protocol.wire._chunks import AiSdkVersion
 AiSdkOption: TypeAlias = AiSdkVersion | str
 """The version of the ``ai`` package: a major version as a number, or a full version as a text."""
 
-_FULL: Final = re.compile(r"([67])\.([0-9]{1,5})\.([0-9]{1,5})")
+_FULL: Final = re.compile(r"([67])\.(0|[1-9][0-9]{0,4})\.(0|[1-9][0-9]{0,4})")
 
 
 class ClientVersion(NamedTuple):

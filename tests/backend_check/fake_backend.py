@@ -255,7 +255,8 @@ class FakeBackend:
                     and chunk["type"] == "text-delta"
                 ):
                     continue
-                if self.fault == "slow reader" and asyncio.get_running_loop().time() - began > SLOW_SECONDS:
+                is_slow = asyncio.get_running_loop().time() - began > SLOW_SECONDS
+                if self.fault == "slow reader" and chunk.get("delta") == SLOW_TEXT and is_slow:
                     raise ConnectionAbortedError("the reader is too slow")
                 yield f"data: {json.dumps(chunk)}\n\n"
             yield "data: [DONE]\n\n"

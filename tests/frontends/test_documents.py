@@ -21,7 +21,7 @@ from playwright.sync_api import Browser, FilePayload, Page, Route, expect
 
 from stream_protocol import iter_sse
 from tests.chromium import launched, opened_tab
-from tests.documents import block
+from tests.documents import block, shown_file
 from tests.frontends.builds import BUILD_SECONDS, serving_by, serving_fresh_next_app
 from tests.frontends.chat_page import ChatPage
 from tests.frontends.gemini_server import LONG, serving_gemini
@@ -85,21 +85,21 @@ def streamed(url: str, chat: str = "c1", **headers: str) -> str:
 
 
 def test_routes_of_ones_own_answer(tmp_path: Path, gemini: Mapping[str, str]) -> None:
-    with pasted(block("docs/mount.md", "Depends(current_user)"), tmp_path / "app", env=gemini) as url:
-        assert "in Danish." in streamed(url, **{"x-user": "ann"})
+    with pasted(shown_file("examples/fastapi_app.py"), tmp_path / "app", env=gemini) as url:
+        assert "You said: Hi" in streamed(url, **{"x-user": "ann"})
         stored = httpx.get(f"{url}/api/chat/c1", headers={"x-user": "ann"}).json()["messages"]
     assert [message["role"] for message in stored] == ["user", "assistant"]
 
 
 def test_the_converter_alone_answers(tmp_path: Path, gemini: Mapping[str, str]) -> None:
-    with pasted(block("docs/converter.md", "routes=[Route("), tmp_path / "app", env=gemini) as url:
+    with pasted(shown_file("examples/converter/starlette_app.py"), tmp_path / "app", env=gemini) as url:
         assert "You said: Hi" in streamed(url)
 
 
 def test_flask_answers(tmp_path: Path, gemini: Mapping[str, str]) -> None:
-    flask = [sys.executable, "-m", "flask", "--app", "main:flask_app", "run"]
-    with pasted(block("docs/mount.md", "SyncChatService("), tmp_path / "app", *flask, env=gemini) as url:
-        assert "You said: Hi" in streamed(url)
+    flask = [sys.executable, "-m", "flask", "--app", "main:app", "run"]
+    with pasted(shown_file("examples/flask_app.py"), tmp_path / "app", *flask, env=gemini) as url:
+        assert "You said: Hi" in streamed(url, **{"x-user": "ann"})
 
 
 @pytest.fixture(scope="module")
@@ -364,8 +364,6 @@ class TestCommands:
     def test_a_chat_is_recorded_and_replayed(self, folder: Path) -> None:
         for arguments in shown("docs/recording.md", "--record recordings/"):
             self.run(arguments, folder)
-        (usage,) = shown("docs/recording.md", "adk-ui-stream replay FILE")
-        assert usage[:2] == ["replay", "FILE"]
         assert "And tomorrow?" in done(folder, "replay", "weather.jsonl", "--to", "messages")
 
     def run(self, arguments: Sequence[str], folder: Path) -> None:

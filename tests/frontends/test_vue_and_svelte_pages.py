@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.chromium import launched, opened_tab
-from tests.documents import block
+from tests.documents import block, shown_file
 from tests.frontends.builds import BUILD_SECONDS, Frontend, serving_by, serving_frontend
 from tests.frontends.gemini_server import serving_gemini
 from tests.frontends.test_documents import PAGE, SERVER, UVICORN
@@ -24,14 +24,14 @@ pytestmark = [
 
 FILES: Final = {
     "vue": {
-        "src/App.vue": block("docs/quick-start.md", "@ai-sdk/vue"),
-        "src/Approvals.vue": block("docs/approvals.md", "@ai-sdk/vue"),
-        "src/client-tools.ts": block("docs/client-tools.md", "@ai-sdk/vue"),
+        "src/App.vue": shown_file("examples/quick-start/App.vue"),
+        "src/Approvals.vue": shown_file("examples/approvals/Approvals.vue"),
+        "src/client-tools.ts": shown_file("examples/client-tools/vue.ts"),
     },
     "svelte": {
-        "src/App.svelte": block("docs/quick-start.md", "@ai-sdk/svelte"),
-        "src/Approvals.svelte": block("docs/approvals.md", "@ai-sdk/svelte"),
-        "src/client-tools.ts": block("docs/client-tools.md", "@ai-sdk/svelte"),
+        "src/App.svelte": shown_file("examples/quick-start/App.svelte"),
+        "src/Approvals.svelte": shown_file("examples/approvals/Approvals.svelte"),
+        "src/client-tools.ts": shown_file("examples/client-tools/svelte.ts"),
     },
 }
 """Example -> path -> text. The example's own command checks the types of all files, and builds the app."""

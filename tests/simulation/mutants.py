@@ -158,7 +158,7 @@ MUTANTS: Final = (
     Mutant(
         "A reader is not woken at the end of a response",
         module="run_logs._event_buffer",
-        function="EventBuffer.give_end",
+        function="EventBuffer.ack",
         old="self._wake()",
         new="pass",
         seed=0,
@@ -220,9 +220,9 @@ MUTANTS: Final = (
     ),
     Mutant(
         "A repeated message takes back the steering messages of the reply that it replaces",
-        module="runs._planner",
-        function="Planner.prepare",
-        old="kept_steering=request_plan.kept_steering",
+        module="runs._job",
+        function="Job._prepare_session",
+        old="kept_steering=kept",
         new="kept_steering=()",
         seed=4001661,
         promise="a_steering_message_is_read_once",

@@ -131,8 +131,11 @@ class Case:
 
     def is_taken_back(self, words: str) -> bool:
         """Return True if a request that sent the message again failed between two steps: it had taken the message back,
-        with the beginning of its answer, and had not stored the message anew."""
-        is_excused = any(
+        with the beginning of its answer, and had not stored the message anew.
+
+        With an engine, another worker stores the message then, because the run is on record before the rewind.
+        """
+        is_excused = not self.seen.schedule.engine and any(
             isinstance(fault, (Kill, Retire)) or (isinstance(fault, Outage) and fault.store == "sessions")
             for fault in self.faults
         )

@@ -57,10 +57,10 @@ def test_closing_twice_ends_once(speaker: AuthorStream, sink: ChunkSink) -> None
 def test_the_end_of_a_response_forgets_what_was_streamed(speaker: AuthorStream) -> None:
     speaker.open(PartKind.TEXT, "0")
     speaker.streamed.add("x")
-    speaker.note_whole(OtherPart("inline_data").fields)
+    speaker.streamed.note_whole(OtherPart("inline_data").fields)
     speaker.in_response = True
     speaker.end_response()
-    assert (bool(speaker.streamed), speaker.other_parts, speaker.in_response, speaker.is_busy) == (
+    assert (bool(speaker.streamed), speaker.streamed.written, speaker.in_response, speaker.is_busy) == (
         False,
         None,
         False,

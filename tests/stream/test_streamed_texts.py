@@ -11,8 +11,8 @@ from google.genai.types import Part
 from hypothesis import given, strategies as st
 
 from stream_protocol import iter_chunks, iter_sse
-from stream_protocol.stream import PartKind, _streamed_texts
-from stream_protocol.stream._streamed_texts import END, MAX_KNOWN, PrefixHash, StreamedTexts
+from stream_protocol.stream import PartKind, _aggregates
+from stream_protocol.stream._aggregates import END, MAX_KNOWN, PrefixHash, StreamedResponse
 from tests.batch import batch
 from tests.examples import examples
 from tests.stream.building import event, fragment, text, thought
@@ -60,7 +60,7 @@ def test_an_open_stream_holds_no_more_after_many_deltas(
     kinds: list[Callable[[str], Part]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, count in {"BLOCK": 64, "END": 128, "MAX_KNOWN": 256, "MAX_RECENT": 64}.items():
-        monkeypatch.setattr(_streamed_texts, name, count)
+        monkeypatch.setattr(_aggregates, name, count)
     stream = iter_sse(fragment(kinds[number % len(kinds)](f" {number} and so on")) for number in range(600))
     held = []
     tracemalloc.start()
@@ -80,7 +80,7 @@ pieces = st.builds(lambda begin, size: LONG[begin : begin + size], st.integers(0
     st.lists(st.tuples(st.sampled_from(PartKind), pieces), max_size=20), st.integers(0, 4), st.text(" .", max_size=3)
 )
 def test_it_is_compared_as_if_all_of_it_were_known(told: list[tuple[PartKind, str]], less: int, more: str) -> None:
-    remembered = StreamedTexts()
+    remembered = StreamedResponse()
     for kind, piece in told:
         remembered.begin(kind)
         remembered.add(piece)

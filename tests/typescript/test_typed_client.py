@@ -19,7 +19,7 @@ from stream_protocol.typescript import chat_types
 from stream_protocol.typescript._wire_types import DATA_PARTS, REQUESTS
 from tests.conformance.fixtures import PROJECT, VERSIONS, fixture_names, load_fixture
 from tests.conformance.node_scripts import TIMEOUT, run_script
-from tests.documents import block
+from tests.documents import block, shown_file
 from tests.tools import require_node_project
 from tests.typescript.typed_agent import progress, typed_agent, weather
 
@@ -67,9 +67,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (documented / "page.tsx").write_text(block("docs/types.md", "export function Parts("))
     (documented / "checked.ts").write_text(block("docs/types.md", "export const useCheckedChat"))
     (documented / "quick-start.tsx").write_text(block("docs/quick-start.md", "export default function Page()"))
-    (documented / "versions.tsx").write_text(block("docs/versions.md", "export function useVersions("))
+    (documented / "versions.tsx").write_text(shown_file("examples/hooks/use-versions.ts"))
     (documented / "context.ts").write_text(block("docs/page-values.md", "export const transport"))
-    (documented / "state.tsx").write_text(block("docs/page-values.md", "export function useAgentState"))
+    (documented / "state.tsx").write_text(shown_file("examples/hooks/use-agent-state.ts"))
     (documented / "skill.tsx").write_text(block("skills/adk-ui-stream/SKILL.md", "export function Chat()"))
     (documented / "readme.tsx").write_text(block("README.md", "export default function Page()"))
     (documented / "chat-types.ts").write_text(types_of_the_documented_agent())

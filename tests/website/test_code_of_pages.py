@@ -15,7 +15,7 @@ from starlette.applications import Starlette
 from stream_protocol.serving import ChatService, chat_router
 from stream_protocol.serving.http._routes import chat_routes
 from stream_protocol.testing import Call, ScriptedLlm
-from tests.documents import block
+from tests.documents import block, shown_file
 from tests.serving.support import answered, approval, chunks, only, text
 
 PAGE = "http://localhost:3000"
@@ -94,7 +94,7 @@ async def test_a_bearer_token_says_who_the_user_is(monkeypatch: pytest.MonkeyPat
 async def test_a_session_cookie_says_who_the_user_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SESSION_SECRET", "secret")
     monkeypatch.setenv("ADA_PASSWORD", "correct")
-    scope = run(block("docs/authentication.md", "SessionMiddleware,"))
+    scope = run(shown_file("examples/session_cookie_app.py"))
     scope["root_agent"].model = scripted_agent().model
     async with httpx.AsyncClient(transport=httpx.ASGITransport(scope["app"]), base_url="https://app") as client:
         assert (await client.get("/api/chats")).status_code == 401
@@ -129,18 +129,9 @@ async def test_the_page_may_send_whatever_the_routes_take() -> None:
             assert allowed.headers["access-control-allow-origin"] == PAGE
 
 
-async def test_a_path_operation_answers_whom_a_dependency_names() -> None:
-    scope = run(block("docs/mount.md", "Depends(current_user)"))
-    scope["root_agent"].model = ScriptedLlm(respond=lambda request: [str(request.config.system_instruction)])
-    headers = {"x-user": "ann"}
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(scope["app"]), base_url="http://app") as client:
-        assert "Danish" in (await client.post("/api/chat", json=BODY, headers=headers)).text
-        assert len((await client.get("/api/chat/c1", headers=headers)).json()["messages"]) == 2
-
-
 CONVERTER = {
     "FastAPI": block("docs/converter.md", "app = FastAPI()"),
-    "Starlette": block("docs/converter.md", "routes=[Route("),
+    "Starlette": shown_file("examples/converter/starlette_app.py"),
 }
 
 
@@ -155,7 +146,7 @@ async def test_the_converter_alone_answers_in_a_route_of_ones_own(framework: str
 
 
 def test_the_converter_alone_answers_in_flask() -> None:
-    scope = run(block("docs/converter.md", "iter_sse(events)"))
+    scope = run(shown_file("examples/converter/flask_app.py"))
     scope["root_agent"].model = scripted_agent().model
     with scope["app"].test_client() as client:
         response = client.post("/api/chat", json=BODY)
@@ -176,17 +167,6 @@ def test_adk_takes_the_switch_for_streamed_arguments() -> None:
         "root_agent"
     ].generate_content_config
     assert config.tool_config.function_calling_config.stream_function_call_arguments is True
-
-
-def test_the_flask_app_answers() -> None:
-    scope = run(block("docs/mount.md", "SyncChatService("))
-    scope["root_agent"].model = scripted_agent().model
-    with scope["flask_app"].test_client() as client:
-        response = client.post("/api/chat", json=BODY)
-        assert response.status_code == 200
-        assert response.text.endswith("data: [DONE]\n\n")
-        assert client.post("/api/chat", json={"id": "c1"}).status_code == 422
-    scope["service"].close()
 
 
 async def posted(app: FastAPI | Starlette, body: dict[str, Any]) -> list[dict[str, Any]]:

@@ -271,6 +271,16 @@ GROUPS: Final = ({"React", "Vue", "Svelte"}, {"FastAPI", "Starlette", "Django", 
 """The titles of the tabs on all pages: a choice on one page holds on the others that have the same titles."""
 
 
+def test_a_picture_is_that_of_the_theme(url: str) -> None:
+    page = httpx.get(f"{url}quick-start/").text
+    assert re.findall(r'src="\.\./images/(start[^"]*)"', page) == ["start.png#only-light", "start-dark.png#only-dark"]
+
+
+def test_each_page_shows_its_files_also_in_tabs() -> None:
+    pages = {page: page.read_text(encoding="utf-8") for page in SITE.rglob("index.html")}
+    assert [page for page, text in pages.items() if "<!-- file:" in text] == []
+
+
 def test_tabs_have_the_same_titles_on_all_pages(url: str) -> None:
     groups = [
         {*re.findall(r"<label for=[^>]*>(.*?)</label>", labels)}

@@ -19,7 +19,7 @@ from stream_protocol.serving.adk_runner import (
     append_in_order,
     with_sessions,
 )
-from stream_protocol.serving.base import SESSION_STORE, run_off_loop, unreachable_refusal
+from stream_protocol.serving.base import SESSION_STORE, changed_refusal, run_off_loop, unreachable_refusal
 from stream_protocol.serving.chats._chat_details import delete_details, is_details_id
 from stream_protocol.session import Transcript, completing_events, restore_client_history
 from stream_protocol.session.transcript import EventMetadata, update_metadata
@@ -72,7 +72,7 @@ async def delete_session(runner: Runner, session: Session) -> None:
 
 async def rewind_session(
     runner: Runner, session: Session, invocation_id: str, *, kept_steering: tuple[str, ...] = ()
-) -> Session | None:
+) -> Session:
     """Rewinds the session to the point before this invocation. Returns the session after the rewind.
 
     ``kept_steering``: the ids of steering messages that must wait again after the rewind. These ids are stored before
@@ -92,7 +92,10 @@ async def rewind_session(
         raise unreachable_refusal(SESSION_STORE) from error
     user_id, session_id = session.user_id, session.id
     await rewinding.rewind_async(user_id=user_id, session_id=session_id, rewind_before_invocation_id=invocation_id)
-    return await find_session(runner, user_id, session_id)
+    rewound = await find_session(runner, user_id, session_id)
+    if rewound is None:
+        raise changed_refusal()  # another worker has deleted the chat
+    return rewound
 
 
 async def repair_session(runner: Runner, session: Session) -> None:

@@ -14,7 +14,7 @@ Where to change what:
 - ``_resumed_sessions``: the session of a recovered run, with the events of earlier executions.
 - ``_local_runs``: the durable runs of this worker. Decides if a new run may begin, and deletes ended runs from the
   engine.
-- ``_run_ends``: stops the runs of a chat, and stores the ends of runs, so that no worker executes an ended run again.
+- ``_run_ends``: stores the ends of runs in the engine, so that no worker executes an ended run again.
 """
 
 from stream_protocol.serving.engine._deployment import deployment_of

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Sequence
-from functools import partial, wraps
+from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from google.adk.agents.invocation_context import new_invocation_context_id
 
-from stream_protocol.serving.base import ENGINE, closing_refusal
+from stream_protocol.serving.base import ENGINE, abandon, closing_refusal
 from stream_protocol.serving.engine._isolation import Isolation
 from stream_protocol.serving.engine._local_runs import DurableService, LocalRun, LocalRuns, is_away
 from stream_protocol.serving.engine._orphaned_runs import OrphanedRuns
@@ -131,13 +131,29 @@ class DurableExecutor(Executor):
 
     @_of_engine
     async def stop(self, key: ChatKey) -> bool:
-        """Stops the active run and the orphaned runs of the chat.
+        """Stops the active run and the orphaned runs of the chat. Returns False if the chat had no such run.
 
-        Returns False if the chat had no such run. No worker executes a stopped run again, even if the run's worker
-        dies. A worker that recovers a stopped run only stores the run's end.
+        The engine has stored the stop when this method returns. So no worker executes a stopped run again, even if the
+        run's worker dies. A worker that recovers a stopped run only stores the run's end. Runs that begin later are not
+        stopped.
         """
-        find_local, find_orphans = partial(self._local.in_chat, key), partial(self._in_stored_chat, key)
-        return await self._local.ends.stop(key, find_local, find_orphans)
+        unfinished: list[LocalRun | OrphanedRun] = [*self._local.in_chat(key)]
+        reading = asyncio.create_task(self._in_stored_chat(key))
+        try:
+            # An unreachable engine must not delay the stop of the active run.
+            await asyncio.wait({reading}, timeout=self._times.engine)
+            active = await self._runs.stop(key)
+            unfinished += await reading
+        finally:
+            abandon(reading)
+        known = {each.record.idempotency_key for each in unfinished}
+        if active is not None and (active.phase == "claimed" or active.idempotency_key not in known):
+            await self._runs.wait_until_accepted(key, active.run_id)  # the engine may have stored this run since
+            unfinished += [each for each in await self._in_stored_chat(key) if each.record.id == active.run_id]
+        ends = [(each.record.idempotency_key, await self._local.ends.store(each)) for each in unfinished]
+        # Another worker may have begun to recover one of these runs before the engine stored the stop.
+        await self._runs.stop_recovery(key, {stopped for stopped, end in ends if end.outcome != "finish"})
+        return active is not None or bool(unfinished)
 
     async def lacks_message(self, key: ChatKey, session: Session) -> bool:
         """Returns True if the chat has an orphaned run whose user message is not yet stored. Returns False if the

@@ -67,7 +67,8 @@ class RunRecord:
     user_id: str
     chat_id: str
     request: dict[str, Any]
-    """The request's body for ``parse_chat_request``, with only its last message."""
+    """The request's body for ``parse_chat_request``, with its last message. Also has the message before it, if that
+    message has answers of the user."""
     idempotency_key: str
     """The idempotency key of the request."""
     chat_was_busy: bool
@@ -76,9 +77,9 @@ class RunRecord:
     """ADK's invocation id for the run of a new user message. The id of the assistant message depends on this id. A run
     with answers to calls continues the invocation of these calls instead."""
     found_events: int
-    """Number of events in the session when the run began."""
+    """Number of events in the session when the engine stored the run."""
     state: dict[str, Any]
-    """The session's state when the run began."""
+    """The session's state when the engine stored the run."""
     state_delta: dict[str, Any]
     artifact_base: str | None
     """See ``RunOverrides``."""

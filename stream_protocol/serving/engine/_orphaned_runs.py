@@ -17,7 +17,7 @@ from stream_protocol.serving.engine._recovery import Recovery, RecoveryTools
 from stream_protocol.serving.engine._resumed_sessions import ResumedSessions
 from stream_protocol.serving.engine._run_ends import log_absence
 from stream_protocol.serving.errors import log_error
-from stream_protocol.session import NothingToRun
+from stream_protocol.session import NewUserTurn, NothingToRun
 from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:
@@ -133,7 +133,9 @@ class OrphanedRuns:
             self._runner, record, sessions, loads_files=not is_hopeless
         )
         refusal = UNRECOVERABLE_TEXT if is_hopeless else refusal
-        if isinstance(request_plan, NothingToRun) or (refusal is not None and not sessions.has_input):
+        rewinds = isinstance(request_plan, NewUserTurn) and request_plan.rewind_before is not None
+        is_unstored = not sessions.has_input
+        if isinstance(request_plan, NothingToRun) or (is_unstored and (refusal is not None or rewinds)):
             return "over"  # the user's message is not stored, so the request was not accepted and can be sent again
         run.continue_message(request)
         overrides = RunOverrides(state_delta=record.state_delta, artifact_base=record.artifact_base)

@@ -74,9 +74,8 @@ def _is_overridden(overrides: RunOverrides) -> bool:
 
 
 def _body_of(request: ChatRequest) -> dict[str, Any]:
-    """Return a request body for ``parse_chat_request``. The parsed request is equal to this request, but contains only
-    its last message."""
-    body: dict[str, Any] = {"id": request.id, "messages": [request.target]}
+    """Return a request body for ``parse_chat_request``. The parsed request is equal to this request."""
+    body: dict[str, Any] = {"id": request.id, "messages": [*request.messages]}
     if request.has_trigger:
         body["trigger"] = request.trigger
     if request.message_id is not None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final
 
 from google.adk.events import Event
@@ -42,9 +43,18 @@ class ResumedSessions(DelegatingSessions):
     def __init__(self, sessions: BaseSessionService, stored: Session, record: RunRecord) -> None:
         super().__init__(sessions)
         self._stored = stored
-        found = list(stored.events[: record.found_events])
-        self._found = stored.model_copy(update={"events": found, "state": record.state})
-        self._earlier = list(stored.events[record.found_events :])
+        self._record_id = record.id
+        self._mark: RunMark = {"idempotency_key": record.idempotency_key, "record": record.id}
+        self._since_record = stored.events[record.found_events :]
+        """The events that were stored after the engine had stored the run."""
+        # Before its input, a run rewinds and repairs the session: see `Job.events`.
+        preparing = [*takewhile(self._is_preparing, self._since_record)]
+        begin = record.found_events + len(preparing)
+        state = dict(record.state)
+        for event in preparing:
+            state.update(_lasting(event.actions.state_delta))
+        self._found = stored.model_copy(update={"events": list(stored.events[:begin]), "state": state})
+        self._earlier = list(stored.events[begin:])
         """The stored events of earlier executions that this execution has not yet repeated."""
         self._partial_texts: list[Event] = []
         """The stored partial texts before the current position that ``take_partial_texts`` has not yet returned."""
@@ -52,23 +62,27 @@ class ResumedSessions(DelegatingSessions):
         """All stored events of earlier executions."""
         self._has_diverged = False
         """True after this execution has stored an event of the agent that no earlier execution has stored."""
-        self._record_id = record.id
-        self._mark: RunMark = {"idempotency_key": record.idempotency_key, "record": record.id}
         self._storing = asyncio.Lock()
 
     @property
     def is_over(self) -> bool:
         """True if the session contains the end of the run, or a later run's message. The later run may have an equal
         request, because a client repeats a request that gets no response."""
-        return any(map(self._is_after_run, self.earlier))
+        return any(map(self._is_after_run, self._since_record))
 
     @property
     def has_input(self) -> bool:
         """True if an earlier execution has stored the user's message, or the first answers to calls."""
-        return any(
-            is_user_event(event) and EventMetadata.of(event).idempotency_key == self._mark["idempotency_key"]
-            for event in self.earlier
-        )
+        return any(map(self._is_input, self.earlier))
+
+    def _is_input(self, event: Event) -> bool:
+        return is_user_event(event) and EventMetadata.of(event).idempotency_key == self._mark["idempotency_key"]
+
+    def _is_preparing(self, event: Event) -> bool:
+        """Return True for an event with which a run prepares the session, such as a rewind. The responses to denied
+        calls have the agent's name."""
+        is_of_user = event.author == USER or bool(event.get_function_responses())
+        return is_of_user and not self._is_input(event)
 
     def _is_after_run(self, event: Event) -> bool:
         metadata = EventMetadata.of(event)

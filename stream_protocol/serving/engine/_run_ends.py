@@ -1,4 +1,4 @@
-"""Provides ``RunEnds``, which stops the runs of a chat, and stores the ends of runs in the engine.
+"""Provides ``RunEnds``, which stores the ends of runs in the engine.
 
 A run with an end is never executed again. The run's client has received this end. If the worker that sent the end has
 died, ``_recovery`` only stores the end in the session.
@@ -12,7 +12,6 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from stream_protocol.serving.base import abandon
 from stream_protocol.serving.engine._engine import OrphanedRun, ToldEnd
 from stream_protocol.serving.errors import log_error
 from stream_protocol.serving.runs import TEXTS_OF_TIMEOUTS
@@ -20,10 +19,8 @@ from stream_protocol.wire import ChatRequestError
 from stream_protocol.wire.client import parse_sse
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Sequence
-    from typing import Any
+    from collections.abc import Awaitable, Callable, Sequence
 
-    from stream_protocol.serving.chats import ChatKey
     from stream_protocol.serving.engine._engine import RunRecord
     from stream_protocol.serving.engine._local_runs import DurableService, LocalRun
     from stream_protocol.serving.runs import Run
@@ -36,7 +33,7 @@ _ENDS: Final[tuple[Ending, ...]] = ("abort", "error", "timeout")
 
 
 class RunEnds:
-    """Stops durable runs, and stores their ends in the engine. ``closed``: set when this worker shuts down."""
+    """Stores the ends of durable runs in the engine. ``closed``: set when this worker shuts down."""
 
     def __init__(self, service: DurableService, closed: asyncio.Event) -> None:
         self._engine = service.engine
@@ -49,38 +46,6 @@ class RunEnds:
     async def find(self, orphan: OrphanedRun) -> ToldEnd | None:
         """Return the end of an orphaned run; ``None`` if the run has no end. See ``end_of_orphan``."""
         return end_of_orphan(orphan, await self._runs.written(orphan.record.key, orphan.log_id))
-
-    async def stop(
-        self,
-        key: ChatKey,
-        find_local: Callable[[], Sequence[LocalRun]],
-        find_orphans: Callable[[], Coroutine[Any, Any, Sequence[OrphanedRun]]],
-    ) -> bool:
-        """Stops all runs of a chat: the active run, this worker's runs and the orphaned runs. Returns False if the chat
-        had no such run.
-
-        The engine has stored the stop when this method returns. So no worker executes a stopped run again, even if the
-        run's worker dies. Runs that begin later are not stopped.
-
-        ``find_local``: returns the chat's runs on this worker. ``find_orphans``: returns the chat's orphaned runs.
-        """
-        beginning = await self._runs.not_accepted_yet(key)
-        local, reading = find_local(), asyncio.create_task(find_orphans())
-        try:
-            # An unreachable engine must not delay the stop of the active run.
-            await asyncio.wait({reading}, timeout=self._times.engine)
-            stopped = await self._runs.stop(key)
-            orphans = await reading
-        finally:
-            abandon(reading)
-        if beginning is not None:  # the engine may have stored this run since
-            await self._runs.wait_until_accepted(key, beginning)
-            orphans = [*orphans, *(orphan for orphan in await find_orphans() if orphan.record.id == beginning)]
-        unfinished: list[LocalRun | OrphanedRun] = [*local, *orphans]
-        ends = [(each.record.idempotency_key, await self._store(each)) for each in unfinished]
-        # Another worker may have begun to recover one of these runs before the engine stored the stop.
-        await self._runs.stop_if_answering(key, {repeated for repeated, end in ends if end.outcome != "finish"})
-        return stopped or bool(unfinished)
 
     async def report(self, local: LocalRun, task: asyncio.Task[object]) -> None:
         """Stores the end of a run in the engine as soon as the client has received the end. ``task``: the run's task.
@@ -98,10 +63,10 @@ class RunEnds:
             task.cancel()
             return
         if not local.run.was_left:
-            await self.repeat(local.record, partial(self._store, local))
+            await self.repeat(local.record, partial(self.store, local))
 
-    async def _store(self, unfinished: LocalRun | OrphanedRun) -> ToldEnd:
-        """Store the end of a run in the engine, and return the end. A run without an end counts as stopped.
+    async def store(self, unfinished: LocalRun | OrphanedRun) -> ToldEnd:
+        """Stores the end of a run in the engine, and returns the end. A run without an end counts as stopped.
 
         If the end is ``finish``, it is not stored: the run's calls may wait for the user. If such a run is executed
         again, it finishes again.

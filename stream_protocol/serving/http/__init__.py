@@ -2,7 +2,8 @@
 
 Where to change what:
 
-- ``_chat_router``: the FastAPI router of the chat endpoint, with its lifespan.
+- ``_chat_router``: the FastAPI router of the chat endpoint.
+- ``_service_lifespan``, ``_exit_signals``: close the service when the server shuts down.
 - ``_routes``: paths and ``identify``.
 - ``_endpoints``: the handler of each route.
 - ``_request_body``: size and memory limits of request bodies (413, 503).

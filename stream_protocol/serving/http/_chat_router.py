@@ -1,11 +1,9 @@
 """Provides ``chat_router``: the chat endpoint as a FastAPI router, which starts and closes the service."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Awaitable, Callable
 from typing import Unpack
 
 from fastapi import APIRouter
-from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -13,7 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from stream_protocol.serving._service import ChatService
 from stream_protocol.serving.adk_runner import Target
 from stream_protocol.serving.http._routes import RouteOptions, chat_routes
-from stream_protocol.serving.http._trusted_origins import check_cors_of_app
+from stream_protocol.serving.http._service_lifespan import ServiceLifespan
 
 
 def chat_router(target: Target | ChatService, **options: Unpack[RouteOptions]) -> APIRouter:
@@ -45,8 +43,9 @@ def chat_router(target: Target | ChatService, **options: Unpack[RouteOptions]) -
     ends with one masked ``error`` chunk.
     """
     service = target if isinstance(target, ChatService) else ChatService(target)
-    routes = chat_routes(service, **options)
-    router = APIRouter(lifespan=service_lifespan(service, options.get("allow_origins", ())))
+    lifespan = ServiceLifespan(service, options.get("allow_origins", ()))
+    routes = chat_routes(service, lifespan.check, **options)
+    router = APIRouter(lifespan=lifespan)
     for route in routes:
         if route.methods == {"OPTIONS"}:  # dependencies could check nothing: a preflight has no cookies
             router.routes.append(route)
@@ -60,24 +59,6 @@ def chat_router(target: Target | ChatService, **options: Unpack[RouteOptions]) -
                 include_in_schema=False,
             )
     return router
-
-
-def service_lifespan(
-    service: ChatService, allow_origins: Sequence[str] = ()
-) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
-    """Return an app's lifespan, which starts the service, and closes the service at the end. The lifespan raises
-    ``StreamProtocolError`` at the start if the app's own ``CORSMiddleware`` refuses one of ``allow_origins``."""
-
-    @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        check_cors_of_app(app, allow_origins)
-        await service.start()
-        try:
-            yield
-        finally:
-            await service.aclose()
-
-    return lifespan
 
 
 class _AppResponse(Response):

@@ -108,17 +108,26 @@ class SharedUserWarning:
 
     def look_at(self, request: Request, user_id: str) -> None:
         """Log the warning if this is the first request for the local user from another machine. A client without an IP
-        address counts as local."""
-        if self._is_logged or user_id != LOCAL_USER or request.client is None or not _is_remote(request.client.host):
+        address counts as local. The client may be a local proxy, so the addresses in its headers count, too."""
+        if self._is_logged or user_id != LOCAL_USER:
+            return
+        host = next((address for address in _addresses(request) if _is_remote(address)), None)
+        if host is None:
             return
         self._is_logged = True
         logger.warning(
             "A request came from %s, but all visitors are one user, %r: each of them reads, continues and deletes "
             "every chat. Say who they are: `identify` of chat_router and create_app, `user_id` of ChatEndpoints, or "
             "serve --user-header.",
-            request.client.host,
+            host,
             LOCAL_USER,
         )
+
+
+def _addresses(request: Request) -> list[str]:
+    """Return the address of the client, and the addresses that proxies have forwarded."""
+    client = [] if request.client is None else [request.client.host]
+    return [*client, *_listed(request, "x-forwarded-for", "x-real-ip")]
 
 
 def _is_remote(host: str) -> bool:
@@ -138,11 +147,10 @@ def is_developer(request: Request, user_id: str) -> bool:
     """
     if user_id != LOCAL_USER or request.client is None or "forwarded" in request.headers:
         return False
-    addresses = [request.client.host, *_listed(request, "x-forwarded-for"), *_listed(request, "x-real-ip")]
     origins = [origin.rpartition("://")[2] for origin in _listed(request, "origin")]
     hosts = [*_listed(request, "host", "x-forwarded-host"), *origins]
     names = [host.rpartition(":")[0] or host for host in hosts]
-    return all(map(is_loopback_address, addresses)) and all(
+    return all(map(is_loopback_address, _addresses(request))) and all(
         name == "localhost" or is_loopback_address(name.strip("[]")) for name in names
     )
 

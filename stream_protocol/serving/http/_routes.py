@@ -28,6 +28,10 @@ JSON_ROUTES: Final = frozenset({"chat_history", "chats", "update_chat", "steer_c
 _PATH: Final = re.compile(r"(?:/[^/\\\s?#%]+)+")
 
 
+def _nothing() -> None:
+    """Do nothing. The default for ``on_request``."""
+
+
 def check_route_path(name: str, path: object) -> None:
     """Raise ``InvalidArgumentError`` for an invalid path of the chat endpoint."""
     check_pattern(name, path, _PATH, 'a path with a slash first and none last, such as "/api/chat"')
@@ -86,8 +90,13 @@ DEFAULTS: Final[RouteOptions] = {
 }
 
 
-def chat_routes(service: ChatService, **options: Unpack[RouteOptions]) -> list[Route]:
-    """Return the routes of ``chat_router``. The caller starts and closes the service."""
+def chat_routes(
+    service: ChatService, on_request: Callable[[], None] = _nothing, /, **options: Unpack[RouteOptions]
+) -> list[Route]:
+    """Return the routes of ``chat_router``. The caller starts and closes the service.
+
+    ``on_request``: called for each request to a chat.
+    """
     if unknown := options.keys() - DEFAULTS.keys():
         raise TypeError(f"There is no option {', '.join(map(repr, sorted(unknown)))}.")
     given: RouteOptions = {**DEFAULTS, **options}
@@ -104,7 +113,7 @@ def chat_routes(service: ChatService, **options: Unpack[RouteOptions]) -> list[R
     overrides = prepare or NO_OVERRIDES
     respond = partial(endpoints.respond, overrides=overrides)
     steer = partial(endpoints.steer, overrides=overrides)
-    route = partial(_route, service, identify, path)
+    route = partial(_route, service, on_request, identify, path)
     routes = [
         route("POST", "", "chat", respond, sends_artifacts=True),
         route("GET", "/{chat_id}", "chat_history", endpoints.history, sends_artifacts=True),
@@ -125,6 +134,7 @@ def chat_routes(service: ChatService, **options: Unpack[RouteOptions]) -> list[R
 
 def _route(
     service: ChatService,
+    on_request: Callable[[], None],
     identify: Identify,
     path: str,
     method: str,
@@ -142,6 +152,7 @@ def _route(
     parameters = re.findall(r"{(\w+)", suffix)
 
     async def respond(request: Request) -> Response:
+        on_request()
         async with dropping_body_if_refused(request):
             user_id = await identify_user(identify, request)
         arguments = {parameter: request.path_params[parameter] for parameter in parameters}

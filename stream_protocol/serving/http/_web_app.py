@@ -17,7 +17,6 @@ import stream_protocol
 from stream_protocol._origins import check_origins
 from stream_protocol.serving._service import ChatService
 from stream_protocol.serving.adk_runner import Target, ToolInfo, model_names, tool_infos
-from stream_protocol.serving.http._chat_router import service_lifespan
 from stream_protocol.serving.http._cross_origin import CrossOrigin
 from stream_protocol.serving.http._hooks import Identify, Prepare, local_user
 from stream_protocol.serving.http._page_files import page_files
@@ -25,6 +24,7 @@ from stream_protocol.serving.http._plain_text_errors import plain_text_errors
 from stream_protocol.serving.http._request_body import MAX_BODY_BYTES
 from stream_protocol.serving.http._response_headers import API_HEADERS
 from stream_protocol.serving.http._routes import chat_routes
+from stream_protocol.serving.http._service_lifespan import ServiceLifespan
 from stream_protocol.wire import InvalidArgumentError, argument_error, check_choice, check_flag, shown
 
 PAGE: Final = Path(stream_protocol.__file__).parent / "page"
@@ -95,7 +95,8 @@ def create_app(
     check_choice("while_busy", while_busy, choices=get_args(WhileBusy))
     service = target if isinstance(target, ChatService) else ChatService(target)
 
-    routes = chat_routes(service, identify=identify, prepare=prepare, allow_origins=allow_origins)
+    lifespan = ServiceLifespan(service, allow_origins)
+    routes = chat_routes(service, lifespan.check, identify=identify, prepare=prepare, allow_origins=allow_origins)
     root = service.runner.agent
     info: PageInfo = {
         "agent": root.name,
@@ -107,7 +108,6 @@ def create_app(
         "maxFileBytes": service.max_file_bytes,
         "maxMessageBytes": MAX_BODY_BYTES,
     }
-    lifespan = service_lifespan(service, allow_origins)
     return app_around(routes, lifespan=lifespan, allow_origins=allow_origins, page=info if page else None)
 
 

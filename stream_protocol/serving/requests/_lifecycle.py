@@ -324,8 +324,6 @@ class RequestLifecycle:
         job = await service.store.with_timeout(
             service.planner.prepare(self._incoming, self._planned, request_plan, accept)
         )
-        if isinstance(request_plan, NewUserTurn):
-            self._audit_scope.accept(request_plan.answers)
         self._response = claim.run.log.read()
         claim.start(service.executor.execute(claim.run, job))
         return ACCEPTING

@@ -39,10 +39,9 @@ class EventBuffer:
         self._events = EventList(self._bounds)
         self._readers = Readers(self._events, self._bounds, on_readers)
         self._copied: int | None = None
-        """The number of events that the run log's store already has: see ``ack``."""
+        """The number of events that the run log's store has: see ``ack``. ``None`` if readers wait for no store."""
         self._waiting: list[asyncio.Future[None]] = []
         self._closed = False
-        self._holds_end = False
 
     @property
     def closed(self) -> bool:
@@ -93,15 +92,6 @@ class EventBuffer:
         self._closed = True
         self._wake()
 
-    def hold_end(self) -> None:
-        """Withholds the end of the response from all readers, until ``give_end``."""
-        self._holds_end = True
-
-    def give_end(self) -> None:
-        """Releases the end of the response to the readers. Later calls do nothing."""
-        self._holds_end = False
-        self._wake()
-
     def forget_writer(self) -> None:
         """Removes ``on_readers``, so that the buffer does not keep objects of the run in memory."""
         self._readers.forget_writer()
@@ -120,10 +110,12 @@ class EventBuffer:
         """Sets the number of events that are already copied to the run log's store.
 
         The buffer joins only events that are copied and that every reader has read, because the store still needs the
-        other events from ``since``. With ``None``, the buffer does not wait for the store: it joins all events that
-        every reader has read.
+        other events from ``since``. Readers get the end of the response only when all events are copied. With ``None``,
+        the buffer does not wait for the store: it joins all events that every reader has read, and gives the end.
         """
         self._copied = count
+        if self._closed:
+            self._wake()
 
     def events(self) -> Iterator[bytes]:
         """Returns the events of the response so far, of which some may be joined into longer events. Does not copy the
@@ -159,8 +151,8 @@ class EventBuffer:
             await self._next_wake()
 
     async def _wait_while_held(self) -> None:
-        """Wait while the response is complete, but its end is withheld: see ``hold_end``."""
-        while self._closed and self._holds_end:
+        """Wait while the response is complete, but the store lacks its end: see ``ack``."""
+        while self._closed and self._copied is not None and self._copied < self.count:
             await self._next_wake()
 
     async def _next_wake(self) -> None:

@@ -85,7 +85,7 @@ class EventList:
         self.joined_count += len(events)
         self._joined_bytes += sum(map(len, events))
         self.joined_weight += weight(events)
-        # The first events may be gone although a reader that waits for `give_end` is still at the beginning.
+        # The first events may be gone although a reader that waits for the end is still at the beginning.
         needed = max(self._tail_begin, min(known, self.joined_count))
         del self._tail[: needed - self._tail_begin]
         self._tail_begin = needed

@@ -88,7 +88,7 @@ class SharedLease:
         sent_at = _now()
         self._token = await self._store.claim(self._run)
         self._note_renewal(sent_at)
-        self.owner.log.hold_end()
+        self.owner.log.ack(0)
 
     def open(self) -> None:
         self._open = True
@@ -205,7 +205,6 @@ class SharedLease:
 
     def _lose(self) -> None:
         self._lost = True
-        self.owner.log.give_end()
         self._settle()
         self._cancel_timer()
         logger.error("The lease of run %s is lost: the run ends.", self.run_id)

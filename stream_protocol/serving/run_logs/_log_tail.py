@@ -31,6 +31,9 @@ LINGER_SECONDS: Final = 1.0
 MAX_WAIT: Final = 1.0
 """The maximum number of seconds that one read of the store waits for more events."""
 
+BEGIN_SECONDS: Final = 2 * MAX_WAIT
+"""The maximum number of seconds that a new reader waits for the first events of a run that holds its lease."""
+
 
 class WriterWatch:
     """Checks the lease of another worker's run, and tells that worker that this process reads the run.
@@ -67,9 +70,9 @@ class WriterWatch:
             return False
         return self._superseded or _now() - self._missing_since > self._times.valid_without_renewal
 
-    async def check_if_due(self) -> None:
-        """Checks the run's lease if the lease is missing, or if the last check is too old."""
-        if self.is_missing or _now() >= self._check_at:
+    async def check_if_due(self, *, at_once: bool) -> None:
+        """Checks the run's lease if the lease is missing, if the last check is too old, or ``at_once``."""
+        if at_once or self.is_missing or _now() >= self._check_at:
             await self.check()
 
     async def check(self) -> bool:
@@ -124,6 +127,8 @@ class LogTail:
         self._timer: asyncio.TimerHandle | None = None
         self._received = 0
         """The number of the run's events in ``buffer``."""
+        self._expected = 0
+        """The number of new readers that wait for the first events."""
         self._head_read = False
 
     @property
@@ -137,6 +142,23 @@ class LogTail:
         is_held = await self._writer.check()
         self._count_readers(0)
         return is_held or self._writer.available is not None
+
+    async def has_begun(self) -> bool:
+        """Waits until the first events are read. Returns False if the run is lost before that: a fail-over of the store
+        may have lost it just now. Such a run has no response to read."""
+        self._expected += 1
+        self._cancel_timer()
+        first = [asyncio.create_task(self.buffer.changed(0)), asyncio.create_task(self._unwanted.wait())]
+        try:
+            is_quiet = True
+            while is_quiet:
+                done, _ = await asyncio.wait(first, timeout=BEGIN_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+                is_quiet = not done and self._writer.is_missing
+        finally:
+            self._expected -= 1
+            self._count_readers(self.buffer.readers)
+            await cancel_and_wait(first)
+        return bool(self._received) or not (self._unwanted.is_set() or self.buffer.closed)
 
     async def follow(self) -> None:
         """Reads the run's events until the run has ended, or has no more readers in this process."""
@@ -169,7 +191,7 @@ class LogTail:
     async def _read_more(self) -> bool:
         """Read the next events. Return False if the store returned no events, and did not wait for events. The caller
         must then pause before the next read."""
-        await self._writer.check_if_due()
+        await self._writer.check_if_due(at_once=not self._received)
         missing = self._writer.is_missing
         if not self._head_read and self._writer.available:
             await self._read_head()
@@ -237,7 +259,7 @@ class LogTail:
 
     def _count_readers(self, readers: int) -> None:
         self._cancel_timer()
-        if not readers:
+        if not readers and not self._expected:
             self._timer = asyncio.get_running_loop().call_later(LINGER_SECONDS, self._unwanted.set)
 
     def _cancel_timer(self) -> None:

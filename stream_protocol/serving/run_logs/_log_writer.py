@@ -94,7 +94,7 @@ class LogWriter:
         try:
             await self._copy()
         finally:
-            self._log.give_end()  # before the wait, which a second cancellation ends
+            self._log.ack(None)  # before the wait, which a second cancellation ends
             await cancel_and_wait([giving])
 
     async def _give_end_later(self) -> None:
@@ -106,12 +106,11 @@ class LogWriter:
         await self._log.wait_closed()
         await asyncio.sleep(END_SECONDS)
         self._renew_lease()
-        self._log.give_end()
+        self._log.ack(None)
 
     async def _copy(self) -> None:
         loop = asyncio.get_running_loop()
         failing_since: float | None = None
-        self._log.ack(0)
         while True:
             await self._log.changed(self._position)
             try:

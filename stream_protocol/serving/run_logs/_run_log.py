@@ -175,7 +175,7 @@ class RunLog(Protocol):
         self, chat: str, run_id: str, *, rebuild: bool = False, runs_are_recovered: bool = False
     ) -> RunReader | None:
         """Returns a reader of a run's response, from its beginning to its end; ``None`` if the run log no longer has
-        the response.
+        the response. May wait until the response has events.
 
         ``rebuild``: see ``EventBuffer.read``. If the run's worker dies, the open parts of the message are closed, and
         the response ends in an error. ``runs_are_recovered``: True if another worker continues the run of a dead

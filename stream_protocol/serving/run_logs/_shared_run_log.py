@@ -118,7 +118,7 @@ class SharedRunLog:
         if (own := self._leases.get(run_id)) is not None:
             return own.owner.log.read(rebuild=rebuild)
         tail = self._tail(run_id) or await self._follow(chat, run_id, runs_are_recovered=runs_are_recovered)
-        return None if tail is None else tail.buffer.read(rebuild=rebuild)
+        return tail.buffer.read(rebuild=rebuild) if tail is not None and await tail.has_begun() else None
 
     async def written(self, chat: str, run_id: str) -> list[bytes]:
         return await written_events(self.store, chat, run_id)

@@ -21,8 +21,8 @@ Where to change what:
 
 A stop passes through these places, in this order:
 
-1. ``requests/_chat_reads`` gets the stop request and calls ``Executor.stop``. With an engine, ``RunEnds.stop`` also
-   stores the stop, so that no worker executes the run again.
+1. ``requests/_chat_reads`` gets the stop request and calls ``Executor.stop``. With an engine, ``DurableExecutor.stop``
+   also stores the stop, so that no worker executes the run again.
 2. ``ActiveRuns.stop`` calls the run log.
 3. ``SharedRunLog.stop`` stores the stop for the run, and for requests that wait for the chat. For one lease time, it
    sends the stop repeatedly.

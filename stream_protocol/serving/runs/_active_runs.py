@@ -228,17 +228,21 @@ class ActiveRuns:
         return {key for key, run in zip(keys, runs, strict=True) if run is not None and run.phase == "open"}
 
     @_refuse_if_unreachable()
-    async def stop(self, key: ChatKey) -> bool:
-        """Stops the run of this chat, whichever worker executes it. Returns False if the chat had no run.
+    async def stop(self, key: ChatKey) -> RunInfo | None:
+        """Stops the run of this chat, whichever worker executes it. Returns the run as it was when this method was
+        called; ``None`` if the chat had no run.
 
         Also stops requests that wait for the chat: see ``Run.heed_stops``. If the chat is new and not yet stored, first
         waits up to ``stop_timeout`` until the chat is stored.
         """
-        ours = await self._is_ours(key)
-        if not ours:
+        run = await self._run_log.current(self._name(key))
+        if not await self._is_ours(key):
             await self._accepted(key)
-            ours = await self._is_ours(key)
-        return ours and await self._run_log.stop(self._name(key))
+            if not await self._is_ours(key):
+                return None
+        run = run or await self._run_log.current(self._name(key))
+        await self._run_log.stop(self._name(key))
+        return run
 
     @_refuse_if_unreachable()
     async def newest_stop(self, key: ChatKey) -> str:
@@ -247,17 +251,11 @@ class ActiveRuns:
         return await self._run_log.newest_stop(self._name(key))
 
     @_refuse_if_unreachable()
-    async def stop_if_answering(self, key: ChatKey, idempotency_keys: Container[str]) -> None:
-        """Stops the run of this chat if the run has one of these idempotency keys. Any worker may execute the run."""
-        info = await self._run_log.current(self._name(key))
-        if info is not None and info.idempotency_key in idempotency_keys:
-            await self._run_log.stop(self._name(key), info.run_id)
-
-    @_refuse_if_unreachable()
-    async def not_accepted_yet(self, key: ChatKey) -> str | None:
-        """Returns the id of the chat's run if the run's request is not yet accepted; otherwise ``None``."""
-        info = await self._run_log.current(self._name(key))
-        return info.run_id if info is not None and info.phase == "claimed" else None
+    async def stop_recovery(self, key: ChatKey, idempotency_keys: Container[str]) -> None:
+        """Stops the run of this chat if it recovers a run with one of these idempotency keys."""
+        run = await self._run_log.current(self._name(key))
+        if run is not None and run.idempotency_key in idempotency_keys:
+            await self._run_log.stop(self._name(key), run.run_id)
 
     @_refuse_if_unreachable()
     async def wait_until_accepted(self, key: ChatKey, run_id: str) -> None:

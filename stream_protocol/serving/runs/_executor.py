@@ -104,11 +104,12 @@ class RunWork:
         """Return True if another worker recovers the run after this error. The recovery has begun, or begins when the
         session store is reachable again.
 
-        Returns False if the session store failed before the request was accepted. The request is then refused.
+        Returns False if the session store failed before the request was accepted. The request is then refused. The run
+        still continues if it has rewound the chat, because the chat would otherwise lack a message.
         """
         if not (is_of_session_store(error) and is_unreachable(error)):
             return await self._is_overtaken(run, job)
-        if can_continue := run.is_open or run.is_recovered:
+        if can_continue := run.is_open or run.is_recovered or job.is_rewound:
             logger.error("The session store is unreachable: the run continues when the store is back.")
             log_error(logger, error)
         return can_continue
@@ -219,7 +220,7 @@ class Executor:
 
     async def stop(self, key: ChatKey) -> bool:
         """Stops the active run and the orphaned runs of the chat. Returns False if the chat had no such run."""
-        return await self._runs.stop(key)
+        return await self._runs.stop(key) is not None
 
     async def lacks_message(self, key: ChatKey, session: Session) -> bool:
         """Returns True if the chat has an orphaned run whose user message is not yet stored."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from stream_protocol.serving.chats import ChatKey, ChatStore
     from stream_protocol.serving.runs._job import Job
     from stream_protocol.serving.runs._planner import Incoming
-    from stream_protocol.session import CallAnswer, FilePolicy, RequestPlan, TruncatedHistory
+    from stream_protocol.session import AnsweredCalls, CallAnswer, FilePolicy, RequestPlan, TruncatedHistory
     from stream_protocol.stream import ArtifactUrl
     from stream_protocol.wire import ChatRequest, UIMessage
 
@@ -87,9 +87,13 @@ class ServerHistory:
         self._files.check(request_plan.texts_and_files)
         return planned._replace(request_plan=request_plan)
 
-    def request_to_keep(self, request: ChatRequest) -> ChatRequest:
-        """Returns the request with only its last message. So a long run does not keep the other messages in memory."""
-        return replace(request, messages=(request.target,))
+    def request_to_keep(self, request: ChatRequest, request_plan: NewUserTurn | AnsweredCalls) -> ChatRequest:
+        """Returns the request with only its last message, and the message before it if its answers count. So a long run
+        does not keep the other messages in memory."""
+        before = (
+            request.message_before_words if isinstance(request_plan, NewUserTurn) and request_plan.answers else None
+        )
+        return replace(request, messages=(request.target,) if before is None else (before, request.target))
 
     def artifact_url(self, chat_id: str, base: str | None) -> ArtifactUrl | None:
         """Returns a function that builds links to the agent's files; ``None`` if the app has no artifact service."""
@@ -128,7 +132,7 @@ class ClientHistory:
             self._files.check(planned.request_plan.texts_and_files)
         return planned
 
-    def request_to_keep(self, request: ChatRequest) -> ChatRequest:
+    def request_to_keep(self, request: ChatRequest, request_plan: NewUserTurn | AnsweredCalls) -> ChatRequest:
         """Returns the whole request, because only the request contains the history."""
         return request
 

@@ -25,7 +25,7 @@ from stream_protocol.serving.adk_runner import (
     with_sessions,
 )
 from stream_protocol.serving.base import run_off_loop
-from stream_protocol.serving.chats import find_session, is_overtaken, title_delta
+from stream_protocol.serving.chats import find_session, is_overtaken, repair_session, rewind_session, title_delta
 from stream_protocol.serving.runs._run import NOT_FAILURES, LeaseLostError
 from stream_protocol.serving.runs._run_response import StartedResponse
 from stream_protocol.session import (
@@ -34,6 +34,7 @@ from stream_protocol.session import (
     Transcript,
     context_content,
     denial_events,
+    events_before_message,
     responses_missing_for_model,
     run_config_for_turn,
     run_inputs,
@@ -72,14 +73,14 @@ class StoppedBeforeStoredError(Exception):
     """Raised if a run was stopped before the user's answers were stored."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(eq=False, kw_only=True)
 class Job:
     """All data that the run of a request needs, including the ``RequestPlan``."""
 
     request: ChatRequest
     request_plan: NewUserTurn | AnsweredCalls
     session: Session
-    """The stored session before the run."""
+    """The stored session before the run. ``events`` first rewinds the session, if the plan says so."""
     overrides: RunOverrides
     runner: Runner
     run_config: RunConfig
@@ -98,6 +99,10 @@ class Job:
     """Session state that the client writes during the run; ``None`` if the client must not write state."""
     known_transcript: Transcript | None = None
     """The conversation before the run, if the request has loaded it."""
+    on_answered: Callable[[Sequence[CallAnswer]], None] = lambda _: None
+    """Called when answers that came with a new message are stored."""
+    is_rewound: bool = False
+    """True once ``events`` has rewound the session. If the user's message is not stored then, the chat lacks it."""
 
     @cached_property
     def transcript(self) -> Transcript:
@@ -155,11 +160,14 @@ class Job:
     async def events(self, run: Run) -> AsyncGenerator[Event]:
         """Runs the agent and yields ADK's events.
 
+        First prepares the session: see ``_prepare_session``. With an engine, the run is on record by then.
+
         The first event is the user's event, whose invocation id determines the id of the assistant message. A run that
         was stopped before its start still stores a user message. Of the user's answers to calls, such a run stores only
         the denials; the other calls stay open. ``run``: the run that executes this job. Its idempotency key is stored
         in the user's events.
         """
+        await self._prepare_session()
         beginning = self.request_plan.client_message_id if isinstance(self.request_plan, NewUserTurn) else None
         run.steering.begin(
             self._earlier_messages(beginning),
@@ -187,6 +195,26 @@ class Job:
                 yield await append_in_order(self.runner.session_service, session, event)
             self.on_stored([answer for answer in left if answer.is_denial])
             return
+
+    async def _prepare_session(self) -> None:
+        """Rewind the session, repair its state, and append the answers that came with a new message.
+
+        Nothing is removed before this point. If the engine cannot store the run, the chat keeps its earlier messages.
+        """
+        plan, found = self.request_plan, len(self.session.events)
+        if isinstance(plan, NewUserTurn) and plan.rewind_before is not None:
+            kept = plan.kept_steering
+            self.session = await rewind_session(self.runner, self.session, plan.rewind_before, kept_steering=kept)
+            self.is_rewound = True
+        await repair_session(self.runner, self.session)
+        if isinstance(plan, NewUserTurn):
+            for event in events_before_message(plan):
+                await append_in_order(self.runner.session_service, self.session, event)
+            self.on_answered(plan.answers)
+        if len(self.session.events) != found:
+            self.known_transcript = None
+            vars(self).pop("transcript", None)
+            await run_off_loop(self.read_session, events=self.session.events)
 
     def _earlier_messages(self, beginning: str | None) -> Iterator[AcceptedMessage]:
         """Yield the steering messages that earlier runs have left waiting, except the message that begins this run.

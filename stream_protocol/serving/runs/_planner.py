@@ -6,12 +6,12 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from stream_protocol.serving.adk_runner import append_in_order, runner_for, task_agent_tools
+from stream_protocol.serving.adk_runner import runner_for, task_agent_tools
 from stream_protocol.serving.base import TurnRecorders, run_off_loop
-from stream_protocol.serving.chats import PageWrites, create_session, repair_session, rewind_session
+from stream_protocol.serving.chats import PageWrites, create_session
 from stream_protocol.serving.errors import explain_missing_key
 from stream_protocol.serving.runs._job import Job
-from stream_protocol.session import CONTEXT_KEY, STATE_KEY, NewUserTurn, events_before_message
+from stream_protocol.session import CONTEXT_KEY, STATE_KEY
 from stream_protocol.stream import ConverterOptions, hide_task_agents, masked_error_text
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from stream_protocol.serving.base import AuditScope, Recorder, RunOverrides
     from stream_protocol.serving.chats import ChatKey
     from stream_protocol.serving.runs._history_policy import HistoryPolicy, Planned
-    from stream_protocol.session import AnsweredCalls, CallAnswer, PageContext, SharedState
+    from stream_protocol.session import AnsweredCalls, CallAnswer, NewUserTurn, PageContext, SharedState
     from stream_protocol.wire import ChatRequest
 
 
@@ -94,26 +94,21 @@ class Planner:
         request_plan: NewUserTurn | AnsweredCalls,
         accept: Callable[[Sequence[CallAnswer]], None],
     ) -> Job:
-        """Prepares the session, and returns the job of the run. Creates or rewinds the session, and stores answers that
-        came with a new message. ``accept``: see ``Job.on_stored``."""
-        session = planned.session
-        if session is not None and isinstance(request_plan, NewUserTurn) and request_plan.rewind_before is not None:
-            session = await rewind_session(
-                self._runner, session, request_plan.rewind_before, kept_steering=request_plan.kept_steering
-            )
-        session = session or await create_session(planned.runner, *incoming.chat)
-        await repair_session(planned.runner, session)
-        for event in events_before_message(request_plan) if isinstance(request_plan, NewUserTurn) else ():
-            await append_in_order(planned.runner.session_service, session, event)
-        known = planned.transcript
-        if known is not None and len(known.stored) != len(session.events):  # events were appended since `plan`
-            known = None
+        """Returns the job of the run. Creates the session of a new chat. All other changes of the session belong to the
+        job: see ``Job.events``. ``accept``: see ``Job.on_stored``."""
+        session = planned.session or await create_session(planned.runner, *incoming.chat)
         writes = self._page_writes(session)
         written: dict[str, Any] = {} if writes is None else await writes.take()
         if self._shared_state is not None:
             written.update(incoming.request.body.get(STATE_KEY) or {})
         job = self.job(incoming.request, request_plan, session, incoming.overrides, planned.runner, accept)
-        job = replace(job, known_transcript=known, page_writes=writes, page_state=written)
+        job = replace(
+            job,
+            known_transcript=planned.transcript,
+            page_writes=writes,
+            page_state=written,
+            on_answered=incoming.scope.accept,
+        )
         await run_off_loop(job.read_session, events=session.events)
         return job
 
@@ -142,7 +137,7 @@ class Planner:
             for recorder in self._recorders
         )
         return Job(
-            request=self._history.request_to_keep(request),
+            request=self._history.request_to_keep(request, request_plan),
             request_plan=request_plan,
             session=session,
             overrides=overrides,

@@ -3,14 +3,13 @@
 Where to change what:
 
 - ``_transcript``: the turns, responses and steering messages of a chat.
-- ``_transcript_reader``: finds the beginnings of messages and responses, and the ids of messages.
+- ``_transcript_reader``: finds the order of events, hidden and rewound events, the beginnings of messages and
+  responses, and the ids of messages.
 - ``_turn_calls``: calls of a session with their ids and answers.
-- ``_first_reading``: finds events that are hidden, rewound, or shown in a different order.
 - ``_version_tree``: lists the versions of messages that rewinds removed, and finds the rewind that restores a version.
 - ``_metadata``: this library's metadata on stored events.
 """
 
-from stream_protocol.session.transcript._first_reading import DisplayOrder, FirstReading, HiddenEvents
 from stream_protocol.session.transcript._metadata import (
     DETAILS_PREFIX,
     EVENT_INTERVAL,
@@ -25,7 +24,13 @@ from stream_protocol.session.transcript._metadata import (
     update_metadata,
 )
 from stream_protocol.session.transcript._transcript import Transcript, Turn
-from stream_protocol.session.transcript._transcript_reader import EventRole, TranscriptReader, message_id
+from stream_protocol.session.transcript._transcript_reader import (
+    EventRole,
+    FirstReading,
+    HiddenEvents,
+    TranscriptReader,
+    message_id,
+)
 from stream_protocol.session.transcript._turn_calls import (
     HIDDEN_FROM_MODEL,
     CallReader,

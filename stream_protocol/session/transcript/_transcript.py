@@ -28,9 +28,13 @@ from stream_protocol.adk import (
     readable_event,
     steering_id,
 )
-from stream_protocol.session.transcript._first_reading import DisplayOrder, FirstReading
 from stream_protocol.session.transcript._metadata import EventMetadata, kept_steering, shown_event, steering_state
-from stream_protocol.session.transcript._transcript_reader import EventRole, TranscriptReader
+from stream_protocol.session.transcript._transcript_reader import (
+    EventRole,
+    FirstReading,
+    HiddenEvents,
+    TranscriptReader,
+)
 from stream_protocol.session.transcript._turn_calls import external_calls
 from stream_protocol.session.transcript._version_tree import VersionTree
 
@@ -156,17 +160,16 @@ class Transcript:
         for facts in self._facts:
             first.add(facts)
         hidden, self._beginnings = first.hidden, first.beginnings
-        order = DisplayOrder(hidden)
-        current_events = [placed for facts in self._facts for placed in order.place(facts)]
+        self.call_ids: Final = call_ids.copy()
+        """The client ids of the calls in all turns."""
+        self._reader = TranscriptReader(self._beginnings, hidden=hidden, call_ids=self.call_ids)
+        current_events = [placed for facts in self._facts for placed in self._reader.place(facts)]
         steering = _SteeringMessages(self._facts, current_events)
         self.accepted: Final = steering.accepted
         """The steering messages in order: id -> message."""
         self.waiting: Final = steering.waiting
         """The steering messages that no model call has read and that begin no turn, in order."""
         self._hidden = hidden.hidden_events
-        self.call_ids: Final = call_ids.copy()
-        """The client ids of the calls in all turns."""
-        self._reader = TranscriptReader(self._beginnings, hidden_events=self._hidden, call_ids=self.call_ids)
         self.turns: Final = tuple(_read(current_events, self._reader, self._hidden))
         """The turns of the chat. Rewound turns are left out."""
 
@@ -223,7 +226,8 @@ class Transcript:
 
     @cached_property
     def _as_if_not_rewound(self) -> tuple[Turn, ...]:
-        return tuple(_read(self._facts, TranscriptReader(self._beginnings, hidden_events=self._hidden), self._hidden))
+        reader = TranscriptReader(self._beginnings, hidden=HiddenEvents(self._hidden))
+        return tuple(_read(self._facts, reader, self._hidden))
 
 
 class _SteeringMessages:

@@ -1,25 +1,193 @@
-"""Finds the message and the response to which each event belongs.
+"""Reads a conversation in two readings: finds the events that the client was shown, and the message of each event.
 
-``Transcript`` uses ``TranscriptReader`` for stored sessions. ``TranscriptReader`` also reads recordings. In a
+``FirstReading`` finds the effects of later events on earlier events. A later event can rewind an earlier event, or hide
+it from the client. Streamed text that ADK did not store is appended after its run, and must be moved to the position at
+which the client was shown the text. Some events belong to no run, such as a state update by a monitor. Only the
+surrounding events show to which message such an event belongs.
+
+``TranscriptReader`` then reads the events in the order in which the client was shown them. It finds the message and the
+response of each event, and reads the calls. ``Transcript`` uses it for stored sessions. It also reads recordings. In a
 recording, a continued response can have a new invocation id, and user events can be missing.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
+from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Final
+from itertools import count
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from stream_protocol.adk import NO_IDS, CallIds, Compaction, LiveTurnEnd, Rewind, UserSpeechEnd
-from stream_protocol.session.transcript._metadata import hidden_events
+from stream_protocol.adk import NO_IDS, CallIds, CallKind, Compaction, LiveTurnEnd, Rewind, UserSpeechEnd, Waiting
+from stream_protocol.session.transcript._metadata import hidden_events, moved_before
 from stream_protocol.session.transcript._turn_calls import CallReader, shown_facts
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
     from stream_protocol.adk import EventFacts
 
+_Speaker: TypeAlias = "tuple[str, str, str | None]"
+"""Invocation id, author and branch of an event."""
 
 UNNAMED: Final = "message"
 """Placeholder in the ids of messages that begin without an invocation id."""
+
+
+class AppliedRewind(NamedTuple):
+    """A rewind that has removed events."""
+
+    removed: range
+    """The numbers of the removed events. The event that contains the rewind comes directly after them."""
+    invocation_id: str | None
+    """The invocation of the event that contains the rewind. A later rewind that names this invocation undoes the
+    rewind. ``None`` if other events have the same invocation."""
+
+
+class Rewinds:
+    """The rewinds of a conversation, and the events that they remove. Event numbers start at 0.
+
+    A rewind names an invocation. The rewind removes all events from the first event of this invocation up to the
+    rewind, including other rewinds. ADK removes the same events from the model's prompt.
+    """
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._first_numbers: dict[str, int] = {}
+        """Invocation id -> the number of its first event."""
+        self._applied: list[AppliedRewind] = []
+
+    def add(self, facts: EventFacts) -> AppliedRewind | None:
+        """Read the next event. If the event is a rewind that removes events, return the rewind; otherwise ``None``."""
+        number, self._count = self._count, self._count + 1
+        first_of_own = self._first_numbers.setdefault(facts.invocation_id, number)
+        if (rewind := facts.report(Rewind)) is None:
+            return None
+        removed = range(self._first_numbers.get(rewind.invocation_id, number), number)
+        if not removed:
+            return None
+        self._applied.append(AppliedRewind(removed, facts.invocation_id if first_of_own == number else None))
+        return self._applied[-1]
+
+    @property
+    def removed(self) -> tuple[range, ...]:
+        """The numbers of the events that all rewinds together remove, in order and without overlap."""
+        return tuple(reversed([*self._removed()]))
+
+    def _removed(self) -> Iterator[range]:
+        """Yield the ranges of removed events, the last range first. A rewind has no effect if a later rewind has
+        removed it."""
+        end = self._count
+        for removed, _ in reversed(self._applied):
+            if removed.stop < end:
+                yield removed
+                end = removed.start
+
+
+@dataclass(frozen=True)
+class HiddenEvents:
+    """The hidden, rewound and moved events of a conversation. Event numbers start at 0."""
+
+    hidden_events: frozenset[str] = frozenset()
+    """The ids of events that are hidden from the client."""
+    rewound: tuple[range, ...] = ()
+    """The numbers of rewound events as ranges, in order and without overlap."""
+    moved: Mapping[str, Sequence[EventFacts]] = field(default_factory=dict)
+    """Event id -> the events that were stored after this event, but that the client was shown before it."""
+
+    def is_rewound(self, number: int) -> bool:
+        """Return True if a rewind removed the event with this number."""
+        later = bisect_right(self.rewound, number, key=lambda numbers: numbers.start)
+        return later > 0 and number in self.rewound[later - 1]
+
+
+@dataclass(slots=True)
+class _Invocation:
+    last: int
+    """The number of the newest event."""
+    by_agent: bool | None = None
+    """True if the first content of the invocation is from an agent, False if it is from the user; ``None`` without
+    content."""
+
+
+class FirstReading:
+    """Finds hidden, rewound and moved events, and invocations that begin a message without a user event.
+
+    Requests for approvals and credentials may have to move. Usually ADK yields such a request before the tool responses
+    of the same step, but creates it after them. A store that sorts events by time then returns the request after the
+    responses.
+    """
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._hidden: set[str] = set()
+        self._moved: dict[str, list[EventFacts]] = {}
+        self._waiting: dict[_Speaker, EventFacts] = {}
+        """Invocation, agent and branch -> the newest event, if it has placeholder responses.
+
+        Requests for approvals and credentials do not count as the newest event.
+        """
+        self._invocations: dict[str, _Invocation] = {}
+        """The invocations in the order in which they began."""
+        self._rewinds = Rewinds()
+
+    def add(self, facts: EventFacts) -> None:
+        """Read the next event."""
+        number, self._count = self._count, self._count + 1
+        self._hidden.update(hidden_events(facts.event))
+        if (before := moved_before(facts.event)) is not None:
+            self._moved.setdefault(before, []).append(facts)
+        self._note_question(facts)
+        if facts.invocation_id:
+            invocation = self._invocations.setdefault(facts.invocation_id, _Invocation(number))
+            invocation.last = number
+            if invocation.by_agent is None and facts.shows_something:
+                invocation.by_agent = not facts.by_user
+        self._rewinds.add(facts)
+
+    def _note_question(self, facts: EventFacts) -> None:
+        """Store an event with placeholder responses. A later request for an approval or a credential is moved before
+        this event."""
+        if not self._waiting and not facts.reports:
+            return
+        author, branch, _ = facts.speaker
+        speaker = (facts.invocation_id, author, branch)
+        kinds = {call.kind for call in facts.calls}
+        waiting = self._waiting.get(speaker)
+        if waiting is None or kinds.isdisjoint((CallKind.APPROVAL, CallKind.CREDENTIAL)):
+            if facts.reports_a(Waiting):
+                self._waiting[speaker] = facts
+            else:
+                self._waiting.pop(speaker, None)
+        elif CallKind.CREDENTIAL in kinds or not _has_settled_results(waiting):
+            self._moved.setdefault(waiting.id, []).append(facts)
+
+    @property
+    def hidden(self) -> HiddenEvents:
+        """The hidden, rewound and moved events. Read this property after all events have been added."""
+        return HiddenEvents(frozenset(self._hidden), self._rewinds.removed, self._moved)
+
+    @property
+    def beginnings(self) -> frozenset[str]:
+        """The ids of invocations whose first content is from an agent. Invocations inside another invocation are left
+        out."""
+        return frozenset(self._beginnings())
+
+    def _beginnings(self) -> Iterator[str]:
+        end = -1
+        for invocation_id, invocation in self._invocations.items():
+            if invocation.by_agent is None:
+                continue  # it shows nothing, so no other invocation is nested in it
+            if invocation.by_agent and invocation.last > end:
+                yield invocation_id
+            end = max(end, invocation.last)
+
+
+def _has_settled_results(facts: EventFacts) -> bool:
+    """Return True if the event has a response to a call that needs no approval. A placeholder for a credential also
+    counts."""
+    return any(result.waits_for is not CallKind.APPROVAL for result in facts.results)
 
 
 class EventRole(Enum):
@@ -39,7 +207,7 @@ class EventRole(Enum):
 
 
 class TranscriptReader:
-    """Finds the role of each event in the conversation. Do not pass rewound events (``HiddenEvents`` lists them).
+    """Finds the role of each event in the conversation.
 
     - A user message begins a turn. If user events are missing, a new invocation begins a turn, unless a call of the
       newest message waits for an answer.
@@ -52,14 +220,19 @@ class TranscriptReader:
         self,
         beginnings: frozenset[str] | None = None,
         *,
-        hidden_events: frozenset[str] = frozenset(),
+        hidden: HiddenEvents | None = None,
         call_ids: CallIds | None = None,
     ) -> None:
         """``beginnings``: the invocations that begin a message (``FirstReading.beginnings``). ``None`` if each
-        invocation can begin a message. ``hidden_events``: the ids of hidden events. ``call_ids``: creates the client
-        ids of calls."""
+        invocation can begin a message. ``hidden``: the value of ``FirstReading.hidden``. ``call_ids``: creates the
+        client ids of calls."""
         self._beginnings = beginnings
-        self._hidden_events = hidden_events
+        self._hidden = hidden or HiddenEvents()
+        self._numbers = count()
+        self._moved = dict(self._hidden.moved)
+        """The moved events that ``place`` has not yielded yet."""
+        self._placed: set[str] = set()
+        """The ids of moved events that ``place`` has yielded before their stored position was reached."""
         self._call_ids = call_ids if call_ids is not None else CallIds()
         self.earlier_ids = NO_IDS
         """The client ids of calls before the newest message."""
@@ -114,8 +287,23 @@ class TranscriptReader:
         that the user has approved a call."""
         self._ended = True
 
+    def place(self, facts: EventFacts) -> Iterator[EventFacts]:
+        """Yield the events to read for the next stored event: usually only this event.
+
+        Rewound events are left out. A moved event comes directly before the event that the client was shown next.
+        """
+        if self._hidden.is_rewound(next(self._numbers)):
+            return
+        for earlier in self._moved.pop(facts.id, ()):
+            self._placed.add(earlier.id)
+            yield earlier
+        if facts.id in self._placed:
+            self._placed.remove(facts.id)
+        else:
+            yield facts
+
     def read(self, facts: EventFacts) -> EventRole:
-        """Return the role of the next event."""
+        """Return the role of the next event. ``place`` yields the events in their order."""
         if facts.reports_a(Compaction):
             return EventRole.BESIDE
         if not _is_of_conversation(facts):
@@ -164,7 +352,7 @@ class TranscriptReader:
         return bool(facts.invocation_id) and (self._beginnings is None or facts.invocation_id in self._beginnings)
 
     def _read_calls(self, facts: EventFacts) -> None:
-        is_hidden = facts.id in self._hidden_events
+        is_hidden = facts.id in self._hidden.hidden_events
         self.calls.read(facts if is_hidden else shown_facts(facts), is_hidden=is_hidden)
 
     def _note_speech(self, facts: EventFacts) -> None:

@@ -15,8 +15,8 @@ from math import inf
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypedDict
 
 from stream_protocol.adk import Text
-from stream_protocol.session.transcript._first_reading import AppliedRewind, Rewinds
 from stream_protocol.session.transcript._metadata import EventMetadata, hidden_events
+from stream_protocol.session.transcript._transcript_reader import AppliedRewind, Rewinds
 from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:

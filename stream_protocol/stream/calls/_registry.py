@@ -1,25 +1,48 @@
 """The tool calls of a message, with the states that the client shows.
 
-``KnownCalls`` finds the call to which an event refers. ``CallRegistry`` adds the state of this call in the client.
+``KnownCalls`` finds the call to which an event refers. ``CallRegistry`` adds the state of this call in the client, and
+finds the call to which a streamed fragment belongs. A session does not store fragments, so only the stream needs this.
+
+ADK generates ids with the prefix ``adk-`` for models that send no ids. These ids can change with every event. So a
+fragment with a new ``adk-`` id may continue the newest open call. Ids of a model never change, so a new id of a model
+means a new call.
 """
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from stream_protocol.adk import NO_NOTE, ApprovalNote, CallIds, CallReference, KnownCall, KnownCalls, SpeakerKey
+from stream_protocol.adk import (
+    NO_NOTE,
+    ApprovalNote,
+    Call,
+    CallIds,
+    CallPiece,
+    CallReference,
+    KnownCall,
+    KnownCalls,
+    SpeakerKey,
+)
 from stream_protocol.stream.calls._call_states import CallState
 from stream_protocol.stream.calls._tool_call import ToolCall
 from stream_protocol.wire import Sink
 
+if TYPE_CHECKING:
+    from google.adk.events import Event
+
+    from stream_protocol.stream._speakers import AuthorStream
+
 logger = logging.getLogger(__name__)
+
+_ADK_ID = "adk-"
+"""The prefix of ids that ADK generates for calls without an id."""
 
 
 class CallRegistry:
     """All tool calls of a message, in order. ``ids``: the ids of calls in earlier messages."""
 
-    __slots__ = ("_sink", "_unsettled", "_warn", "known")
+    __slots__ = ("_event", "_mentioned", "_sink", "_unsettled", "_warn", "known")
 
     def __init__(self, sink: Sink[Any], ids: CallIds, warn: Callable[[str], object] = logger.warning) -> None:
         self._sink = sink
@@ -32,6 +55,10 @@ class CallRegistry:
 
         They are removed from the beginning of the list when the list is read.
         """
+        self._event: Event | None = None
+        """The newest event, if it has fragments of calls; otherwise ``None``."""
+        self._mentioned: tuple[ToolCall, ...] = ()
+        """The calls that have a fragment in the newest event so far."""
 
     def new(
         self, adk_id: str | None, speaker: SpeakerKey, name: str = "", *, provider_executed: bool = False
@@ -50,6 +77,52 @@ class CallRegistry:
     def of(self, known: KnownCall) -> ToolCall:
         """Return the ``ToolCall`` for a call in ``known``. Add it if it is new."""
         return known.entry or self._add(known)
+
+    def of_fragment(self, event: "Event", speaker: "AuthorStream", fragment: CallPiece) -> ToolCall | None:
+        """Return the call to which a streamed fragment belongs. Add the call if the fragment begins a call.
+
+        Return ``None`` if the call already has its complete input.
+        """
+        if event is not self._event:
+            self._event, self._mentioned = event, ()
+        call = self.newest(fragment.id, speaker.key)
+        if call is not None and call.is_open:
+            return None
+        if call is None or call not in speaker.streaming_calls:
+            call = self._continued(speaker, fragment)
+            if call is None:
+                call = self.new(fragment.id, speaker.key)
+                speaker.streaming_calls += (call,)
+            if fragment.id:
+                self.known.alias(fragment.id, call.known)
+        self._mentioned += (call,)
+        return call
+
+    def _continued(self, speaker: "AuthorStream", fragment: CallPiece) -> ToolCall | None:
+        """Return the call that a fragment with an unknown id continues; ``None`` if the fragment begins a call."""
+        if not speaker.streaming_calls or (fragment.id and not fragment.id.startswith(_ADK_ID)):
+            return None
+        newest = speaker.streaming_calls[-1]
+        if not fragment.name:
+            return newest
+        return newest if newest not in self._mentioned and newest.takes(fragment) else None
+
+    def streamed(self, speaker: "AuthorStream", complete: Call, ids: Collection[str | None]) -> ToolCall | None:
+        """Return the streamed call that this complete call finishes; ``None`` if it was not streamed.
+
+        ``ids``: the ids of all complete calls of the event.
+        """
+        self._event, self._mentioned = None, ()
+        calls = (*speaker.streaming_calls, *speaker.unfinished_calls)
+        streamed = [call for call in calls if call.state <= CallState.INPUT_STREAMING]
+        if not streamed:
+            return None
+        same_id = self.newest(complete.id, speaker.key)
+        if same_id in streamed:
+            return same_id
+        claimed = {self.newest(call_id, speaker.key) for call_id in ids}
+        unclaimed = (call for call in streamed if call not in claimed)
+        return next((call for call in unclaimed if call.name in {"", complete.name}), None)
 
     def newest(self, adk_id: str | None, speaker: SpeakerKey) -> ToolCall | None:
         """Return the newest call with this id that this speaker has made; ``None`` if there is none."""

@@ -78,11 +78,11 @@ app = create_app(service)
 
 @contextmanager
 def uvicorn_of(code: str, folder: Path) -> Iterator[tuple[PythonModule, str]]:
-    """Start uvicorn by its command, and yield its address. Open streams get a second to end."""
+    """Start uvicorn by its command, and yield its address. uvicorn waits for open streams without a limit."""
     (folder / "main.py").write_text(code, encoding="utf-8")
     with bind_socket("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
-    options = ("main:app", "--port", str(port), "--timeout-graceful-shutdown", "1", "--log-level", "warning")
+    options = ("main:app", "--port", str(port), "--log-level", "warning")
     with started("uvicorn", *options, cwd=folder) as server:
         assert server.read_line() == "opened\n"
         url = f"http://127.0.0.1:{port}"
@@ -109,15 +109,40 @@ def test_a_server_that_is_told_to_end_stops_its_runs_and_stores_them(
     monkeypatch.chdir(tmp_path)
     with uvicorn_of(APP + FORMS[form], tmp_path) as (server, url), httpx.Client(base_url=url, timeout=HANG) as http:
         with http.stream("POST", "/api/chat", json=chat(said("hi"))) as response:
-            assert any("The beginning." in line for line in response.iter_lines())
+            lines = response.iter_lines()
+            assert any("The beginning." in line for line in lines)
             if reader == "reads on":
                 server.send_signal(signal.SIGTERM)
+                assert '"abort"' in "".join(lines)
                 server.wait()
         if reader == "has left":
             server.send_signal(signal.SIGTERM)
             server.wait()
         assert server.read() == ("" if form == "create_app" else "closed\n")
     assert asyncio.run(stored_text()) == "The beginning. "
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize(
+    ("code", "warns"),
+    [
+        ("app = Starlette(routes=[Mount('/', create_app(agent))])", True),
+        ("app = Starlette(routes=[*create_app(agent).routes])", True),
+        ("app, inner = FastAPI(), FastAPI()\ninner.include_router(chat_router(agent))\napp.mount('/', inner)", True),
+        (
+            "one = create_app(agent)\napp = Starlette(routes=[Mount('/', one)], lifespan=one.router.lifespan_context)",
+            False,
+        ),
+    ],
+)
+def test_a_mounted_app_whose_lifespan_does_not_run_is_a_warning(code: str, warns: bool, tmp_path: Path) -> None:
+    mount = "from starlette.routing import Mount\nprint('opened', flush=True)\n"
+    with uvicorn_of(APP + mount + code, tmp_path) as (server, url):
+        for _ in range(2):
+            assert httpx.get(f"{url}/api/chats", timeout=HANG).status_code == 200
+        server.send_signal(signal.SIGTERM)
+        server.wait()
+        assert server.log.read_text().count("Nothing closes the chat service when the server shuts down") == warns
 
 
 def app_with(**included: object) -> tuple[FastAPI, ChatService]:

@@ -58,6 +58,23 @@ def test_the_first_visitor_from_another_machine_is_a_warning(kind: str, caplog: 
     assert "`identify` of chat_router" in warning
 
 
+@pytest.mark.parametrize("client", [("127.0.0.1", 1), ("", 1), None], ids=str)
+@pytest.mark.parametrize(
+    "headers", [REMOTE, {"x-forwarded-for": "127.0.0.1, 203.0.113.7"}, {"x-real-ip": "203.0.113.7"}], ids=str
+)
+async def test_a_visitor_behind_a_local_proxy_is_one(
+    client: tuple[str, int] | None, headers: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Servers other than uvicorn do not read these headers, and uvicorn does not read them on a Unix socket."""
+    app = app_of("create_app")
+    caplog.clear()
+    transport = httpx.ASGITransport(app, client=client)  # type: ignore[arg-type]  # `None`: a Unix socket
+    async with httpx.AsyncClient(transport=transport, base_url="http://app", headers=headers) as http:
+        assert (await http.get("/api/chats")).status_code == 200
+    (warning,) = told(caplog)
+    assert warning.startswith("A request came from 203.0.113.7, but all visitors are one user")
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_visitors_with_ids_are_none(kind: str, caplog: pytest.LogCaptureFixture) -> None:
     with served(app_of(kind, identify=lambda request: "ann")) as url, httpx.Client(base_url=url) as http:

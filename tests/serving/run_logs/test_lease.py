@@ -176,7 +176,7 @@ async def test_a_full_store_delays_the_end_and_the_run_is_closed(monkeypatch: py
 async def test_a_writer_that_is_cancelled_twice_gives_the_end() -> None:
     store, log = SlowEnds(Shared()), EventBuffer()
     run = RunIdentity(chat="c", run_id="r", worker=store.worker, idempotency_key="")
-    log.hold_end()
+    log.ack(0)
     writer = LogWriter(
         store,
         run,

@@ -1,0 +1,58 @@
+"""Runs code at the beginning of a server's shutdown.
+
+uvicorn first waits until all responses have ended, and then ends the app's lifespan. So the lifespan cannot end an open
+stream. uvicorn would wait for the whole run, or its parent process would kill it. For this reason, the code here runs
+at the signal that stops the server.
+"""
+
+import asyncio
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Final
+
+EXIT_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+
+
+def a_server_handles_exit_signals() -> bool:
+    """Return True if a server in the main thread has set a handler for SIGTERM."""
+    return callable(signal.getsignal(signal.SIGTERM))
+
+
+@contextmanager
+def on_exit_signal(action: Callable[[], None]) -> Iterator[None]:
+    """Call ``action`` in the event loop at each signal that stops the server. The server's own handler also runs.
+
+    Does nothing outside the main thread, for a signal without a handler, and for a server whose attribute
+    ``ends_streams`` is True. Such a server ends the streams itself.
+    """
+    loop, is_active = asyncio.get_running_loop(), True
+    replaced: list[tuple[signal.Signals, Callable[[int, FrameType | None], object], Callable[..., None]]] = []
+
+    def replace(number: signal.Signals) -> None:
+        server_handler = signal.getsignal(number)
+        if not callable(server_handler) or server_handler is signal.default_int_handler:
+            return
+        if getattr(getattr(server_handler, "__self__", None), "ends_streams", False):
+            return
+
+        def handle(received: int, frame: FrameType | None) -> None:
+            if is_active and not loop.is_closed():
+                loop.call_soon_threadsafe(action)
+            server_handler(received, frame)
+
+        signal.signal(number, handle)
+        replaced.append((number, server_handler, handle))
+
+    if threading.current_thread() is threading.main_thread():
+        for number in EXIT_SIGNALS:
+            replace(number)
+    try:
+        yield
+    finally:
+        is_active = False
+        for number, server_handler, handle in replaced:
+            if signal.getsignal(number) is handle:  # nobody else has replaced the handler meanwhile
+                signal.signal(number, server_handler)
