@@ -70,6 +70,7 @@ def test_what_a_package_index_shows_leads_to_no_file_of_the_repository(built: Pa
     assert "Description-Content-Type: text/markdown" in headers
     assert "adk-ui-stream serve my_chat" in page
     assert re.findall(r"\]\((?!https://)[^)]*\)", page) == []
+    assert "<img" not in page
 
 
 def test_the_wheel_holds_every_module_of_the_package(wheel: set[str]) -> None:

@@ -18,9 +18,10 @@ from stream_protocol.wire import AiSdkOption, AiSdkVersion, StreamProtocolError,
 if TYPE_CHECKING:
     AiSdkParam = click.ParamType[AiSdkOption]
     FloatParam = click.ParamType[float]
+    IntParam = click.ParamType[int]
     TextParam = click.ParamType[str]
 else:
-    AiSdkParam = FloatParam = TextParam = click.ParamType  # generic only for type checkers before click 8.4
+    AiSdkParam = FloatParam = IntParam = TextParam = click.ParamType  # generic only for type checkers before click 8.4
 
 AI_SDK_MAJORS: Final = click.Choice(["6", "7"])
 
@@ -144,7 +145,7 @@ class Pace(FloatParam):
         return speed
 
 
-class Seconds(click.ParamType[float]):
+class Seconds(FloatParam):
     """Parameter type: a number of seconds, 0 or more."""
 
     name = "seconds"
@@ -165,7 +166,7 @@ class Seconds(click.ParamType[float]):
         return seconds
 
 
-class Count(click.ParamType[int]):
+class Count(IntParam):
     """Parameter type: a whole number, 1 or more."""
 
     name = "count"
@@ -175,7 +176,7 @@ class Count(click.ParamType[int]):
         return _whole_number(value, 1, sys.maxsize) or self.fail(f"{value!r}: use a whole number from 1", param, ctx)
 
 
-class Port(click.ParamType[int]):
+class Port(IntParam):
     """Parameter type: a port to listen on. 0 means a free port."""
 
     name = "port"

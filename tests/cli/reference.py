@@ -49,8 +49,8 @@ log-whole = ["my_package"]
 
 EXAMPLES: Final = {
     "check": "[check a stream](check.md), [check a backend](check-backend.md)",
-    "demo": "[quick start](quick-start.md#1-chat-with-an-agent)",
-    "init": "[quick start](quick-start.md#1-chat-with-an-agent)",
+    "demo": "[quick start](quick-start.md#3-chat-without-your-own-frontend)",
+    "init": "[quick start](quick-start.md#3-chat-without-your-own-frontend)",
     "record": "[recordings](recording.md)",
     "replay": "[recordings](recording.md#replay)",
     "serve": "[operations](operations.md#commands)",

@@ -46,7 +46,7 @@ EXPECTED_ERROR = re.compile(r"// @ts-expect-error: .*")
 
 DOCUMENTED = (
     *("page.tsx", "checked.ts", "quick-start.tsx", "readme.tsx"),
-    *("versions.tsx", "context.ts", "state.tsx", "skill.tsx"),
+    *("versions.tsx", "context.ts", "state.tsx", "skill.tsx", "payloads.tsx"),
 )
 """The files of our pages."""
 
@@ -72,6 +72,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (documented / "state.tsx").write_text(shown_file("examples/hooks/use-agent-state.ts"))
     (documented / "skill.tsx").write_text(block("skills/adk-ui-stream/SKILL.md", "export function Chat()"))
     (documented / "readme.tsx").write_text(block("README.md", "export default function Page()"))
+    (documented / "payloads.tsx").write_text(block("docs/approvals.md", "export function useSeats()"))
     (documented / "chat-types.ts").write_text(types_of_the_documented_agent())
     return project
 

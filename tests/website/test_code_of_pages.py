@@ -2,6 +2,7 @@
 runs it as a reader does: behind a server of its own, and with the page in a browser."""
 
 import time
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +13,23 @@ from google.adk.agents import LlmAgent
 from google.adk.tools import AgentTool, FunctionTool
 from starlette.applications import Starlette
 
+from stream_protocol.agents._for_users import declared_title
+from stream_protocol.demo import demo_agent
 from stream_protocol.serving import ChatService, chat_router
 from stream_protocol.serving.http._routes import chat_routes
 from stream_protocol.testing import Call, ScriptedLlm
 from tests.documents import block, shown_file
 from tests.serving.support import answered, approval, chunks, only, text
+from website.pictures import PICTURES
 
 PAGE = "http://localhost:3000"
 """The origin of the quick start's page: the address of an app of Next.js that is being developed."""
 
 BODY = {"id": "c1", "messages": [{"id": "m1", "role": "user", "parts": [{"type": "text", "text": "Hi"}]}]}
+
+
+KYOTO = {"city": "Kyoto", "nights": 2, "price_eur": 280}
+"""The arguments of the call in the picture of an approval."""
 
 
 def run(code: str) -> dict[str, Any]:
@@ -191,25 +199,60 @@ async def test_the_readmes_app_answers() -> None:
 
 
 async def test_a_tool_waits_for_its_approval() -> None:
-    app = app_of(block("docs/approvals.md", "FunctionTool\n\n\ndef pay"), [Call("pay", {"amount": 5})], ["Paid."])
+    code = block("docs/approvals.md", "tools=[FunctionTool(book_trip, require_confirmation=True)]")
+    app = app_of(code, [Call("book_trip", KYOTO)], ["Booked."])
     asked = await posted(app, BODY)
     (request,) = only(asked, "tool-approval-request")
     assert only(asked, "tool-output-available") == []
     ran = await posted(app, answered(asked[0]["messageId"], approval(request, approved=True)))
-    assert [chunk["output"] for chunk in only(ran, "tool-output-available")] == [{"paid": 5}]
+    assert [chunk["output"] for chunk in only(ran, "tool-output-available")] == [{"reference": "Kyoto-2-280"}]
+
+
+def test_the_picture_of_an_approval_shows_the_tool_of_its_page() -> None:
+    scope = run(block("docs/approvals.md", "tools=[FunctionTool(book_trip, require_confirmation=True)]"))
+    own, demo = (named_tool(agent, "book_trip") for agent in (scope["root_agent"], demo_agent()))
+    assert scope["root_agent"].name == demo_agent().name
+    assert [*signature(own.func).parameters] == [*signature(demo.func).parameters] == [*KYOTO]
+    assert declared_title(own) == declared_title(demo)
+    assert PICTURES["approval.png"].words == "Book two nights in Kyoto"
+
+
+def named_tool(agent: LlmAgent, name: str) -> FunctionTool:
+    """The tool of an agent with this name."""
+    (found,) = [tool for tool in agent.tools if isinstance(tool, FunctionTool) and tool.name == name]
+    return found
+
+
+async def test_a_payload_of_an_approval_is_checked_by_its_tool() -> None:
+    tool = run(block("docs/approvals.md", "FREE_SEATS"))["reserve_seat"]
+    agent = LlmAgent(name="guide", tools=[tool])
+    outputs = []
+    for payload in ({"seat": "14C"}, {"seat": "1A"}, ["14C"]):
+        agent.model = ScriptedLlm(turns=[Call("reserve_seat", {"city": "Kyoto"}), "Which seat?", "Done."])
+        app = FastAPI()
+        app.include_router(chat_router(agent))
+        asked = await posted(app, BODY)
+        (request,) = only(asked, "tool-approval-request")
+        (part,) = only(asked, "data-adk-confirmation")
+        assert part["data"]["payload"] == {"seat": "12A"}
+        answer = answered(asked[0]["messageId"], approval(request, approved=True))
+        ran = await posted(app, {**answer, "approvalPayloads": {request["approvalId"]: payload}})
+        outputs += [chunk["output"] for chunk in only(ran, "tool-output-available")]
+        outputs += [chunk["errorText"] for chunk in only(ran, "tool-output-error")]
+    assert outputs == [{"seat": "14C"}, *["This seat is not free."] * 2]
 
 
 async def test_a_tool_says_why_it_asks() -> None:
-    scope = run(block("docs/approvals.md", "for_users"))
+    scope = run(block("docs/approvals.md", "approval_reason=why"))
     agent = LlmAgent(
         name="assistant",
-        model=ScriptedLlm(turns=[Call("pay", {"amount": 5})]),
-        tools=[FunctionTool(scope["pay"], require_confirmation=True)],
+        model=ScriptedLlm(turns=[Call("book_trip", KYOTO)]),
+        tools=[FunctionTool(scope["book_trip"], require_confirmation=True)],
     )
     app = FastAPI()
     app.include_router(chat_router(agent))
     (part,) = only(await posted(app, BODY), "data-adk-approval")
-    assert part["data"]["reason"] == "Transfers 5 € from your account."
+    assert part["data"]["reason"] == "Charges 280 € to your card."
     assert part["data"]["descriptor"] == {"risk": "high"}
 
 

