@@ -244,7 +244,13 @@ class RunLogConformance(RunStoreConformance):
         await freed(*workers)
         assert await workers[1].newest_stop(CHAT) in found
         assert not await workers[1].stop(CHAT)
-        assert await workers[0].newest_stop(CHAT) not in found
+        newest = await workers[0].newest_stop(CHAT)
+        assert newest not in found
+        owner, lease = await begin(workers[0])
+        assert lease.newest_stop == newest
+        owner.finish()
+        lease.release()
+        await freed(*workers)
         assert await workers[0].newest_stop("another") == ""
 
     async def test_a_post_from_any_worker_gets_the_reply_of_its_run(self, workers: Workers) -> None:

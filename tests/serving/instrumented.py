@@ -25,6 +25,10 @@ class InstrumentedLease:
         return self._lease.run_id
 
     @property
+    def newest_stop(self) -> str:
+        return self._lease.newest_stop
+
+    @property
     def read_elsewhere(self) -> bool:
         return self._lease.read_elsewhere
 

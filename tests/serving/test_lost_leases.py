@@ -48,6 +48,7 @@ class LosingLease:
     def __init__(self, lease: Lease, owner: RunHandle) -> None:
         self.is_lost = False
         self.run_id = lease.run_id
+        self.newest_stop = lease.newest_stop
         self.read_elsewhere = False
         self.open = lease.open
         self.release = lease.release

@@ -11,7 +11,7 @@ frameworks.
 ``_cross_origin`` responds to preflights, and adds the CORS headers to responses. It passes on all other requests.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from typing import Final, Literal, TypeAlias
 
 from starlette.applications import Starlette
@@ -57,13 +57,21 @@ def page_site(headers: Headers) -> PageSite:
     return "same-origin" if is_own else "cross-site"
 
 
-def permission_of(origin: str, allowed: Collection[str]) -> Permission | None:
-    """Return the kind of requests that pages of ``origin`` may send; ``None`` if they must not send any. If ``allowed``
-    contains the origin, requests may have cookies. If ``allowed`` only contains ``*``, requests must not have cookies.
+def permission_of(
+    origin: str, allowed: Collection[str], cors: CORSMiddleware | None = None, method: str = ""
+) -> Permission | None:
+    """Return the kind of requests that pages of ``origin`` may send; ``None`` if they must not send any.
+
+    If ``allowed`` contains the origin, requests may have cookies. If ``allowed`` only contains ``*``, requests must not
+    have cookies. ``cors``: the app's ``CORSMiddleware``, which may also allow the origin, for requests with this
+    ``method``.
     """
+    by_cors = cors is not None and cors.is_allowed_origin(origin) and method in cors.allow_methods
     if origin in allowed:
         return "with cookies"
-    return "without cookies" if ANY_ORIGIN in allowed else None
+    if cors is not None and by_cors and cors.allow_credentials:
+        return "with cookies" if origin in cors.allow_origins or not cors.allow_all_origins else "without cookies"
+    return "without cookies" if by_cors or ANY_ORIGIN in allowed else None
 
 
 def admit(request: Request, trusted: frozenset[str] = frozenset(), *, also_reads: bool = False) -> bool:
@@ -75,19 +83,14 @@ def admit(request: Request, trusted: frozenset[str] = frozenset(), *, also_reads
     """
     trusted |= request.scope.get(CROSS_ORIGIN_SCOPE, frozenset())
     cors = _cors_of(request.scope.get("app"))
-
-    def permissions(origin: str) -> set[Permission | None]:
-        of_cors = None if cors is None else _permission_by_cors(cors, origin, request.method)
-        return {permission_of(origin, trusted), of_cors}
-
-    return _admit(request.method, request.headers, permissions, also_reads=also_reads)
+    return _admit(request.method, request.headers, trusted, cors, also_reads=also_reads)
 
 
 def admit_headers(method: str, headers: Iterable[tuple[str, str]], trusted: frozenset[str]) -> None:
     """Apply the rule of ``admit`` to a request of another framework. Raise ``ChatRequestError`` (403) for a refused
     request."""
     raw = [(_header_bytes(name.lower()), _header_bytes(value)) for name, value in headers]
-    _ = _admit(method, Headers(raw=raw), lambda origin: {permission_of(origin, trusted)}, also_reads=False)
+    _ = _admit(method, Headers(raw=raw), trusted, None, also_reads=False)
 
 
 def _header_bytes(text: str) -> bytes:
@@ -97,12 +100,13 @@ def _header_bytes(text: str) -> bytes:
 
 
 def _admit(
-    method: str, headers: Headers, permissions: Callable[[str], set[Permission | None]], *, also_reads: bool
+    method: str, headers: Headers, trusted: frozenset[str], cors: CORSMiddleware | None, *, also_reads: bool
 ) -> bool:
-    """Apply the rule of ``admit``. ``permissions``: returns the permissions of pages of an origin."""
-    needed = {"with cookies"} if "cookie" in headers else {"with cookies", "without cookies"}
+    """Apply the rule of ``admit``. ``cors``: the app's ``CORSMiddleware``; ``None`` without one."""
     origin = headers.get("origin")
-    is_foreign = page_site(headers) == "cross-site" and (origin is None or not permissions(origin) & needed)
+    permission = None if origin is None else permission_of(origin, trusted, cors, method)
+    is_trusted = permission == "with cookies" or (permission is not None and "cookie" not in headers)
+    is_foreign = page_site(headers) == "cross-site" and not is_trusted
     if is_foreign and (also_reads or method not in READING_METHODS):
         raise ChatRequestError(
             "A page of another site may not do this unless the server names its origin: allow_origins, or "
@@ -110,15 +114,6 @@ def _admit(
             status=403,
         )
     return is_foreign
-
-
-def _permission_by_cors(cors: CORSMiddleware, origin: str, method: str) -> Permission | None:
-    """Return the permission that the app's ``CORSMiddleware`` gives pages of this origin for requests with this
-    method."""
-    if not cors.is_allowed_origin(origin) or method not in cors.allow_methods:
-        return None
-    is_named = origin in cors.allow_origins or not cors.allow_all_origins
-    return "with cookies" if is_named and cors.allow_credentials else "without cookies"
 
 
 def check_cors_of_app(app: object, allow_origins: Collection[str]) -> None:

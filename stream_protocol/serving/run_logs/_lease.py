@@ -37,6 +37,7 @@ class SharedLease:
 
     def __init__(self, store: RunStore, run: RunIdentity, owner: RunHandle, times: LeaseTimes) -> None:
         self.owner = owner
+        self.newest_stop = ""
         self._read_elsewhere = asyncio.Event()
         self._store = store
         self._run = run
@@ -89,6 +90,11 @@ class SharedLease:
         self._token = await self._store.claim(self._run)
         self._note_renewal(sent_at)
         self.owner.log.ack(0)
+
+    async def look_for_stop(self) -> None:
+        """Reads ``newest_stop``. Must be called when the worker gets renewal requests for the lease, so that no stop is
+        missed."""
+        self.newest_stop = await self._store.newest_stop(self._run.chat)
 
     def open(self) -> None:
         self._open = True

@@ -39,7 +39,7 @@ class MemoryRunLog:
     async def claim(self, chat: str, idempotency_key: str, owner: RunHandle) -> _MemoryLease:
         if (other := self._leases.get(chat)) is not None:
             raise ChatTakenError(other.info())
-        lease = self._leases[chat] = _MemoryLease(self._leases, chat, idempotency_key, owner)
+        lease = self._leases[chat] = _MemoryLease(self._leases, chat, idempotency_key, owner, self._stops.get(chat, ""))
         return lease
 
     async def current(self, chat: str) -> RunInfo | None:
@@ -100,8 +100,11 @@ class _MemoryLease:
     held = True
     read_elsewhere = False
 
-    def __init__(self, leases: dict[str, _MemoryLease], chat: str, idempotency_key: str, owner: RunHandle) -> None:
+    def __init__(
+        self, leases: dict[str, _MemoryLease], chat: str, idempotency_key: str, owner: RunHandle, newest_stop: str
+    ) -> None:
         self.run_id = uuid4().hex
+        self.newest_stop = newest_stop
         self.owner = owner
         self._leases = leases
         self._chat = chat

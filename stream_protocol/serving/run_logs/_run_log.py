@@ -125,6 +125,11 @@ class Lease(Protocol):
         """The unique id of the run, as in ``RunInfo``."""
 
     @property
+    def newest_stop(self) -> str:
+        """The id of the chat's newest stop at the claim: see ``RunLog.newest_stop``. The run log reports later stops to
+        the run."""
+
+    @property
     def read_elsewhere(self) -> bool:
         """True if another worker reads the response for a client."""
 
@@ -196,7 +201,7 @@ class RunLog(Protocol):
         """Returns the id of the chat's newest stop, from any worker. Returns an empty string if the chat was not
         stopped in the last minute.
 
-        A request that waits for the chat calls this method twice. If the id has changed, the request is stopped, too.
+        A request calls this method when it arrives. If its lease has another ``newest_stop``, the request is stopped.
         """
 
     async def post(self, chat: str, run_id: str, post: bytes) -> bytes | None:

@@ -98,6 +98,11 @@ class SharedRunLog:
         if self._request_task is None:
             # The context is empty, because the task's log records must not name the chat that starts the task.
             self._request_task = asyncio.create_task(self._handle_renewal_requests(), context=Context())
+        try:
+            await lease.look_for_stop()
+        except BaseException:
+            lease.release()
+            raise
         return lease
 
     async def current(self, chat: str) -> RunInfo | None:

@@ -30,9 +30,8 @@ A stop passes through these places, in this order:
 5. ``Run.stop`` ends the response and the agent. If the run has not begun, ``Job`` asks the run what may still be
    stored.
 
-A request may arrive before the stop, and claim its chat after the stop. So each claim calls ``Run.heed_stops``, which
-looks for stops since the request's arrival. With an engine, ``RunEnds`` and ``_recovery`` ensure that no worker
-executes a stopped run again.
+A request may arrive before the stop, and claim its chat after the stop. So ``Run.claim`` compares the newest stop at
+both times. With an engine, ``RunEnds`` and ``_recovery`` ensure that no worker executes a stopped run again.
 """
 
 from stream_protocol.serving.base import warn_of_other_workers

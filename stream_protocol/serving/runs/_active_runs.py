@@ -232,7 +232,7 @@ class ActiveRuns:
         """Stops the run of this chat, whichever worker executes it. Returns the run as it was when this method was
         called; ``None`` if the chat had no run.
 
-        Also stops requests that wait for the chat: see ``Run.heed_stops``. If the chat is new and not yet stored, first
+        Also stops requests that wait for the chat: see ``Run.claim``. If the chat is new and not yet stored, first
         waits up to ``stop_timeout`` until the chat is stored.
         """
         run = await self._run_log.current(self._name(key))
@@ -315,12 +315,9 @@ class ActiveRuns:
         except ChatTakenError as taken:
             return taken.run
         self._runs[run] = key
-        try:
-            self._refuse_if_closed()  # the worker may have been closed meanwhile
-            await run.heed_stops(self._run_log, self._name(key))
-        except BaseException:
+        if self.is_closed:  # the worker was closed meanwhile
             self._release(run)
-            raise
+            raise closing_refusal()
         return Claim(run, self._release, self._tasks)
 
     def _refuse_if_closed(self) -> None:

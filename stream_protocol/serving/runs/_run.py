@@ -126,16 +126,14 @@ class Run:
         return self._lease.held or await self._lease.confirm()
 
     async def claim(self, run_log: RunLog, chat: str, idempotency_key: str) -> None:
-        """Claims the chat for this run. Raises ``ChatTakenError`` if the chat has an active run, and ``RunLogError`` if
-        the run log is unreachable."""
+        """Claims the chat for this run. Stops the run if the chat was stopped since the arrival of the request.
+
+        Raises ``ChatTakenError`` if the chat has an active run, and ``RunLogError`` if the run log is unreachable.
+        """
         self.idempotency_key = idempotency_key
         self._lease = await run_log.claim(chat, idempotency_key, self)
         self.id = self._lease.run_id
-
-    async def heed_stops(self, run_log: RunLog, chat: str) -> None:
-        """Stops the run if the chat was stopped between the arrival of the request and the claim. The run log reports
-        later stops to the run. Raises ``RunLogError`` if the run log is unreachable."""
-        newest = await run_log.newest_stop(chat)
+        newest = self._lease.newest_stop
         if self._since_stop is None:
             self._since_stop = newest
         elif self._since_stop == STOPPED or newest not in ("", self._since_stop):

@@ -152,7 +152,7 @@ async def test_the_same_request_attaches_and_where_an_app_says_so_another_one_is
         await first.until("text-delta")
         async with begin(two.app, body) as second:
             assert await second.status() == 200
-            assert (await second.until("text-delta"))["delta"] == "Half"
+            assert (await second.until("text-delta"))["delta"].strip() == "Half"
             other = await post(two.app, chat(said("something else", "u2"), chat_id="same"))
             assert other.status_code == 409
             go_on.set()
