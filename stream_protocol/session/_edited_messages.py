@@ -15,7 +15,6 @@ from stream_protocol.adk import confirmed_call
 from stream_protocol.session._files import SavedFile
 from stream_protocol.session._request_plans import CallAnswer, NewUserTurn, NothingToRun, call_answer
 from stream_protocol.session._stored_responses import (
-    has_ended_by_itself,
     idempotency_key,
     response_to_equal_message,
     response_with_steering,
@@ -129,7 +128,7 @@ def _kept_steering(message: UIMessage, transcript: Transcript, stored: Turn) -> 
     if stored is not transcript.turns[-1] or _is_edited(message, _message_parts(stored)):
         return ()
     kept = {each.id for each in transcript.waiting}
-    if not has_ended_by_itself(stored, stored.events):
+    if not stored.ended_by_itself(stored.events):
         kept |= stored.steering_ids
     return tuple(message_id for message_id in transcript.accepted if message_id in kept)
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final, Unpack, cast
 
 from typing_extensions import override
@@ -24,7 +23,6 @@ from stream_protocol.adk import (
     Result,
     WarnOnce,
     find_task_agents,
-    is_confirmed,
     is_user_message,
     read,
     read_events,
@@ -32,13 +30,13 @@ from stream_protocol.adk import (
 )
 from stream_protocol.session._run_input import UNANSWERED
 from stream_protocol.session._user_message import user_message
-from stream_protocol.session.transcript import EventMetadata, Transcript, is_repeated_fragment
+from stream_protocol.session.transcript import Transcript, is_repeated_fragment, user_decisions
 from stream_protocol.stream import ConverterOptions, DataUrl, Settings, chunk_conversion
 from stream_protocol.wire import ClientStreamError, argument_error, check_flag, is_tool_part
 from stream_protocol.wire.client import MessageReducer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
 
     from google.adk.events import Event
     from google.adk.sessions import Session
@@ -318,25 +316,15 @@ def _drop_unanswered_approvals(message: UIMessage) -> None:
 
 
 def _apply_approvals(message: UIMessage | None, response: Iterable[EventFacts]) -> UIMessage | None:
-    """Copy the user's approvals and denials from the first events of a response to the calls in the message.
+    """Copy the user's approvals and denials to the calls in the message.
 
     Changes the message, and returns it. The live client did the same when it sent the answers.
     """
     parts: list[dict[str, Any]] = [] if message is None else cast("Any", message["parts"])
-    for facts in takewhile(lambda facts: facts.by_user, response):
-        reasons = EventMetadata.of(facts.event).reasons
-        for result in facts.results:
-            if (approved := is_confirmed(result.value)) is not None:
-                _approve(parts, result.id, reasons, approved=approved)
+    for approval_id, approved, reason in user_decisions(response):
+        for part in parts:
+            approval = part.get("approval", {})
+            if part.get("state") == "approval-requested" and approval.get("id") == approval_id:
+                part["state"] = "approval-responded"
+                part["approval"] = {**approval, "approved": approved, **({} if reason is None else {"reason": reason})}
     return message
-
-
-def _approve(
-    parts: list[dict[str, Any]], approval_id: str | None, reasons: Mapping[str, str], *, approved: bool
-) -> None:
-    for part in parts:
-        approval = part.get("approval", {})
-        if part.get("state") == "approval-requested" and approval.get("id") == approval_id:
-            part["state"] = "approval-responded"
-            reason = {"reason": reasons[approval["id"]]} if approval["id"] in reasons else {}
-            part["approval"] = {**approval, "approved": approved, **reason}

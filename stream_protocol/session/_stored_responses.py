@@ -1,7 +1,6 @@
 """Finds the stored response for a repeated request. Decides if the client gets this response or the agent runs again.
 
-A client repeats a request if it lost the response. Repeated requests have the same idempotency key. ADK stores no event
-for the end of a run, so this module also checks if a stored response is complete.
+A client repeats a request if it lost the response. Repeated requests have the same idempotency key.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from stream_protocol.adk import Steering, Waiting, is_user_event, read
+from stream_protocol.adk import is_user_event
 from stream_protocol.session._request_plans import NothingToRun
 from stream_protocol.session._submitted_answers import (
     SubmittedAnswer,
@@ -23,16 +22,11 @@ from stream_protocol.session._submitted_answers import (
     submitted_answers,
 )
 from stream_protocol.session.transcript import EventMetadata
-from stream_protocol.stream import Settings, chunk_conversion
 from stream_protocol.wire import ChatRequestError, is_tool_part
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from hashlib import _Hash
 
-    from google.adk.events import Event
-
-    from stream_protocol.adk import EventFacts
     from stream_protocol.session.transcript import StoredCall, Transcript, Turn
     from stream_protocol.wire import ChatRequest, UIMessage
 
@@ -109,7 +103,7 @@ def wants_stored_response(request: ChatRequest, turn: Turn, transcript: Transcri
     if not request.says_new_words:
         return False
     goes_on = turn is not transcript.turns[-1] or len(turn.response_starts) > 1
-    return goes_on or has_ended_by_itself(turn, turn.first_response)
+    return goes_on or turn.ended_by_itself(turn.first_response)
 
 
 def response_to_equal_message(key: str, turn: Turn) -> NothingToRun | None:
@@ -182,38 +176,3 @@ def response_to_equal_answers(
         repeats="answers",
         call_ids=turn.call_ids,
     )
-
-
-def has_ended_by_itself(turn: Turn, events: Sequence[Event]) -> bool:
-    """Return True if these events are a complete response, without an error, a stop or a lost worker.
-
-    ADK stores no event for the end of a run. So two conditions must be true:
-
-    1. After the newest event, the agent waits for the user.
-    2. Each call has a result, except calls whose result may come later.
-    """
-    shown = [*map(read, events)]
-    by_agent = [
-        facts for facts in shown if not facts.by_user and not facts.reports_a(Steering) and facts.shows_something
-    ]
-    of_agent = {facts.id for facts in shown}
-    calls = [call for call in turn.calls if call.event.id in of_agent]
-    if not by_agent or not _waits_for_user(by_agent[-1]) or any(map(_lacks_result, calls)):
-        return False
-    conversion = chunk_conversion((), turn.message_id, Settings(), turn.call_ids)
-    with conversion.warn.silenced():
-        for facts in shown:
-            conversion.feed(facts.event)
-        conversion.finish()
-    return conversion.outcome == "finish"
-
-
-def _waits_for_user(facts: EventFacts) -> bool:
-    only_streamed = facts.is_fragment  # appended at the end of the run
-    return only_streamed or facts.is_final or facts.reports_a(Waiting)
-
-
-def _lacks_result(call: StoredCall) -> bool:
-    """Return True if the call should have a result, but has none."""
-    waits = call.call.kind is not None or call.has_placeholder or call.is_delegated
-    return not (waits or call.responses)

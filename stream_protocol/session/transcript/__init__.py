@@ -38,6 +38,7 @@ from stream_protocol.session.transcript._turn_calls import (
     StoredResponse,
     external_calls,
     shown_facts,
+    user_decisions,
 )
 from stream_protocol.session.transcript._version_tree import (
     MessageVersions,

@@ -20,6 +20,8 @@ from stream_protocol.adk import (
     NO_IDS,
     CallIds,
     Rewind,
+    Steering,
+    Waiting,
     is_aborted,
     is_compaction,
     is_user_event,
@@ -37,6 +39,7 @@ from stream_protocol.session.transcript._transcript_reader import (
 )
 from stream_protocol.session.transcript._turn_calls import external_calls
 from stream_protocol.session.transcript._version_tree import VersionTree
+from stream_protocol.stream import Settings, chunk_conversion
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -138,10 +141,38 @@ class Turn:
                 yield shown_event(event)
             yield from self.compactions.get(index + 1, ())
 
+    def ended_by_itself(self, events: Iterable[Event]) -> bool:
+        """Return True if these events of the turn are a complete response, without an error, a stop or a lost worker.
+
+        ADK stores no event for the end of a run. So two conditions must be true:
+
+        1. After the newest event, the agent waits for the user.
+        2. Each call has a result, except calls whose result may come later.
+        """
+        shown = [*map(read, events)]
+        by_agent = [
+            facts for facts in shown if not facts.by_user and not facts.reports_a(Steering) and facts.shows_something
+        ]
+        ids = {facts.id for facts in shown}
+        lacks_result = any(call.lacks_result for call in self.calls if call.event.id in ids)
+        if not by_agent or not _waits_for_user(by_agent[-1]) or lacks_result:
+            return False
+        conversion = chunk_conversion((), self.message_id, Settings(), self.call_ids)
+        with conversion.warn.silenced():
+            for facts in shown:
+                conversion.feed(facts.event)
+            conversion.finish()
+        return conversion.outcome == "finish"
+
     @cached_property
     def external_calls(self) -> tuple[StoredCall, ...]:
         """The calls that the client can answer or has answered."""
         return tuple(external_calls(self.calls))
+
+
+def _waits_for_user(facts: EventFacts) -> bool:
+    only_streamed = facts.is_fragment  # appended at the end of the run
+    return only_streamed or facts.is_final or facts.reports_a(Waiting)
 
 
 class Transcript:

@@ -10,6 +10,7 @@ This module and the converter both use ``KnownCalls``, so a call gets the same c
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from stream_protocol.adk import (
@@ -23,12 +24,13 @@ from stream_protocol.adk import (
     ProviderPart,
     ProviderResult,
     Result,
+    is_confirmed,
     read,
 )
-from stream_protocol.session.transcript._metadata import shown_event
+from stream_protocol.session.transcript._metadata import EventMetadata, shown_event
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from google.adk.events import Event
 
@@ -46,6 +48,14 @@ class StoredResponse(NamedTuple):
     """The event with the response."""
     event_index: int
     result: Result
+
+
+class UserDecision(NamedTuple):
+    """The user's answer to an approval request."""
+
+    approval_id: str | None
+    approved: bool
+    reason: str | None
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -76,6 +86,11 @@ class StoredCall:
     def is_pending(self) -> bool:
         """True if the call has no response. False for an approval request that a newer request has replaced."""
         return not self.responses and (self.kind is not CallKind.APPROVAL or self.known.approval_id == self.reply_id)
+
+    @property
+    def lacks_result(self) -> bool:
+        """True if the call should have a result, but has none. False if the result may come later."""
+        return not (self.kind is not None or self.has_placeholder or self.is_delegated or self.responses)
 
     @property
     def kind(self) -> CallKind | None:
@@ -126,6 +141,16 @@ def shown_facts(facts: EventFacts) -> EventFacts:
     """Return the event with the content that the client was shown."""
     shown = shown_event(facts.event)
     return facts if shown is facts.event else read(shown)
+
+
+def user_decisions(response: Iterable[EventFacts]) -> Iterator[UserDecision]:
+    """Yield the user's approvals and denials. ``response``: the events of a response, which begin with those of the
+    user."""
+    for facts in takewhile(lambda facts: facts.by_user, response):
+        reasons = EventMetadata.of(facts.event).reasons
+        for result in facts.results:
+            if (approved := is_confirmed(result.value)) is not None:
+                yield UserDecision(result.id, approved, reasons.get(result.id or ""))
 
 
 class CallReader:
