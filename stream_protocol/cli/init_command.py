@@ -6,6 +6,7 @@ import json
 import keyword
 import os
 import re
+import shlex
 import shutil
 import tempfile
 from importlib.metadata import PackageNotFoundError, distribution
@@ -74,7 +75,7 @@ def init(name: str, *, page: Literal["next", "none"]) -> None:
         refuse(f"cannot write {name}: {error.strerror or error}")
     parts = ["an agent", "its server", "a test with a recording", *(["a Next.js page"] if page == "next" else [])]
     commands = {
-        f"cd {name}": "",
+        f"cd {shlex.quote(name)}": "",
         "python -m venv .venv": "an environment of its own; skip both lines if you have one",
         ". .venv/bin/activate": "",
         "pip install -r requirements.txt": "",

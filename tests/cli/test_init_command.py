@@ -204,6 +204,12 @@ def test_the_commands_that_come_next_start_the_page_too(folder: Path) -> None:
     ]
 
 
+def test_the_first_command_finds_a_folder_with_blanks(folder: Path) -> None:
+    (folder / "my apps").mkdir()
+    done = init("my apps/shop")
+    assert shlex.split(done.stdout.splitlines()[2]) == ["cd", "my apps/shop"]
+
+
 def test_no_name_of_the_template_is_left(folder: Path) -> None:
     assert init("shop").exit_code == 0
     texts = [path.read_bytes() for path in (folder / "shop").rglob("*") if path.is_file()]
