@@ -88,7 +88,7 @@ ROWS: Final = (
     Row(
         "reason for an approval",
         "[`requestReason`](approvals.md#say-why) and `descriptor` of `tool-approval-request`. Clients with an "
-        "`ai` version below 7.0.87 get `data-adk-approval` (`toolCallId`, `reason`, `descriptor`) instead",
+        "`ai` version below 7.0.87 get `data-adk-approval` (`toolCallId`, `reason`, `descriptor`)",
         "approval_with_reason",
     ),
     Row(
