@@ -99,6 +99,7 @@ from stream_protocol.adk._failures import (
     client_output,
     failure_text,
     is_aborted,
+    is_failure,
     reports_error,
     told_reason,
     unrepresentable_text,

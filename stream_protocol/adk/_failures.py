@@ -55,6 +55,11 @@ def is_aborted(event: "Event") -> bool:
     return event.error_code == ABORTED
 
 
+def is_failure(event: "Event") -> bool:
+    """Return True for an event that reports a failure. Finish reasons and the end of an aborted run do not count."""
+    return reports_error(event) and not is_aborted(event) and told_reason(event) is None
+
+
 def told_reason(event: "Event") -> str | None:
     """Return the finish reason that the event reports as an error; ``None`` if the error is a real failure.
 

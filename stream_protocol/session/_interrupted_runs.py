@@ -18,8 +18,8 @@ from stream_protocol.adk import (
     USER,
     CallReference,
     a2a_markers,
-    reports_error,
-    told_reason,
+    is_aborted,
+    is_failure,
 )
 from stream_protocol.session._run_output import RunOutput, event_like, for_client_only
 from stream_protocol.session.transcript import (
@@ -158,9 +158,7 @@ def stopped_responses(late: Event) -> Event:
 
 def _reports_outcome(last: Event, outcome: Ending) -> bool:
     """Return True if the last event of the run reports this outcome."""
-    if outcome == "abort":
-        return last.error_code == ABORTED
-    return reports_error(last) and last.error_code != ABORTED and told_reason(last) is None
+    return is_aborted(last) if outcome == "abort" else is_failure(last)
 
 
 def _end_mark(turn: Turn, agent: str, code: str) -> Event:

@@ -41,11 +41,13 @@ export type StoredChat = {
   messages: ChatMessage[];
   /** Absent if no message has several versions. */
   versions?: MessageVersions[];
-  /** The ids of the assistant messages whose run was stopped before its end. Absent without any. */
+  /** The ids of the messages whose run was stopped: the agent's, or the user's if the agent has shown nothing. */
   stopped?: string[];
+  /** The ids of the messages whose run ended with an error, as in `stopped`. */
+  failed?: string[];
 };
 """
-_WITH_STATE: Final = "  stopped?: string[];\n", "  stopped?: string[];\n  state: ChatState;\n"
+_WITH_STATE: Final = "  failed?: string[];\n", "  failed?: string[];\n  state: ChatState;\n"
 _AGENT_MESSAGE: Final = """\
 /** The output of an agent that runs as a tool: its message. At its end it has the `result` for the calling agent. */
 export type AgentMessage<Result> = UIMessage<

@@ -334,7 +334,7 @@ TOLD: dict[str, tuple[httpx.Response, str]] = {
     ),
     "a connection that is reset": (
         reply(said(text("Once upon ")), broken=True),
-        f"The connection to {HOST} for {MODEL} broke off: try again.",
+        f"The connection to {HOST} for {MODEL} was lost: try again.",
     ),
 }
 

@@ -277,7 +277,7 @@ UNREACHED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "nobody there": (
         {"model": "openai/gpt-x", "api_key": "no-key", "api_base": "http://127.0.0.1:1/v1", "max_retries": 0},
-        "Cannot reach the provider for openai/gpt-x: check the network, the proxy settings and the model's address.",
+        "Cannot reach the provider of openai/gpt-x: check the network, the proxy settings and the model's address.",
     ),
     "no provider": (
         {"model": "gpt-x"},

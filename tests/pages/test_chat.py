@@ -201,7 +201,7 @@ def test_an_error_stands_in_the_flow_with_its_cause_and_retry(open_page: Open, s
     page = open_page(height=height)
     say(page, f"fail {height} {page.url.partition(':')[2]}")
     problem = page.get_by_role("log").get_by_role("alert")
-    expect(problem).to_contain_text("broke off: try again.")
+    expect(problem).to_contain_text("The connection to the provider of scripted was lost: try again.")
     expect(page.get_by_role("button", name="Retry")).to_be_in_viewport(ratio=1)
     page.wait_for_function(ABOVE_THE_COMPOSER)  # it is scrolled there
     page.screenshot(path=shots / f"error-{height}.png")

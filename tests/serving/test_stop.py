@@ -3,11 +3,13 @@
 import asyncio
 from typing import Any
 
+import pytest
 from google.adk.agents import LlmAgent
 from google.adk.sessions import InMemorySessionService, Session
 
 from stream_protocol.serving import ChatService, create_app, header_user
 from stream_protocol.testing import ScriptedLlm, Wait
+from stream_protocol.wire import AiSdkVersion
 from tests.serving.support import begin, chat, chunks, client, post, said, soon, text, types
 
 
@@ -45,8 +47,29 @@ async def test_a_loaded_chat_names_the_answers_that_were_stopped_or_interrupted(
             await post(app, chat(said("on", message_id)))
         stored = (await http.get("/api/chat/c1")).json()
     texts = {message["id"]: [part.get("text") for part in message["parts"]][-1] for message in stored["messages"]}
-    assert [texts[message_id] for message_id in stored["stopped"]] == ["Half. ", "Half. "]
+    assert [texts[message_id] for message_id in stored["stopped"]] == ["Half. ", "stop", "Half. "]
+    assert [texts[message_id] for message_id in stored["failed"]] == ["Half"]
     assert list(texts.values())[-3:] == ["Half", "on", "End."]
+
+
+@pytest.mark.parametrize("ai_sdk", [6, 7])
+async def test_a_loaded_chat_names_the_messages_whose_run_failed_until_they_are_answered(ai_sdk: AiSdkVersion) -> None:
+    broken = RuntimeError("broken")
+    agent = LlmAgent(name="root", model=ScriptedLlm(turns=[["Half", broken], "Whole.", [broken], "Again."]))
+    app = create_app(ChatService(agent, ai_sdk=ai_sdk))
+    async with client(app) as http:
+
+        async def failed() -> list[str]:
+            return [str(each) for each in (await http.get("/api/chat/c1")).json().get("failed", ())]
+
+        first = chunks((await post(app, chat(said("hi", "u1")))).text)
+        assert await failed() == [first[0]["messageId"]]
+        await post(app, chat(said("go on", "u2")))
+        assert await failed() == [first[0]["messageId"]]
+        await post(app, chat(said("and now", "u3")))
+        assert await failed() == [first[0]["messageId"], "u3"]  # the agent has shown nothing
+        await post(app, chat(said("and now", "u3"), trigger="regenerate-message"))
+        assert await failed() == [first[0]["messageId"]]
 
 
 async def test_a_chat_without_a_stopped_answer_names_none() -> None:

@@ -18,8 +18,10 @@ export type StoredChat = {
   messages: ChatMessage[];
   /** Absent if no message has several versions. */
   versions?: MessageVersions[];
-  /** The ids of the assistant messages whose run was stopped before its end. Absent without any. */
+  /** The ids of the messages whose run was stopped: the agent's, or the user's if the agent has shown nothing. */
   stopped?: string[];
+  /** The ids of the messages whose run ended with an error, as in `stopped`. */
+  failed?: string[];
 };
 
 /** The parts `data-…` of a message. */

@@ -158,9 +158,9 @@ def _explain_model(error: BaseException, model: BaseLlm | None, *, quoting: bool
     if _NO_PROVIDER in text:
         return f"{name} is of no known provider: name it with its provider, as in openai/gpt-4o."
     if names & _BROKEN_OFF and not names & _UNREACHABLE:
-        return f"The connection to {_host(error)} for {name} broke off: try again."
+        return f"The connection to {_server(error, name)} was lost: try again."
     if names & (_UNREACHABLE | _NO_RESPONSE) or ("InternalServerError" in names and _NO_CONNECTION.search(text)):
-        return f"Cannot reach {_host(error)} for {name}: check the network, the proxy settings and the model's address."
+        return f"Cannot reach {_server(error, name)}: check the network, the proxy settings and the model's address."
     if names & _UNREADABLE:
         return (
             f"The answer to {name} cannot be read ({_text(error, quoting=quoting)}): check that the model's address is "
@@ -254,8 +254,8 @@ def _key_variable(error: BaseException, model: BaseLlm | None) -> str:
     return f"{re.sub(r'[^A-Z0-9]', '_', provider.upper())}_API_KEY"
 
 
-def _host(error: BaseException) -> str:
-    """Return the host and port to which the failed request was sent; "the provider" if they are unknown."""
+def _server(error: BaseException, name: str) -> str:
+    """Return a phrase for the server to which the failed request was sent. ``name``: the name of the model."""
     try:
         # Exceptions of aiohttp have a `host`. Those of httpx, openai and anthropic have a `request`. litellm's
         # `request` is made up.
@@ -264,8 +264,8 @@ def _host(error: BaseException) -> str:
         address = None
     host, port = getattr(address, "host", None), getattr(address, "port", None)
     if not isinstance(host, str) or not host or type(error).__module__.startswith("litellm"):
-        return "the provider"
-    return one_line(f"{host}:{port}" if port else host, 80)
+        return f"the provider of {name}"
+    return f"{one_line(f'{host}:{port}' if port else host, 80)} for {name}"
 
 
 def _text(error: BaseException, *, quoting: bool) -> str:

@@ -186,10 +186,12 @@ class ChatEndpoints:
     async def history(
         self, request: Request, chat_id: str, *, user_id: str, artifact_path: str | None = None
     ) -> Response:
-        """Returns a chat as the client shows it: ``{"messages": […], "versions": […], "stopped": […], "state": {…}}``.
+        """Returns a chat as the client shows it: ``{"messages": […], "versions": […], "stopped": […], "failed": […],
+        "state": {…}}``.
 
-        ``versions``: see ``MessageVersions``; absent if every message has only one version. ``stopped``: the ids of the
-        assistant messages whose run was stopped; absent if no run was stopped. ``state``: absent if the service has no
+        ``versions``: see ``MessageVersions``; absent if every message has only one version. ``stopped``, ``failed``:
+        the ids of the messages whose run was stopped, or ended with an error; absent without such a message. If the
+        agent has shown nothing, this is the id of the user message. ``state``: absent if the service has no
         ``shared_state``. If this user has no such chat, the response is a 404 with an empty ``messages`` and an
         ``error``. A chat does not exist before its first message.
 
@@ -293,7 +295,11 @@ class ChatEndpoints:
             if chat is None:
                 count_refusal("not_found")
                 return no_such_chat()
-            others: dict[str, Any] = {"versions": chat.versions, "stopped": chat.stopped}
+            others: dict[str, Any] = {
+                "versions": chat.versions,
+                "stopped": chat.stopped,
+                "failed": chat.failed,
+            }
             others = {key: value for key, value in others.items() if value}
             if chat.state is not None:
                 others["state"] = chat.state

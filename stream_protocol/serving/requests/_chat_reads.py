@@ -26,11 +26,11 @@ from stream_protocol.serving.chats import (
 )
 from stream_protocol.serving.requests._page_values import no_such_chat, readable_state
 from stream_protocol.serving.runs import DELETION, Claim
-from stream_protocol.session import Transcript, message_versions, transcript_to_messages
+from stream_protocol.session import Transcript, Turn, message_versions, transcript_to_messages
 from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Iterable, Sequence
 
     from google.adk.sessions import Session
     from google.genai import types
@@ -52,7 +52,10 @@ class StoredChat:
     versions: list[MessageVersions]
     """The versions of each message that has more than one version, in the order of the chat."""
     stopped: list[str]
-    """The ids of the assistant messages whose run was stopped."""
+    """The ids of the messages whose run was stopped: of the assistant message, or of the user message if the agent has
+    shown nothing."""
+    failed: list[str]
+    """The ids of the messages whose run ended with an error, as in ``stopped``."""
     state: dict[str, Any] | None = None
     """The values of the shared session state; ``None`` if the app shares no state with the client."""
 
@@ -136,12 +139,20 @@ def _stored_chat(session: Session, answered: str | None, options: ConverterOptio
     transcript = Transcript(session.events)
     running = answered is not None and transcript.is_answering(answered)
     messages = transcript_to_messages(transcript, running=running, encoded=encoded, **options)
+    ended = transcript.turns[:-1] if running else transcript.turns
     shown = {message["id"] for message in messages}
     return StoredChat(
         messages=messages,
         versions=message_versions(transcript),
-        stopped=[turn.message_id for turn in transcript.turns if turn.was_stopped and turn.message_id in shown],
+        stopped=_last_messages((turn for turn in ended if turn.was_stopped), shown),
+        failed=_last_messages((turn for turn in ended if turn.has_failed), shown),
     )
+
+
+def _last_messages(turns: Iterable[Turn], shown: Container[str]) -> list[str]:
+    """Return the id of the last message of each turn that the client is shown."""
+    ids = (next(filter(shown.__contains__, (turn.message_id, *turn.user_message_ids)), None) for turn in turns)
+    return [message_id for message_id in ids if message_id is not None]
 
 
 async def stop_chat(service: ServiceContext, user_id: str, chat_id: str) -> None:

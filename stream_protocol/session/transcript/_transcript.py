@@ -24,6 +24,7 @@ from stream_protocol.adk import (
     Waiting,
     is_aborted,
     is_compaction,
+    is_failure,
     is_user_event,
     is_user_message,
     read,
@@ -82,6 +83,11 @@ class Turn:
     def was_stopped(self) -> bool:
         """True if the newest run of the turn was stopped early."""
         return is_aborted(self.stored[-1])
+
+    @property
+    def has_failed(self) -> bool:
+        """True if the newest run of the turn ended with an error."""
+        return is_failure(self.stored[-1])
 
     @cached_property
     def user_event(self) -> Event | None:
