@@ -7,6 +7,7 @@ Importing this package loads ADK and Starlette.
 Where to change what:
 
 - ``_inspector``: stores live chats.
+- ``_run_observer``: prompts, times and tokens of model calls, and exceptions of runs.
 - ``_dropped_file``: converts files that a user drops on the page.
 - ``_replayed_chats``: chats of a replay server.
 - ``_pytest_text``: the test that the page offers for a chat.

@@ -4,12 +4,19 @@ An entry is a JSON object: ``{"turn"}``, ``{"event", "bytes"}``, ``{"chunk", "by
 the time ``at``. See docs/recording.md for the keys of a recording. ``bytes``: the size of an event's JSON, or of a
 chunk's SSE event. ``closing``: true if the converter wrote the chunk at the end of the response, and not for an event.
 
-Two kinds of entries are not in a recording. ``{"text"}`` has data of a capture that is not a chunk. ``{"cut"}`` means
-that the rest of a turn was dropped.
+Other kinds of entries are not in a recording. ``{"text"}`` has data of a capture that is not a chunk. ``{"cut"}`` means
+that the rest of a turn was dropped. ``{"prompt"}`` and ``{"answer"}`` are the begin and the end of a model call.
+``{"failure"}`` is the exception with which a run failed.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import orjson
+
+ObservedKind: TypeAlias = Literal["prompt", "answer", "failure"]
+"""Kinds of entries about the run behind the events."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +44,11 @@ def event_entry(line: bytes, size: int) -> Entry:
 def chunk_entry(line: bytes, size: int, *, closing: bool = False) -> Entry:
     """Return the entry of a chunk. ``size``: the size of its SSE event in bytes, with the blank line."""
     return Entry(line, b'"bytes":%d,%b' % (size, b'"closing":true,' if closing else b""))
+
+
+def observed_entry(kind: ObservedKind, value: Mapping[str, Any], at: float) -> Entry:
+    """Return an entry that no recording contains. ``at``: seconds since the turn began."""
+    return Entry(orjson.dumps({kind: value, "at": round(at, 4)}, option=orjson.OPT_APPEND_NEWLINE), recorded=False)
 
 
 def as_recording(header: bytes, entries: Iterable[Entry]) -> bytes:

@@ -6,11 +6,12 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from collections.abc import Iterator, Sequence
 from time import monotonic
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from stream_protocol.inspector._entries import Entry, chunk_entry, event_entry
+from stream_protocol.inspector._entries import Entry, chunk_entry, event_entry, observed_entry
+from stream_protocol.inspector._run_observer import ModelCalls, failure_json
 from stream_protocol.recording.write import (
     end_line,
     event_json,
@@ -27,6 +28,7 @@ from stream_protocol.wire import check_count, client_version
 if TYPE_CHECKING:
     from google.adk.events import Event
 
+    from stream_protocol.inspector._entries import ObservedKind
     from stream_protocol.stream import ConverterOptions, Ending
     from stream_protocol.wire import ChatRequest
 
@@ -142,6 +144,8 @@ class InspectedTurn:
         self._event_is_converted = True
         """True if the chunks of the newest event have been written. Chunks that come after them belong to the end of
         the response."""
+        self._has_ended = False
+        self._model_calls = ModelCalls(self._observe)
         self.chat_id = request.id
         self.continues = request.continued_message is not None
         """True if the response continues a message of an earlier turn."""
@@ -177,10 +181,24 @@ class InspectedTurn:
             chunk = redact_chunk(orjson.loads(item.removeprefix(b"data: ")))
             self._keep(chunk_entry(value_line("chunk", chunk, self._seconds()), len(item), closing=closing))
 
+    def plugin(self) -> ModelCalls:
+        """Return the ADK plugin that stores the run's model calls."""
+        return self._model_calls
+
+    def failed(self, error: BaseException) -> None:
+        """Store the type, the message and the traceback of an exception. The client gets none of them."""
+        self._observe("failure", failure_json(error))
+
     def end(self, outcome: Ending | None) -> None:
         """Store how the response ended."""
         if outcome is not None:
             self._keep(Entry(end_line(outcome, self._seconds())))
+        self._has_ended = True
+        self._model_calls.release()
+
+    def _observe(self, kind: ObservedKind, value: dict[str, Any]) -> None:
+        if not self._has_ended:
+            self._keep(observed_entry(kind, value, self._seconds()))
 
     def _seconds(self) -> float:
         return monotonic() - self._begun_at

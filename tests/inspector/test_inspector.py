@@ -23,6 +23,7 @@ from tests.serving.chat_client import Page
 from tests.serving.support import HANG, chat, said
 
 USER = "x-user"
+KINDS = ("turn", "event", "chunk", "end", "cut", "prompt", "answer", "failure")
 
 pytestmark = pytest.mark.usefixtures("converted_here")
 
@@ -65,7 +66,7 @@ async def entries(http: httpx.AsyncClient, chat_id: str = "c1", after: int = 0) 
 
 
 def kinds(found: list[dict[str, Any]]) -> list[str]:
-    return [next(kind for kind in ("turn", "event", "chunk", "end", "cut") if kind in entry) for entry in found]
+    return [next(kind for kind in KINDS if kind in entry) for entry in found]
 
 
 async def test_each_event_is_followed_by_the_chunks_that_it_became_with_their_bytes_on_the_wire() -> None:

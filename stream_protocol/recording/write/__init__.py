@@ -12,6 +12,13 @@ Where to change what:
 
 from stream_protocol.recording.write._record_events import record
 from stream_protocol.recording.write._recorder import ChatRecorder, FileRecorder, request_body
-from stream_protocol.recording.write._recording_lines import end_line, event_json, header_line, turn_line, value_line
-from stream_protocol.recording.write._redaction import Redact, redact_chunk, redact_event, redact_request
+from stream_protocol.recording.write._recording_lines import (
+    end_line,
+    event_json,
+    header_line,
+    model_json,
+    turn_line,
+    value_line,
+)
+from stream_protocol.recording.write._redaction import Redact, redact_chunk, redact_event, redact_prompt, redact_request
 from stream_protocol.recording.write._text_redaction import redact_texts

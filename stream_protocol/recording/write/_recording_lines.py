@@ -71,6 +71,11 @@ def event_json(event: Event) -> dict[str, Any]:
     return written
 
 
+def model_json(model: BaseModel) -> dict[str, Any]:
+    """Return a pydantic model of ADK as plain JSON, in the form of ``event_json``."""
+    return _object(model)
+
+
 def _object(model: BaseModel) -> dict[str, Any]:
     values = model.__dict__
     return {

@@ -83,6 +83,13 @@ def redact_chunk(chunk: dict[str, Any]) -> dict[str, Any]:
     return _object(Search().clean_object(chunk, _cleaners(chunk, kept=keys[1] if keys else None)))
 
 
+def redact_prompt(prompt: dict[str, Any]) -> dict[str, Any]:
+    """Return the JSON of a request to a model without secrets. Its ``contents`` have the same rules as the content of
+    events."""
+    contents = [redact_event({"content": content}).get("content") for content in prompt["contents"]]
+    return _object(Search().clean_object(prompt, {"contents": lambda _: contents}))
+
+
 def redact_request(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return the body of a client's request without secrets.
 

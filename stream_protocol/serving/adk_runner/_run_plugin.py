@@ -26,7 +26,7 @@ from stream_protocol.serving.errors import Quoting
 from stream_protocol.session import make_storable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from google.adk.agents.callback_context import CallbackContext
     from google.adk.agents.invocation_context import InvocationContext
@@ -191,11 +191,16 @@ class RunPlugin(BasePlugin):
         return {key: notes for key, notes in cards.items() if notes}
 
 
-def extended_runner(runner: Runner, plugin: BasePlugin, sessions: BaseSessionService) -> Runner:
-    """Return a copy of the runner with this session service and this plugin. The plugin comes first. So the runner's
-    other plugins get the events that this plugin has changed."""
+def extended_runner(
+    runner: Runner, plugin: BasePlugin, sessions: BaseSessionService, *, last: Sequence[BasePlugin] = ()
+) -> Runner:
+    """Return a copy of the runner with this session service and these plugins.
+
+    ``plugin`` comes first. So the runner's other plugins get the events that this plugin has changed. The plugins
+    ``last`` come last. So they get what the other plugins have changed.
+    """
     extended = copy(runner)
     extended.session_service = sessions
     extended.plugin_manager = copy(runner.plugin_manager)
-    extended.plugin_manager.plugins = [plugin, *runner.plugin_manager.plugins]
+    extended.plugin_manager.plugins = [plugin, *runner.plugin_manager.plugins, *last]
     return extended

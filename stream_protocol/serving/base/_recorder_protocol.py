@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from stream_protocol.wire import check_interface
 
 if TYPE_CHECKING:
     from google.adk.events import Event
+    from google.adk.plugins import BasePlugin
 
     from stream_protocol.stream import ConverterOptions, Ending
     from stream_protocol.wire import ChatRequest
@@ -35,6 +36,18 @@ class TurnRecorder(Protocol):
     def end(self, outcome: Ending | None) -> None:
         """Called at the end of the response. Nothing is recorded later, even if the run continues. ``outcome``:
         ``None`` if the response never began."""
+
+
+@runtime_checkable
+class RunObserving(Protocol):
+    """Optional methods of a ``TurnRecorder`` that also observes the run behind the events."""
+
+    def plugin(self) -> BasePlugin:
+        """Returns an ADK plugin for the run. ADK calls this plugin after all others. An exception of the plugin would
+        fail the run."""
+
+    def failed(self, error: BaseException) -> None:
+        """Called with the exception with which the run or a hook of the app fails, before the response ends."""
 
 
 class Recorder(Protocol):
@@ -63,6 +76,14 @@ class TurnRecorders:
         """Call ``written`` of each recorder."""
         if self._recorders:
             self._tell(lambda recorder: recorder.written(sse))
+
+    def plugins(self) -> list[BasePlugin]:
+        """Return the ADK plugins of the recorders that observe the run."""
+        return [recorder.plugin() for recorder in self._recorders if isinstance(recorder, RunObserving)]
+
+    def failed(self, error: BaseException) -> None:
+        """Call ``failed`` of each recorder that observes the run."""
+        self._tell(lambda recorder: recorder.failed(error) if isinstance(recorder, RunObserving) else None)
 
     def end(self, outcome: Ending | None) -> None:
         """Call ``end`` of each recorder."""

@@ -245,7 +245,7 @@ class Job:
         compactions: list[Event] = []
         """Compaction events, which ADK stores but does not yield."""
         sessions = self._observed_sessions(run, run_input, compactions, known=len(session.events))
-        events = extended_runner(self.runner, plugin, sessions).run_async(
+        events = extended_runner(self.runner, plugin, sessions, last=self.recorder.plugins()).run_async(
             user_id=self.session.user_id,
             session_id=self.session.id,
             invocation_id=invocation_id or named,

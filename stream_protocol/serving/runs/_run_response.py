@@ -107,8 +107,9 @@ class RunResponse:
         return conversion.outcome == "finish" and ending is written
 
     def note_failure(self, error: BaseException) -> None:
-        """Logs the error, and adds the error to the run's OpenTelemetry span."""
+        """Logs the error, gives it to the recorders, and adds it to the run's OpenTelemetry span."""
         self._observer.failed(error)
+        self._recorder.failed(error)
         log_error(logger, error)
 
     def _ended(self, write_end: Callable[[Conversion[bytes]], None]) -> Conversion[bytes]:

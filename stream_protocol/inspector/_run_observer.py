@@ -1,0 +1,242 @@
+"""Model calls and failures of a run, for developers. They are shown with the events, and are not part of a recording.
+
+``ModelCalls`` is the ADK plugin that reports the calls: ``{"prompt"}`` before a call, and ``{"answer"}`` after it.
+Secrets are removed by the rules of recordings.
+"""
+
+from __future__ import annotations
+
+import logging
+from contextlib import contextmanager
+from itertools import takewhile
+from time import monotonic
+from traceback import format_exception, format_exception_only
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import orjson
+from google.adk.plugins import BasePlugin
+
+from stream_protocol._secret_texts import message_without_secrets
+from stream_protocol.recording.write import model_json, redact_prompt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from google.adk.agents.callback_context import CallbackContext
+    from google.adk.models import LlmRequest, LlmResponse
+    from google.genai import types
+
+    from stream_protocol.inspector._entries import ObservedKind
+
+    Caller: TypeAlias = tuple[str, str, str | None]
+    """The invocation, the agent and the branch that call a model."""
+
+logger = logging.getLogger(__name__)
+
+MAX_PROMPT_BYTES: Final = 2**18
+"""The maximum number of bytes of the contents in one prompt. The oldest contents are left out."""
+
+MAX_TEXT: Final = 20_000
+"""The maximum number of characters of a text, a file in Base64 or a traceback."""
+
+MAX_FRAMES: Final = 40
+"""The maximum number of frames in a traceback. The frames next to the error stay."""
+
+_NOT_SHOWN: Final = frozenset({"systemInstruction", "tools", "httpOptions", "labels"})
+"""Keys of the config that the prompt shows elsewhere, or that only concern the transport."""
+
+_USAGE: Final = {
+    "in": "prompt_token_count",
+    "out": "candidates_token_count",
+    "cached": "cached_content_token_count",
+    "thoughts": "thoughts_token_count",
+}
+"""Key of the page -> attribute of genai's usage metadata."""
+
+
+class ModelCalls(BasePlugin):
+    """ADK plugin that reports the model calls of one run, also those of nested agents. Never raises.
+
+    ``report``: gets the kind of a record and its JSON. Records of one call have the same ``call``, a number that starts
+    at 1.
+    """
+
+    def __init__(self, report: Callable[[ObservedKind, dict[str, Any]], None]) -> None:
+        super().__init__("adk_ui_stream_inspector")
+        self._report = report
+        self._count = 0
+        self._open: dict[Caller, _OpenCall] = {}
+        """The newest call of each caller."""
+
+    async def before_model_callback(self, *, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
+        """Reports the prompt: model, agent, system instruction, contents, names of the tools, and config.
+
+        ``repeats``: the number of contents that begin the previous prompt of the same caller, ``of``. Only the contents
+        after these are included. ``omitted``: the number of further contents that are left out because of their size.
+        """
+        caller = _caller(callback_context)
+        self._count += 1
+        call = _OpenCall(self._count, callback_context.agent_name, llm_request, self._open.get(caller))
+        self._open[caller] = call
+        self._show(call)
+
+    async def after_model_callback(self, *, callback_context: CallbackContext, llm_response: LlmResponse) -> None:
+        """Reports the end of the call: its time in seconds, the time to the first response, the tokens, the version of
+        the model, and the finish reason. Reports the prompt again if a callback of the agent has changed it."""
+        call = self._open.get(_caller(callback_context))
+        if call is None:
+            return
+        if call.first is None:
+            call.first = monotonic()
+            self._show(call)
+        if not llm_response.partial:
+            with _logged():
+                self._report("answer", {**call.times(), **_answer(llm_response)})
+
+    async def on_model_error_callback(
+        self, *, callback_context: CallbackContext, llm_request: LlmRequest, error: Exception
+    ) -> None:
+        """Reports that the call failed."""
+        call = self._open.get(_caller(callback_context))
+        if call is not None:
+            self._report("answer", {**call.times(), "error": message_of(error)})
+
+    def release(self) -> None:
+        """Releases the requests. Later responses of the model are not reported."""
+        self._open.clear()
+
+    def _show(self, call: _OpenCall) -> None:
+        with _logged():
+            if (prompt := call.changed_prompt()) is not None:
+                self._report("prompt", redact_prompt(prompt))
+
+
+def _answer(response: LlmResponse) -> dict[str, Any]:
+    answer: dict[str, Any] = {}
+    if response.usage_metadata is not None:
+        counts = {key: getattr(response.usage_metadata, name, None) for key, name in _USAGE.items()}
+        answer["tokens"] = {key: count for key, count in counts.items() if isinstance(count, int)}
+    if response.model_version:
+        answer["version"] = str(response.model_version)
+    if response.finish_reason:
+        answer["finish"] = str(getattr(response.finish_reason, "value", response.finish_reason))
+    if response.error_code:
+        answer["error"] = message_without_secrets(f"{response.error_code}: {response.error_message}"[:MAX_TEXT])
+    return answer
+
+
+@contextmanager
+def _logged() -> Iterator[None]:
+    """Context manager: log any exception, because it would fail the run."""
+    try:
+        yield
+    except Exception:
+        logger.exception("A model call cannot be shown in the Inspector.")
+
+
+class _OpenCall:
+    """A model call that has begun. ``before``: the previous call of the same caller."""
+
+    def __init__(self, number: int, agent: str, request: LlmRequest, before: _OpenCall | None) -> None:
+        self.first: float | None = None
+        """The time of the first response."""
+        self.number = number
+        self._agent = agent
+        self._request = request
+        self._before = () if before is None else before.contents
+        self._before_number = 0 if before is None else before.number
+        self._begun = monotonic()
+        self._shown: dict[str, Any] | None = None
+
+    @property
+    def contents(self) -> Sequence[types.Content]:
+        """The contents of the prompt."""
+        return tuple(self._request.contents)
+
+    def changed_prompt(self) -> dict[str, Any] | None:
+        """Return the prompt as JSON. Return ``None`` if it is the same as in the previous call of this method."""
+        prompt = self._prompt()
+        if prompt == self._shown:
+            return None
+        self._shown = prompt
+        return prompt
+
+    def times(self) -> dict[str, Any]:
+        """Return the number of the call, and its times so far in seconds."""
+        first = {} if self.first is None else {"first": round(self.first - self._begun, 4)}
+        return {"call": self.number, "seconds": round(monotonic() - self._begun, 4), **first}
+
+    def _prompt(self) -> dict[str, Any]:
+        pairs = zip(self._request.contents, self._before, strict=False)
+        repeats = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        contents, omitted = _newest(self._request.contents[repeats:])
+        config = model_json(self._request.config)
+        instruction = config.get("systemInstruction")
+        return {
+            "call": self.number,
+            "agent": self._agent,
+            "model": self._request.model,
+            **({"repeats": repeats, "of": self._before_number} if repeats else {}),
+            **({"omitted": omitted} if omitted else {}),
+            **({"instruction": _shortened(instruction)} if instruction is not None else {}),
+            "contents": contents,
+            "tools": [*dict.fromkeys(_tool_names(self._request))],
+            "config": {key: _shortened(value) for key, value in config.items() if key not in _NOT_SHOWN},
+        }
+
+
+def failure_json(error: BaseException) -> dict[str, Any]:
+    """Return the type, the message and the traceback of an exception, without secrets."""
+    lines = format_exception(error, limit=-MAX_FRAMES)
+    return {
+        "type": type(error).__name__,
+        "message": message_of(error),
+        "traceback": message_without_secrets("".join(lines)[-MAX_TEXT:]),
+    }
+
+
+def message_of(error: BaseException) -> str:
+    """Return the type and the message of an exception, without secrets."""
+    return message_without_secrets("".join(format_exception_only(error))[:MAX_TEXT].strip())
+
+
+def _caller(context: CallbackContext) -> Caller:
+    return context.invocation_id, context.agent_name, context.branch
+
+
+def _tool_names(request: LlmRequest) -> Iterator[str]:
+    """Yield the names of functions, and of the model's own tools, such as ``google_search``."""
+    yield from request.tools_dict
+    for tool in request.config.tools or ():
+        declarations = getattr(tool, "function_declarations", None)
+        if declarations:
+            yield from (declared.name for declared in declarations if declared.name)
+        else:
+            yield from getattr(tool, "model_fields_set", None) or (str(getattr(tool, "name", type(tool).__name__)),)
+
+
+def _newest(contents: list[types.Content]) -> tuple[list[Any], int]:
+    """Return the newest contents as JSON, and the number of older contents that exceed the limit."""
+    newest: list[Any] = []
+    size = 0
+    for content in reversed(contents):
+        shown = _shortened(model_json(content))
+        size += len(orjson.dumps(shown))
+        if size > MAX_PROMPT_BYTES and newest:
+            break
+        newest.append(shown)
+    return newest[::-1], len(contents) - len(newest)
+
+
+def _shortened(value: Any) -> Any:
+    """Return a JSON value with shortened texts. The data of a file is kept whole or not at all."""
+    match value:
+        case {"mimeType": str(), "data": str() as data} if len(data) > MAX_TEXT:
+            return {**value, "data": "", "bytes": len(data) * 3 // 4}
+        case str() if len(value) > MAX_TEXT:
+            return f"{value[:MAX_TEXT]}… and {len(value) - MAX_TEXT} more characters"
+        case dict():
+            return {key: _shortened(item) for key, item in value.items()}
+        case list():
+            return [_shortened(item) for item in value]
+    return value
