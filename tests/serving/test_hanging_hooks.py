@@ -404,6 +404,9 @@ def test_a_limit_is_a_positive_number_or_none(seconds: float) -> None:
     ChatService(agent, limits=ServiceLimits(hook_timeout=None))
 
 
+RECORDER_METHODS = ["begin", "event", "written", "end"]
+
+
 class Broken:
     """A recorder of which one method raises."""
 
@@ -415,6 +418,9 @@ class Broken:
         return self
 
     def __getattr__(self, name: str) -> Any:
+        if name not in RECORDER_METHODS:
+            raise AttributeError(name)
+
         def call(*_: Any) -> None:
             self.called.append(name)
             if name == self._method:
@@ -423,7 +429,7 @@ class Broken:
         return call
 
 
-@pytest.mark.parametrize("method", ["begin", "event", "written", "end"])
+@pytest.mark.parametrize("method", RECORDER_METHODS)
 async def test_a_recorder_that_fails_keeps_no_run_from_being_stopped(
     method: str, caplog: pytest.LogCaptureFixture
 ) -> None:
