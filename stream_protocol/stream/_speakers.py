@@ -58,6 +58,11 @@ class StreamedPart:
     signature: bytes | None = None
     whole: File | ProviderPart | None = None
 
+    @property
+    def is_code(self) -> bool:
+        """True for a piece of code, or for its result."""
+        return isinstance(self.whole, ProviderPart)
+
 
 @dataclass(slots=True, eq=False)
 class UnconfirmedStream:
