@@ -142,7 +142,7 @@ from stream_protocol.adk._reader import (
     read,
     read_complete,
     read_next,
-    with_parts_at,
+    with_results,
 )
 from stream_protocol.adk._running_calls import (
     RunningCall,

@@ -362,15 +362,14 @@ class EventFacts(NamedTuple):
 
     @property
     def is_user_message(self) -> bool:
-        """True if the user sends a text or files. False if the event only answers calls of the agent.
+        """True if the user sends a text or files. In ADK 1.x, the event can also answer calls. False if the event only
+        answers calls."""
+        return self.by_user and bool(self.parts) and (self.has_text_or_file or not self.results)
 
-        In ADK 1.x, an event can have both a text and an answer.
-        """
-        if not self.by_user or not self.parts:
-            return False
-        return any(isinstance(part, File) or (isinstance(part, Text) and part.text) for part in self.parts) or not any(
-            isinstance(part, Result) for part in self.parts
-        )
+    @property
+    def has_text_or_file(self) -> bool:
+        """True if a part is a file or a text that is not empty."""
+        return any(isinstance(part, File) or (isinstance(part, Text) and part.text) for part in self.parts)
 
     @property
     def shows_something(self) -> bool:

@@ -1,6 +1,6 @@
 """Read events: convert ADK's events to ``EventFacts``."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -124,10 +124,13 @@ def read_complete(complete: EventFacts) -> EventFacts:
     return complete if plain is event else read(plain)
 
 
-def with_parts_at(event: "Event", places: Collection[int]) -> "Event":
-    """Return a copy of an event with only the parts at these indexes."""
+def with_results(complete: EventFacts, results: Iterable[facts.Result]) -> "Event":
+    """Return a copy of a complete event with only these results among its parts."""
+    event, kept = complete.event, {*map(id, results)}
     content = event.content
-    parts = [part for place, part in enumerate((content and content.parts) or ()) if place in places]
+    parts = [
+        part for part, known in zip((content and content.parts) or (), complete.parts, strict=True) if id(known) in kept
+    ]
     changed = content.model_copy(update={"parts": parts}) if content is not None else None
     return event.model_copy(update={"content": changed})
 

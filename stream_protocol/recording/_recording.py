@@ -14,9 +14,7 @@ from google.adk.events import Event
 from stream_protocol.adk import (
     NO_IDS,
     CallIds,
-    File,
     NotAnEventError,
-    Text,
     WarnOnce,
     find_task_agents,
     read,
@@ -144,9 +142,7 @@ def _shows_something(head: TurnHead, items: Iterable[TurnItem]) -> bool:
 def _is_message_with_content(event: Event) -> bool:
     """Return True if the event is a user message with a text or a file."""
     facts = read(event)
-    return facts.is_user_message and any(
-        isinstance(part, File) or (isinstance(part, Text) and part.text) for part in facts.parts
-    )
+    return facts.is_user_message and facts.has_text_or_file
 
 
 def _why_nothing(recording: Recording) -> str:

@@ -20,13 +20,12 @@ from stream_protocol.adk import (
     NO_IDS,
     CallIds,
     CallMessages,
-    Result,
     WarnOnce,
     find_task_agents,
     is_user_message,
     read,
     read_events,
-    with_parts_at,
+    with_results,
 )
 from stream_protocol.session._run_input import UNANSWERED
 from stream_protocol.session._user_message import user_message
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
     from google.adk.events import Event
     from google.adk.sessions import Session
 
-    from stream_protocol.adk import Blob, EventFacts
+    from stream_protocol.adk import Blob, EventFacts, Result
     from stream_protocol.wire import AnyChunk, UIMessage
 
 _WITHOUT_QUESTION: Final = ("input-available", "output-available", "output-error")
@@ -203,13 +202,12 @@ class PageMessages:
         A live client does not get these results, because it refuses outputs for calls of earlier messages.
         """
         for facts in self._new if len(self._turns) > 1 else ():
-            late: dict[_PageTurn, list[int]] = {}
-            for place, part in enumerate(facts.parts):
-                if isinstance(part, Result):
-                    late.setdefault(self._calls.find(part) or self._turns[-1], []).append(place)
+            late: dict[_PageTurn, list[Result]] = {}
+            for result in facts.results:
+                late.setdefault(self._calls.find(result) or self._turns[-1], []).append(result)
             late.pop(self._turns[-1], None)
-            for holder, places in late.items():
-                holder.add_late_results(with_parts_at(facts.event, places))
+            for holder, results in late.items():
+                holder.add_late_results(with_results(facts, results))
         self._new.clear()
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from google.adk.events import Event
 from google.genai import types
 
-from stream_protocol.adk import ABORTED, ProviderPart, is_user_event, read
+from stream_protocol.adk import ABORTED, is_user_event, read
 from stream_protocol.session.transcript import update_metadata
 from stream_protocol.stream import Conversion, PartKind, StreamedPart, UnconfirmedStream
 
@@ -151,7 +151,7 @@ def _is_for_model(part: StreamedPart, stream: UnconfirmedStream) -> bool:
 
     Returns False for code, because some models refuse code without its result.
     """
-    return not isinstance(part.whole, ProviderPart) and part.kind not in stream.repeated
+    return not part.is_code and part.kind not in stream.repeated
 
 
 def _part(streamed: StreamedPart) -> types.Part:

@@ -58,6 +58,11 @@ class StreamedPart:
     signature: bytes | None = None
     whole: File | ProviderPart | None = None
 
+    @property
+    def is_code(self) -> bool:
+        """True for a piece of code, or for its result."""
+        return isinstance(self.whole, ProviderPart)
+
 
 @dataclass(slots=True, eq=False)
 class UnconfirmedStream:
@@ -202,15 +207,17 @@ class AuthorStream:
 
     def keep(self, part: Part) -> None:
         """Add a part of a fragment to the stored stream. Does nothing if streams are not stored."""
-        if (stream := self.streamed.whole) is not None:
-            stream.add(part)
+        if self.streamed.kept is not None:
+            self.streamed.gather()
+            self.streamed.kept.add(part)
 
     def sign(self, signature: bytes) -> None:
         """Store the thought signature for the end of the open part, and for the newest part of the stored stream."""
         if self.kind is not None:
             self._signature = signature
-        if (stream := self.streamed.whole) is not None:
-            stream.sign(signature)
+        if self.streamed.kept is not None:
+            self.streamed.gather()
+            self.streamed.kept.sign(signature)
 
     def close(self) -> None:
         """End the open part, if there is one."""
