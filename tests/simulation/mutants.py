@@ -84,6 +84,15 @@ MUTANTS: Final = (
         promise="nothing_stays_open",
     ),
     Mutant(
+        "A reader of a run that a fail-over has lost gets an error",
+        module="run_logs._log_tail",
+        function="LogTail.has_begun",
+        old="return bool(self._received) or not (self._unwanted.is_set() or self.buffer.closed)",
+        new="return True",
+        seed=13676,
+        promise="a_short_fault_of_the_run_log_is_not_noticed",
+    ),
+    Mutant(
         "A run ends its response twice",
         module="runs._run",
         function="Run._end",
@@ -144,6 +153,15 @@ MUTANTS: Final = (
         old="_comparable(earlier) == content",
         new="False",
         seed=11,
+        promise="an_accepted_message_is_stored_once",
+    ),
+    Mutant(
+        "A recovery does not see that the run has rewound its chat",
+        module="engine._resumed_sessions",
+        function="ResumedSessions._is_preparing",
+        old="return is_of_user and not self._is_input(event)",
+        new="return False",
+        seed=6523,
         promise="an_accepted_message_is_stored_once",
     ),
     Mutant(

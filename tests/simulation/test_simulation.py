@@ -28,6 +28,8 @@ FIXED = (*range(100), *range(FIRST_STEERED, FIRST_STEERED + 40))
 
 FOUND = (
     1605,
+    7004,
+    13676,
     14938,
     16652,
     21379,
