@@ -47,13 +47,17 @@ class PathText(TextParam):
 
     name = "path"
 
-    def __init__(self, kind: Literal["file", "dir"]) -> None:
+    def __init__(self, kind: Literal["file", "dir"], *, or_url: bool = False) -> None:
+        """``or_url``: True to accept URLs, too."""
         self._kind = kind
+        self._or_url = or_url
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the path. Raises ``click.BadParameter`` for an empty path."""
+        """Return the path. Raises ``click.BadParameter`` for an empty path and for a URL."""
         if not value:
             self.fail("The path must not be empty.", param, ctx)
+        if not self._or_url and str(value).startswith(("http://", "https://")):
+            self.fail(f"{value!r} is a URL. Only `adk-ui-stream check` takes a URL.", param, ctx)
         return str(value)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -68,6 +72,7 @@ _ANY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - an a
 """Address that accepts connections from all machines -> address at which this machine reaches the server."""
 
 FILE: Final = PathText("file")
+FILE_OR_URL: Final = PathText("file", or_url=True)
 FOLDER: Final = PathText("dir")
 
 

@@ -292,6 +292,8 @@ def _place_of(option: str, context: click.Context) -> str:
         return f": it is an option of {', '.join(owners)}."
     own = [name for each in command.get_params(context) for name in (*each.opts, *each.secondary_opts)]
     similar = get_close_matches(option, own, n=1, cutoff=0.7)
+    if len(option) == len("-p"):
+        similar = [name for name in own if name.startswith(f"-{option}")]
     return f". Did you mean '{similar[0]}'?" if similar else "."
 
 

@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Final
 
 import click
 
-from stream_protocol.cli._command_options import AI_SDK_MAJORS, FILE, major_version
+from stream_protocol.cli._command_options import AI_SDK_MAJORS, FILE, FILE_OR_URL, major_version
 from stream_protocol.cli._output import SPOOL_BYTES, print_at_once, progress
 from stream_protocol.cli._program import DocumentedCommand, refuse
 
@@ -50,7 +50,7 @@ _WITHOUT_SCHEME: Final = re.compile(r"[\w.-]+:\d+(/|$)")
     examples=_EXAMPLES,
     sections={"--session": "A file", "--prompts": "A running server", "--ai-sdk": "A file or a server"},
 )
-@click.argument("targets", metavar="URL|FILE...", type=FILE, nargs=-1)
+@click.argument("targets", metavar="URL|FILE...", type=FILE_OR_URL, nargs=-1)
 @click.option("--session", metavar="ID", help="Session to use, if the file has several.")
 @click.option("--prompts", type=FILE, help="TOML file with prompts, routes and headers of the server.")
 @click.option(

@@ -65,6 +65,11 @@ def test_a_wrong_option_names_the_help_that_has_the_right_one() -> None:
             "No such option '--max-runs': set `max-runs` in [tool.adk-ui-stream.serve] of pyproject.toml. "
             "See adk-ui-stream serve --help"
         ),
+        ("serve", "-p", "8001"): "No such option '-p'. Did you mean '--port'? See adk-ui-stream serve --help",
+        ("record", "http://a", "--say", "Hi", "--to", "a.jsonl"): (
+            "Invalid value for 'TARGET': 'http://a' is a URL. Only `adk-ui-stream check` takes a URL. "
+            "See adk-ui-stream record --help"
+        ),
         ("types", "--color"): "No such option '--color'. See adk-ui-stream types --help",
         ("demo", "--prot"): "No such option '--prot'. Did you mean '--port'? See adk-ui-stream demo --help",
         ("check", "--zzz"): "No such option '--zzz'. See adk-ui-stream check --help",

@@ -138,6 +138,27 @@ def test_code_and_tables_are_as_wide_as_the_text(browser: Browser, url: str) -> 
     assert cut == {}
 
 
+def test_code_of_the_front_page_is_as_wide_as_the_text_on_a_tablet(browser: Browser, url: str) -> None:
+    with opened_tab(browser, width=768) as tab:
+        tab.goto(url)
+        assert tab.evaluate(WIDER_THAN_THE_COLUMN) == []
+
+
+def test_code_and_tables_show_that_they_scroll(browser: Browser, url: str) -> None:
+    with opened_tab(browser, width=390) as tab:
+        tab.goto(f"{url}backends/")
+        assert tab.evaluate(WIDER_THAN_THE_COLUMN) != []
+        for box in tab.locator("article :is(pre > code, .md-typeset__scrollwrap)").all():
+            expect(box).to_have_css("background-attachment", re.compile("^local, local, scroll, scroll"))
+
+
+def test_the_front_page_shows_a_phone_on_a_phone(browser: Browser, url: str) -> None:
+    for width, shown in ((1280, "The built-in chat"), (390, "The built-in chat on a phone")):
+        with opened_tab(browser, width=width, height=844) as tab:
+            tab.goto(url)
+            assert tab.locator(".hero img:visible").evaluate_all("all => all.map(each => each.alt)") == [shown]
+
+
 def test_the_second_hit_of_a_search_is_in_view(browser: Browser, url: str) -> None:
     with opened_tab(browser, width=1440) as tab:
         tab.goto(url)

@@ -1,6 +1,7 @@
 import { Suspense } from "react";
 import { aboutAgent } from "@/lib/about-agent";
 import { AgentAway, storedChat, unreachable } from "@/lib/agent";
+import { LoadingChat } from "./loading-chat";
 import { StoredChat } from "./stored-chat";
 import { Unreachable } from "./unreachable";
 
@@ -9,7 +10,7 @@ type Params = { params: Promise<{ id: string }>; searchParams: Promise<{ new?: s
 /** The list of chats stays while another chat is loaded. */
 export default function ChatPage(props: Params) {
   return (
-    <Suspense>
+    <Suspense fallback={<LoadingChat />}>
       <LoadedChat {...props} />
     </Suspense>
   );
