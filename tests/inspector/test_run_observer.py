@@ -124,7 +124,7 @@ async def test_calls_of_nested_and_of_parallel_agents_are_told_apart() -> None:
 def test_the_inspector_does_not_change_how_nested_agents_stream() -> None:
     def texts(recorder: Inspector) -> list[bool]:
         helper = LlmAgent(name="helper", model=ScriptedLlm(turns=[["One ", "two ", "three."]]))
-        script = [[Call("helper", {"request": "go"})], ["Done."]]
+        script: list[Any] = [[Call("helper", {"request": "go"})], ["Done."]]
         agent = LlmAgent(name="root", model=ScriptedLlm(turns=script), tools=[AgentTool(helper)])
         app = create_app(ChatService(agent, recorder=recorder))
         with served(app) as url, httpx.stream("POST", f"{url}/api/chat", json=chat(said("hi")), timeout=HANG) as stream:
