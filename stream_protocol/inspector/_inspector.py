@@ -172,6 +172,7 @@ class InspectedTurn:
         self._event_is_converted = False
         if self.is_kept and not self.is_cut:
             value = redact_event(event_json(event))
+            self._model_calls.note(value)
             self._keep(event_entry(value_line("event", value, self._seconds()), len(orjson.dumps(value))))
 
     def written(self, sse: Sequence[bytes]) -> None:

@@ -17,13 +17,14 @@ import orjson
 from google.adk.plugins import BasePlugin
 
 from stream_protocol._secret_texts import message_without_secrets
+from stream_protocol.adk import NESTED_EVENT
 from stream_protocol.recording.write import model_json, redact_prompt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from google.adk.agents.callback_context import CallbackContext
-    from google.adk.models import LlmRequest, LlmResponse
+    from google.adk.models import LlmRequest
     from google.genai import types
 
     from stream_protocol.inspector._entries import ObservedKind
@@ -46,12 +47,12 @@ _NOT_SHOWN: Final = frozenset({"systemInstruction", "tools", "httpOptions", "lab
 """Keys of the config that the prompt shows elsewhere, or that only concern the transport."""
 
 _USAGE: Final = {
-    "in": "prompt_token_count",
-    "out": "candidates_token_count",
-    "cached": "cached_content_token_count",
-    "thoughts": "thoughts_token_count",
+    "in": "promptTokenCount",
+    "out": "candidatesTokenCount",
+    "cached": "cachedContentTokenCount",
+    "thoughts": "thoughtsTokenCount",
 }
-"""Key of the page -> attribute of genai's usage metadata."""
+"""Key of the page -> key of genai's usage metadata."""
 
 
 class ModelCalls(BasePlugin):
@@ -80,26 +81,34 @@ class ModelCalls(BasePlugin):
         self._open[caller] = call
         self._show(call)
 
-    async def after_model_callback(self, *, callback_context: CallbackContext, llm_response: LlmResponse) -> None:
-        """Reports the end of the call: its time in seconds, the time to the first response, the tokens, the version of
-        the model, and the finish reason. Reports the prompt again if a callback of the agent has changed it."""
-        call = self._open.get(_caller(callback_context))
-        if call is None:
-            return
-        if call.first is None:
-            call.first = monotonic()
-            self._show(call)
-        if not llm_response.partial:
-            with _logged():
-                self._report("answer", {**call.times(), **_answer(llm_response)})
-
     async def on_model_error_callback(
         self, *, callback_context: CallbackContext, llm_request: LlmRequest, error: Exception
     ) -> None:
         """Reports that the call failed."""
         call = self._open.get(_caller(callback_context))
         if call is not None:
+            call.has_ended = True
             self._report("answer", {**call.times(), "error": message_of(error)})
+
+    def note(self, event: dict[str, Any]) -> None:
+        """Reports the end of the call that an event belongs to: its time in seconds, the time to the first response,
+        the tokens, the version of the model, and the finish reason. Reports the prompt again if a callback of the agent
+        has changed it. ``event``: the event as JSON.
+
+        A plugin with ``after_model_callback`` would get the responses, too. But the presence of such a plugin changes
+        the run: agents inside tool calls would not stream their texts.
+        """
+        event = _innermost(event)
+        call = self._open.get((event.get("invocationId", ""), event.get("author", ""), event.get("branch")))
+        if call is None or _has_responses(event):
+            return
+        if call.first is None:
+            call.first = monotonic()
+            self._show(call)
+        if not event.get("partial") and (not call.has_ended or "usageMetadata" in event):
+            call.has_ended = True
+            with _logged():
+                self._report("answer", {**call.times(), **_answer(event)})
 
     def release(self) -> None:
         """Releases the requests. Later responses of the model are not reported."""
@@ -111,17 +120,27 @@ class ModelCalls(BasePlugin):
                 self._report("prompt", redact_prompt(prompt))
 
 
-def _answer(response: LlmResponse) -> dict[str, Any]:
+def _innermost(event: dict[str, Any]) -> dict[str, Any]:
+    """Return the event of the agent inside the tool call, if the event carries one."""
+    while isinstance(carried := (event.get("customMetadata") or {}).get(NESTED_EVENT), dict):
+        event = carried.get("event") or {}
+    return event
+
+
+def _has_responses(event: dict[str, Any]) -> bool:
+    parts = (event.get("content") or {}).get("parts") or ()
+    return any("functionResponse" in part for part in parts)
+
+
+def _answer(event: dict[str, Any]) -> dict[str, Any]:
     answer: dict[str, Any] = {}
-    if response.usage_metadata is not None:
-        counts = {key: getattr(response.usage_metadata, name, None) for key, name in _USAGE.items()}
-        answer["tokens"] = {key: count for key, count in counts.items() if isinstance(count, int)}
-    if response.model_version:
-        answer["version"] = str(response.model_version)
-    if response.finish_reason:
-        answer["finish"] = str(getattr(response.finish_reason, "value", response.finish_reason))
-    if response.error_code:
-        answer["error"] = message_without_secrets(f"{response.error_code}: {response.error_message}"[:MAX_TEXT])
+    if usage := event.get("usageMetadata"):
+        answer["tokens"] = {key: usage[name] for key, name in _USAGE.items() if name in usage}
+    answer |= {
+        key: event[name] for key, name in (("version", "modelVersion"), ("finish", "finishReason")) if name in event
+    }
+    if code := event.get("errorCode"):
+        answer["error"] = f"{code}: {event.get('errorMessage', '')}"
     return answer
 
 
@@ -140,6 +159,7 @@ class _OpenCall:
     def __init__(self, number: int, agent: str, request: LlmRequest, before: _OpenCall | None) -> None:
         self.first: float | None = None
         """The time of the first response."""
+        self.has_ended = False
         self.number = number
         self._agent = agent
         self._request = request

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import httpx
+import orjson
 import pytest
 from google.adk.agents import LlmAgent, ParallelAgent
 from google.adk.agents.callback_context import CallbackContext
@@ -13,11 +14,13 @@ from google.adk.tools import AgentTool
 from google.genai import types
 from starlette.applications import Starlette
 
+from stream_protocol.adk import NESTED_EVENT
 from stream_protocol.inspector import Inspector, inspector_routes
 from stream_protocol.inspector._run_observer import MAX_PROMPT_BYTES, MAX_TEXT
 from stream_protocol.serving import ChatService, create_app
 from stream_protocol.testing import Call, ScriptedLlm, token_usage
-from tests.serving.support import chat, said
+from tests.served import served
+from tests.serving.support import HANG, chat, said
 
 pytestmark = [
     pytest.mark.usefixtures("converted_here"),
@@ -86,7 +89,7 @@ async def test_a_model_call_shows_its_prompt_its_tokens_and_its_times() -> None:
     assert 0 <= last["first"] <= last["seconds"]
     assert "hunter2" not in json.dumps(found)
     order = [next(kind for kind in entry if kind not in ("number", "bytes", "closing")) for entry in found]
-    assert [kind for kind in order if kind != "chunk"][:5] == ["turn", "event", "prompt", "answer", "event"]
+    assert [kind for kind in order if kind != "chunk"][:4] == ["turn", "event", "prompt", "event"]
     for text in elsewhere:
         assert "Be brief" not in text
         assert '"prompt"' not in text
@@ -116,6 +119,21 @@ async def test_calls_of_nested_and_of_parallel_agents_are_told_apart() -> None:
     assert sorted(prompt["agent"] for prompt in prompts) == ["asking", "asking", "helper", "other"]
     assert [prompt["call"] for prompt in prompts] == [1, 2, 3, 4]
     assert sorted(answer["call"] for answer in of_kind(found, "answer")) == [1, 2, 3, 4]
+
+
+def test_the_inspector_does_not_change_how_nested_agents_stream() -> None:
+    helper = LlmAgent(name="helper", model=ScriptedLlm(turns=[["One ", "two ", "three."]]))
+    script: list[Any] = [[Call("helper", {"request": "go"})], ["Done."]]
+    agent = LlmAgent(name="root", model=ScriptedLlm(turns=script), tools=[AgentTool(helper)])
+    inspector = Inspector()
+    app = create_app(ChatService(agent, recorder=inspector))
+    with served(app) as url, httpx.stream("POST", f"{url}/api/chat", json=chat(said("hi")), timeout=HANG) as stream:
+        for _ in stream.iter_bytes():
+            pass
+    (turn,) = inspector.turns("c1", user_id="local")
+    events = of_kind([orjson.loads(entry.line) for _, entry in turn.entries], "event")
+    carried = [event.get("customMetadata", {}).get(NESTED_EVENT, {}).get("event", {}) for event in events]
+    assert any(event.get("partial") for event in carried)
 
 
 async def test_a_long_prompt_and_a_large_file_are_shortened() -> None:
