@@ -12,6 +12,7 @@ from bench.accepting import accepting_costs
 from bench.conversation import EVENTS_PER_TURN, TURNS
 from bench.durable import RunCost, durable_costs
 from bench.growth import growths
+from bench.keys import PER_SECOND, key_delays
 from bench.load import PAIRS, SLOW, Load, compare_loads, compare_workers, measure_slow
 from bench.memory import STREAMS, bytes_per_open_stream
 from bench.progress import progress_delays
@@ -137,6 +138,13 @@ def _print_progress() -> None:
         print(f"  {row.tool:<16}{row.sent:>16}{values}")
 
 
+def _print_keys() -> None:
+    print(f"\nKeys: from a key to the next frame of the built-in chat, while a reply grows by {PER_SECOND} tokens/s.\n")
+    print(f"  {'':<16}{'keys':>16}{'ms, median':>16}{'ms, worst':>16}")
+    for row in key_delays():
+        print(f"  {row.reply:<16}{row.keys:>16}{row.p50:>16.0f}{row.worst:>16.0f}")
+
+
 Rows = tuple[tuple[str, float, Callable[[Load], float]], ...]
 
 LOAD_ROWS: Final[Rows] = (
@@ -170,6 +178,7 @@ TABLES = {
     "accepting": _print_accepting,
     "durable": _print_durable,
     "progress": _print_progress,
+    "keys": _print_keys,
     "load": _print_load,
     "workers": _print_workers,
 }

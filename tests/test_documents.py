@@ -205,7 +205,7 @@ def test_every_example_sends_what_a_request_is_about_and_not_the_whole_chat() ->
             continue
         files = our_files(".jsx", ".svelte", ".ts", ".tsx", ".vue", folder=package.parent)
         codes = [" ".join(file.read_text(encoding="utf-8").split()) for file in files]
-        transports = [code for code in codes if "new DefaultChatTransport" in code]
+        transports = [code for code in codes if re.search("(?:new|extends) DefaultChatTransport", code)]
         assert transports, package
         said = "prepareSendMessagesRequest" if package.parent.name in own else " ".join(ways[0].split())
         assert all(said in code for code in transports), package

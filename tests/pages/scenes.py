@@ -184,8 +184,8 @@ class Scenes:
             self.loop.call_soon_threadsafe(told.set)
 
     async def dig(self, depth: int) -> str:
-        """Digs until the test goes on."""
-        await self.told.wait()
+        """Digs until the test goes on, and without a depth until the run ends."""
+        await (self.told if depth else asyncio.Event()).wait()
         return "dug"
 
     def agent(self) -> LlmAgent:
@@ -212,12 +212,18 @@ class Scenes:
             report_progress(tool_context, 50, 50)
             return "fifty"
 
+        async def crash() -> str:
+            """Raises an exception, once the test goes on."""
+            await self.told.wait()
+            raise RuntimeError("The spade is broken.")
+
         page_tools = [get_location, get_time_zone, set_theme]
         tools: list[BaseTool | Callable[..., Any]] = [
             gated,
             FunctionTool(lend, require_confirmation=True),
             count_books,
             self.dig,
+            crash,
             AgentTool(researcher),
             draw,
             sketch,
@@ -255,6 +261,8 @@ class Scenes:
         match question.text.split()[0].lower() if question.text else "":
             case "story":
                 return [BEGINNING, Wait(self.told), END]
+            case "slowly":
+                return ["One", Wait(1), " two", Wait(1), " three", Wait(1), " four."]
             case "think":
                 return [Thought("Let me see.", signature=b"s"), Wait(1), "I have thought.", SOURCES]
             case "pay" if "pay" in answers:
@@ -268,6 +276,8 @@ class Scenes:
             case "dig":
                 calls = 2 if "twice" in question.text else 1
                 return ["Dug."] if answers else [Call("dig", {"depth": depth + 3}) for depth in range(calls)]
+            case "crash":
+                return [Call("dig", {"depth": 0}), Call("crash", {}), Call("trains", {})]
             case "pause":
                 return [Wait(self.told), "I go on."] if answers else [Call("trains", {})]
             case "buy":
@@ -332,9 +342,10 @@ class Scenes:
                 return [ARABIC]
             case "files":
                 return ["; ".join(f"{file.mime_type}, {len(file.data or b'')} bytes" for file in question.files)]
-            case "fail" if question.text not in self.failed:
+            case "fail" | "break" as scene if question.text not in self.failed:
                 self.failed.add(question.text)
-                return ["I begin", ConnectionError("The model is not there.")]
+                error = ConnectionError("The model is not there.")
+                return ["I begin", error] if scene == "fail" else [error]
         return [f"You said: {question.text}"]
 
 

@@ -43,6 +43,27 @@ def test_a_chat_that_waits_for_the_user_is_marked_also_beside_another_chat(page:
     expect(mark).to_have_count(0)
 
 
+def test_the_mark_of_a_chat_that_waits_is_in_every_tab_until_the_chat_goes_on(open_page: Open) -> None:
+    page = open_page()
+    say(page, "pay 8")
+    expect(page.get_by_role("button", name="Approve")).to_be_visible()
+    waiting = page.url.partition("#")[2]
+    press(page, "New chat")
+    say(page, "hello")
+    expect_status(page, "ready")
+    page.reload()
+    expect(sidebar(page).get_by_role("img", name="Needs your input")).to_have_count(1)
+    with page.context.expect_page() as opened:
+        page.evaluate("window.open(location.pathname)")
+    expect(sidebar(opened.value).get_by_role("img", name="Needs your input")).to_have_count(1)
+    elsewhere = open_page(f"#{waiting}")
+    press(elsewhere, "Approve")
+    expect(texts(elsewhere)).to_have_text("Paid.")
+    say(page, "hello again")
+    for tab in (page, opened.value):
+        expect(sidebar(tab).get_by_role("img", name="Needs your input")).to_have_count(0)
+
+
 def test_a_chat_is_marked_while_it_runs_and_searched_renamed_archived_and_deleted(
     page: Page, scenes: Scenes, shots: Path
 ) -> None:

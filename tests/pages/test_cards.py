@@ -403,55 +403,6 @@ def test_an_approval_inside_an_agent_is_answered_in_its_card(page: Page, shots: 
     expect(work.locator('[data-tool="pay"]')).to_have_attribute("data-state", "output-available")
 
 
-def expect_stopped(page: Page, calls: int) -> None:
-    """Each call reads "Stopped", is folded and shows neither an error nor a question."""
-    group = page.get_by_role("button", name=f"Used {calls} tools")
-    expect(group).to_have_accessible_name(f"Used {calls} tools")  # and no number of failures
-    expect(group).to_have_attribute("aria-expanded", "false")
-    group.click()
-    cards = page.locator("[data-tool]")
-    expect(cards).to_have_count(calls)
-    for card in cards.all():
-        summary = card.get_by_role("button").first
-        expect(summary).to_have_accessible_name(re.compile("stopped$"))
-        expect(summary).to_have_attribute("aria-expanded", "false")
-        summary.click()
-        expect(card.get_by_role("alert")).to_have_count(0)
-        expect(card.get_by_role("form")).to_have_count(0)
-        summary.click()
-    group.click()
-
-
-def test_calls_without_a_result_read_stopped_wherever_they_are_seen(open_page: Open, shots: Path) -> None:
-    page = open_page()
-    say(page, "dig twice")
-    expect(page.get_by_role("button", name="Using 2 tools")).to_be_visible()
-    other = open_page(f"#{page.url.partition('#')[2]}")
-    expect(other.get_by_role("button", name="Using 2 tools")).to_be_visible()
-    press(page, "Stop")
-    for tab in (page, other):
-        expect_status(tab, "ready")
-        expect_stopped(tab, 2)
-        expect(tab.get_by_role("status").first).not_to_contain_text("needs your input")
-    page.screenshot(path=shots / "stopped-calls.png")
-    page.reload()
-    expect_stopped(page, 2)
-
-
-def test_calls_read_stopped_although_the_page_no_longer_hears_the_server(
-    page: Page, expected_errors: list[str]
-) -> None:
-    expected_errors.append("net::ERR_FAILED")
-    say(page, "dig twice")
-    expect(page.get_by_role("button", name="Using 2 tools")).to_be_visible()
-    page.route("**/stop", lambda route: route.abort())  # so no error of a call comes from the server
-    with page.expect_event("requestfailed"):
-        press(page, "Stop")
-    expect_status(page, "ready")
-    expect_stopped(page, 2)
-    page.unroute_all()
-
-
 def test_the_time_of_a_call_has_one_decimal_or_none(page: Page, scenes: Scenes) -> None:
     say(page, "dig")
     card = page.locator("[data-tool=dig]").get_by_role("button").first
@@ -464,21 +415,3 @@ def test_the_time_of_a_call_has_one_decimal_or_none(page: Page, scenes: Scenes) 
     expect(page.locator(f'[data-tool="{INPUT}"]').get_by_role("button").first).to_have_accessible_name(
         re.compile("needs your input$")
     )
-
-
-@pytest.mark.filterwarnings("ignore:The .plugins. argument is deprecated:DeprecationWarning")  # ADK's own AgentTool
-def test_an_agent_inside_a_stopped_answer_reads_stopped_with_its_calls(page: Page) -> None:
-    say(page, "research")
-    card = page.get_by_role("group", name="Tool researcher")
-    expect(card.get_by_role("group", name="Tool wait")).to_have_attribute("data-state", "input-available")
-    press(page, "Stop")
-    expect_status(page, "ready")
-    for _ in ("live", "stored"):
-        summary = card.get_by_role("button").first
-        expect(summary).to_have_accessible_name(re.compile("stopped$"))
-        expect(summary).to_have_attribute("aria-expanded", "false")
-        unfolded(card)
-        group = card.get_by_role("group", name="Tool wait").get_by_role("button").first
-        expect(group).to_have_accessible_name(re.compile("stopped$"))
-        expect(card.get_by_role("alert")).to_have_count(0)
-        page.reload()

@@ -251,12 +251,32 @@ def test_calls_of_one_step_are_rows_in_one_frame_and_a_failure_is_counted(page: 
     body = b"".join(map(encode_sse, chunks))
     page.route("**/api/chat", lambda route: route.fulfill(body=body, headers=SSE_HEADERS))
     say(page, "search")
-    group = page.get_by_role("button", name="Used 12 tools 1 failed")
+    group = page.get_by_role("button", name="Used 12 tools")
+    expect(group).to_have_accessible_name("Used 12 tools 1 failed")
     expect(group).to_have_attribute("aria-expanded", "true")
     expect(page.get_by_text("It took too long.")).to_be_visible()
     page.screenshot(path=shots / "twelve-calls.png")
+    group.click()
+    expect(group).to_have_accessible_name("Used 12 tools · Grep 1 failed")
+    group.click()
     height = page.locator("[data-calls]").evaluate("box => box.offsetHeight")
     assert height < 660, height  # of a window of 900
+
+
+def test_calls_that_run_are_named_and_those_that_are_done_are_counted(page: Page, shots: Path) -> None:
+    asked: list[AnyChunk] = [
+        {"type": "tool-input-available", "toolCallId": f"c{number}", "toolName": tool, "input": {"pattern": "stream"}}
+        for number, tool in enumerate(("grep", "read_file", "grep"))
+    ]
+    ended: list[AnyChunk] = [{"type": "tool-output-available", "toolCallId": "c1", "output": {"matches": 1}}]
+    chunks: list[AnyChunk] = [{"type": "start", "messageId": "m1"}, *asked, *ended]
+    body = b"".join(map(encode_sse, chunks))
+    page.route("**/api/chat", lambda route: route.fulfill(body=body, headers=SSE_HEADERS))
+    say(page, "search")
+    group = page.get_by_role("button", name="Using 3 tools · 1 done")
+    group.click()
+    expect(group).to_have_accessible_name("Using 3 tools · 1 done · Grep, Read file")
+    page.screenshot(path=shots / "calls-done.png")
 
 
 SCROLLED: Final = """() => {
@@ -269,6 +289,6 @@ def test_only_the_conversation_scrolls_and_the_header_stays(page: Page) -> None:
     for _ in range(4):
         say(page, "both")
         expect_status(page, "ready")
-        press(page, "Used 2 tools")
+        press(page, "Used 2 tools · Trains, Draw")
         unfolded(tool(page, "trains", "output-available").last)
     assert page.evaluate(SCROLLED) == 0

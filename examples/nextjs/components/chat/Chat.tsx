@@ -9,7 +9,7 @@ import { TooLargeError } from "./chat-api";
 import { useNoteWaiting } from "../sidebar/waiting-chats";
 import { Announcer, neededFrom } from "./Announcer";
 import { Conversation } from "./Conversation";
-import { type ChatMessage, type Draft, type MessageVersions, speakerOf } from "./message-types";
+import { type Draft, type Outcome, type StoredChat, speakerOf } from "./message-types";
 import { Problem } from "./Problem";
 import { type AgentChat, useAgentChat } from "./use-agent-chat";
 import { useEscape } from "./use-escape";
@@ -27,11 +27,8 @@ function editLast(): boolean {
 
 type ChatProps = {
   id: string;
-  messages: ChatMessage[];
-  /** The messages that have several versions, as they were loaded. */
-  versions?: MessageVersions[] | undefined;
-  /** The ids of the stopped answers, as they were loaded. */
-  stopped?: string[] | undefined;
+  /** What was loaded of the chat. */
+  stored: StoredChat;
   /** `undefined` until it is known. */
   about: About | undefined;
   /** The URL names a chat that the server does not have. */
@@ -46,13 +43,10 @@ type ChatProps = {
   beside?: (chat: AgentChat) => ReactNode;
 };
 
-const NONE: never[] = [];
-
 /** A chat with its field. Give it `key={id}`: another chat is another component. */
 export function Chat(props: ChatProps) {
-  const { id, messages: stored, versions = NONE, stopped = NONE, about, missing = false, resume, onSend, beside } = props;
-  const { whileBusy = "queue" } = props;
-  const chat = useAgentChat({ id, messages: stored, versions, stopped, resume, onSend });
+  const { id, stored, about, missing = false, resume, whileBusy = "queue", onSend, beside } = props;
+  const chat = useAgentChat({ id, stored, resume, onSend });
   const { messages, busy } = chat;
   const field = useRef<HTMLTextAreaElement>(null);
   const attachments = useAttachments(about, () => field.current?.focus());
@@ -60,7 +54,7 @@ export function Chat(props: ChatProps) {
   const last = messages.findLast(({ metadata }) => metadata?.modelId)?.metadata?.modelId;
   const models = about?.models ?? [];
   const model = models.length === 1 ? undefined : (last ?? (models.join(", ") || undefined));
-  const queue = useQueue({ state: chat.state, busy: busy || chat.connection === "lost", send: chat.send });
+  const queue = useQueue({ state: chat.state, busy: busy || chat.connection === "lost", send: chat.send, showStored: chat.showStored });
   const composer = useRef<ComposerHandle>(null);
   const pick = ({ prompt, attach }: Suggestion) => {
     const draft = { text: prompt, files: [] };
@@ -78,11 +72,17 @@ export function Chat(props: ChatProps) {
     queue.pause(); // who stops wants silence: what waits is sent by its button
     void chat.stop();
   };
-  const failed = chat.error !== undefined;
+  const lastIndex = messages.length - 1;
+  const outcomeOf = (index: number): Outcome | undefined => {
+    const id = messages[index]?.id;
+    if (id === undefined || (index === lastIndex && (busy || chat.error))) return undefined; // an error says it itself
+    const isAnswered = messages[index]?.role === "user" && messages[index + 1]?.role === "assistant";
+    return isAnswered ? undefined : chat.outcomes.get(id);
+  };
   const reconnecting = chat.connection === "reconnecting";
   useEscape(busy, stop);
   useTabTitle(id, messages, busy, about?.agent);
-  useNoteWaiting(id, !busy && neededFrom(messages.at(-1), chat.stopped) !== undefined);
+  useNoteWaiting(id, !busy && neededFrom(messages.at(-1), chat.outcomes) !== undefined);
 
   return (
     <div className="flex min-h-0 flex-1">
@@ -98,15 +98,16 @@ export function Chat(props: ChatProps) {
                   message={message}
                   root={root}
                   agent={about?.agent}
-                  live={busy && index === messages.length - 1}
-                  answerable={!busy && index === messages.length - 1}
-                  passed={index < messages.length - 1}
-                  stopped={chat.stopped.has(message.id)}
+                  live={busy && index === lastIndex}
+                  answerable={!busy && index === lastIndex}
+                  passed={index < lastIndex}
+                  outcome={outcomeOf(index)}
                   busy={busy}
                   onApproval={chat.approve}
                   onOutput={chat.output}
                   onEdit={chat.edit}
-                  onRegenerate={failed && index === messages.length - 1 ? undefined : chat.regenerate}
+                  onRetry={index === lastIndex ? chat.retry : undefined}
+                  onRegenerate={index === lastIndex && (chat.error || chat.outcomes.get(message.id) === "failed") ? undefined : chat.regenerate}
                   versions={chat.versions.get(message.id)}
                   onChoose={chat.choose}
                 />
@@ -147,7 +148,7 @@ export function Chat(props: ChatProps) {
             Drop files to attach them
           </p>
         )}
-        <Announcer status={chat.status} reconnecting={reconnecting} messages={messages} stopped={chat.stopped} />
+        <Announcer status={chat.status} reconnecting={reconnecting} messages={messages} outcomes={chat.outcomes} />
       </main>
       {beside?.(chat)}
     </div>

@@ -1,7 +1,7 @@
 import "../without-eval";
-import { DefaultChatTransport } from "ai";
+import { DefaultChatTransport, type UIMessageChunk } from "ai";
 import { chatPath } from "./host";
-import type { ChatMessage, Draft, StoredChat } from "./message-types";
+import type { ChatMessage, Draft, Outcome, StoredChat } from "./message-types";
 
 /** What the server has stored of the chat; `undefined` if it has no such chat. Throws if it can't be asked. */
 export async function loadChat(api: string, id: string): Promise<StoredChat | undefined> {
@@ -91,12 +91,34 @@ const BROKE_OFF = "The network connection was lost in the middle of the reply.";
 /** What a proxy answers while the server behind it is away: to take up a reply is tried again. */
 const AWAY = [502, 503, 504];
 
-/** `onAccepted`: the server has taken a request. `onBegin`: a response begins, also one that is taken up again. */
-type Listeners = { onAccepted: () => void; onBegin: () => void };
+type Listeners = {
+  /** The server has taken a request. */
+  onAccepted: () => void;
+  /** A response begins, also one that is taken up again. */
+  onBegin: () => void;
+  /** A response has ended, whole unless there is an outcome. */
+  onEnd: (outcome: Outcome | undefined) => void;
+};
+
+/** The chunks that end a response. */
+const OUTCOMES: Partial<Record<UIMessageChunk["type"], Outcome | undefined>> = { finish: undefined, abort: "stopped", error: "failed" };
+
+/** The client does not tell how a response that another tab has stopped has ended: its last chunk does. */
+class Transport extends DefaultChatTransport<ChatMessage> {
+  onEnd: Listeners["onEnd"] = () => undefined;
+
+  protected override processResponseStream(stream: ReadableStream<Uint8Array<ArrayBufferLike>>): ReadableStream<UIMessageChunk> {
+    const transform = (chunk: UIMessageChunk, controller: TransformStreamDefaultController<UIMessageChunk>) => {
+      if (chunk.type in OUTCOMES) this.onEnd(OUTCOMES[chunk.type]);
+      controller.enqueue(chunk);
+    };
+    return super.processResponseStream(stream).pipeThrough(new TransformStream({ transform }));
+  }
+}
 
 /** `approvalPayloads`: what approved calls get, by the approval's id, as it is when a request is sent. */
-export function chatTransport(api: string, approvalPayloads: Record<string, unknown>, { onAccepted, onBegin }: Listeners) {
-  return new DefaultChatTransport<ChatMessage>({
+export function chatTransport(api: string, approvalPayloads: Record<string, unknown>, { onAccepted, onBegin, onEnd }: Listeners) {
+  const transport = new Transport({
     api: `${api}/chat`,
     prepareSendMessagesRequest: (sent) => ({ body: requestBody(sent, approvalPayloads) }),
     fetch: async (input, init) => {
@@ -109,6 +131,8 @@ export function chatTransport(api: string, approvalPayloads: Record<string, unkn
       return new Response(readable(response.body), response);
     },
   });
+  transport.onEnd = onEnd;
+  return transport;
 }
 
 /** `fetch`, with our words for a server that can't be reached. */

@@ -1,6 +1,6 @@
 import type { Chat } from "@ai-sdk/react";
 import { loadChat } from "./chat-api";
-import type { ChatMessage } from "./message-types";
+import type { ChatMessage, StoredChat } from "./message-types";
 
 /** `reconnecting`: a response broke off, and is being taken up again. `lost`: that has failed. */
 export type ConnectionState = "open" | "reconnecting" | "lost";
@@ -18,10 +18,11 @@ export class Connection {
   private attempt = 0;
   private is: ConnectionState = "open";
 
-  /** `onChange` is called with each state. */
+  /** `onChange` is called with each state. `showStored` shows the chat as it was loaded. */
   constructor(
     private readonly api: string,
     private readonly onChange: (is: ConnectionState) => void,
+    private readonly showStored: (chat: StoredChat) => void,
   ) {}
 
   /** The last request or response has ended because of the network, and the server may have the reply. */
@@ -86,9 +87,9 @@ export class Connection {
     if (state.error !== undefined) return this.broken ? "away" : "resumed"; // else the run itself has failed
     if (state.messages !== shown) return "resumed";
     try {
-      const stored = (await loadChat(this.api, state.id))?.messages ?? [];
-      if (stored.length < shown.length) return "gone";
-      state.messages = stored;
+      const stored = await loadChat(this.api, state.id);
+      if (stored === undefined || stored.messages.length < shown.length) return "gone";
+      this.showStored(stored);
       return "resumed";
     } catch {
       return "away";

@@ -27,7 +27,28 @@ export type ChatMessage = UIMessage<ChatMetadata>;
 export type MessageVersions = { messageId: string; current: number; ids: string[] };
 
 /** What the server has stored of a chat. */
-export type StoredChat = { messages: ChatMessage[]; versions?: MessageVersions[]; stopped?: string[] };
+export type StoredChat = {
+  messages: ChatMessage[];
+  versions?: MessageVersions[];
+  /** The messages whose answer was stopped: the agent's, or the user's if the agent has shown nothing. */
+  stopped?: string[];
+  /** The messages whose answer ended with an error. */
+  failed?: string[];
+};
+
+/** How an answer has ended before it was whole. */
+export type Outcome = "stopped" | "failed";
+
+/** The outcome of each answer that is not whole, by the id of its message. */
+export type Outcomes = ReadonlyMap<string, Outcome>;
+
+export function outcomesOf({ stopped = [], failed = [] }: Pick<StoredChat, "stopped" | "failed">): Outcomes {
+  return new Map([
+    ...stopped.map((id): [string, Outcome] => [id, "stopped"]),
+    ...failed.map((id): [string, Outcome] => [id, "failed"]),
+  ]);
+}
+
 export type ChatPart = UIMessagePart<UIDataTypes, UITools>;
 
 /** The agent that wrote a text or reasoning part. */
@@ -114,19 +135,22 @@ export function isUnanswered(part: ToolUIPart | DynamicToolUIPart): boolean {
   return part.state === "output-error" && part.callProviderMetadata?.["adk"]?.["unanswered"] === true;
 }
 
-/** The server's error text for a call that a stop of the reply has ended. */
-const STOPPED_TEXT = "The run was stopped before the tool finished.";
+/**
+ * The server's error texts for calls that ended with their run. The outcome of the answer does not tell them from calls
+ * whose own tool failed, and `ai` 6 allows no mark on the error of a call.
+ */
+const CUT_OFF_TEXTS = ["The run was stopped before the tool finished.", "The run failed before the tool finished."];
 
-/** The same for calls that broke off. Inside an agent of a stopped reply, the stop is the reason. */
-const BROKEN_OFF_TEXTS = ["The run failed before the tool finished.", "The tool gave no result."];
+/** The same for a call inside an agent. In a stopped reply, the stop is the reason. */
+const NO_RESULT_TEXT = "The tool gave no result.";
 
-/** Return true for a call that has no result because its reply was stopped. `stopped`: the message ends with a stop. */
+/** Return true for a call that has no result because its reply ended first. `stopped`: the message ends with a stop. */
 export function isCutOff(part: ToolUIPart | DynamicToolUIPart, stopped: boolean): boolean {
   switch (part.state) {
     case "output-denied":
       return false;
     case "output-error":
-      return part.errorText === STOPPED_TEXT || (stopped && BROKEN_OFF_TEXTS.includes(part.errorText));
+      return CUT_OFF_TEXTS.includes(part.errorText) || (stopped && part.errorText === NO_RESULT_TEXT);
     case "output-available":
       return nestedMessageOf(part)?.metadata?.stopped === true || (stopped && part.preliminary === true);
     case "approval-responded":

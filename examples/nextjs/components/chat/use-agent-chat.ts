@@ -11,7 +11,7 @@ import { chatTransport, stopRun } from "./chat-api";
 import { Connection, type ConnectionState } from "./connection";
 import { GivenAnswers } from "./given-answers";
 import { useHost } from "./host";
-import { type ChatMessage, type Draft, filesOf, type MessageVersions } from "./message-types";
+import { type ChatMessage, type Draft, filesOf, type Outcome, outcomesOf, type StoredChat } from "./message-types";
 import { useVersions } from "./use-versions";
 
 /** True when every pending call of the last step is settled, be it by an approval, a refusal or an answer. */
@@ -29,9 +29,8 @@ export type AgentChat = ReturnType<typeof useAgentChat>;
 
 type AgentChatOptions = {
   id: string;
-  messages: ChatMessage[];
-  versions: MessageVersions[];
-  stopped: string[];
+  /** What was loaded of the chat. */
+  stored: StoredChat;
   /** The server may be writing an answer in the chat. */
   resume: boolean;
   /** A message is being sent. */
@@ -39,14 +38,27 @@ type AgentChatOptions = {
 };
 
 /** The chat, and what can be done in it. */
-export function useAgentChat({ id, messages, versions: stored, stopped: storedStopped, resume, onSend }: AgentChatOptions) {
+export function useAgentChat({ id, stored, resume, onSend }: AgentChatOptions) {
   const { api } = useHost();
   const [connectionState, showConnection] = useState<ConnectionState>("open");
-  const [{ state, payloads, drafts, given, connection }] = useState(() => {
+  const [outcomes, setOutcomes] = useState(() => outcomesOf(stored));
+  const [{ state, payloads, drafts, given, connection, showStored, mark }] = useState(() => {
     const payloads: Record<string, unknown> = {};
     const drafts = new Map<string, unknown>();
     const given = new GivenAnswers();
-    const connection = new Connection(api, showConnection);
+    const mark = (id: string, outcome: Outcome | undefined) =>
+      setOutcomes((before) => {
+        const after = new Map(before);
+        if (outcome === undefined) after.delete(id);
+        else after.set(id, outcome);
+        return after;
+      });
+    const showStored = (chat: StoredChat) => {
+      state.messages = chat.messages;
+      setOutcomes(outcomesOf(chat));
+    };
+    const connection = new Connection(api, showConnection, showStored);
+    let ended: { outcome: Outcome | undefined } | undefined; // by the last chunk of the response
     const onAccepted = () => {
       drafts.clear();
       given.settle();
@@ -54,19 +66,25 @@ export function useAgentChat({ id, messages, versions: stored, stopped: storedSt
     // A state of our own: with a mere transport `useChat` of v6 forgets that a resumed response begins anew.
     const state = new ChatState<ChatMessage>({
       id,
-      messages,
-      transport: chatTransport(api, payloads, { onAccepted, onBegin: () => connection.begin() }),
+      messages: stored.messages,
+      transport: chatTransport(api, payloads, {
+        onAccepted,
+        onBegin: () => connection.begin(),
+        onEnd: (outcome) => (ended = { outcome }),
+      }),
       sendAutomaticallyWhen: isAnswered,
-      onFinish: ({ isDisconnect }) => connection.end(isDisconnect, state),
+      onFinish: ({ message, isDisconnect }) => {
+        if (ended) mark(message.id, ended.outcome);
+        ended = undefined;
+        connection.end(isDisconnect, state);
+      },
       onError: () => given.takeBack(state),
     });
-    return { state, payloads, drafts, given, connection };
+    return { state, payloads, drafts, given, connection, showStored, mark };
   });
   const chat = useChat<ChatMessage>({ chat: state, resume, experimental_throttle: 30 });
   const { sendMessage, addToolApprovalResponse, addToolOutput } = chat;
-  const [stopped, setStopped] = useState<ReadonlySet<string>>(new Set(storedStopped));
-  const addStopped = useCallback((ids: string[]) => setStopped((before) => new Set([...before, ...ids])), []);
-  const { noteReplaced, ...versions } = useVersions(state, chat.status, stored, addStopped);
+  const { noteReplaced, ...versions } = useVersions(state, chat.status, stored.versions, showStored);
   useEffect(() => () => connection.cancel(), [connection]);
   const told = useRef(chat.status);
   useEffect(() => {
@@ -80,8 +98,8 @@ export function useAgentChat({ id, messages, versions: stored, stopped: storedSt
     const last = state.messages.at(-1);
     const busy = connection.isReconnecting || state.status === "submitted" || state.status === "streaming";
     if (!busy || last?.role !== "assistant") return;
-    addStopped([last.id]);
-  }, [state, connection, addStopped]);
+    mark(last.id, "stopped");
+  }, [state, connection, mark]);
 
   const [starting, setStarting] = useState(0);
   /**
@@ -151,5 +169,5 @@ export function useAgentChat({ id, messages, versions: stored, stopped: storedSt
     connection.cancel();
     state.clearError();
   }, [connection, state]);
-  return { ...chat, error: reconnecting ? undefined : lost, clearError, connection: connectionState, ...versions, regenerate, state, payloads, drafts, stopped, busy, send, edit, stop, retry, approve, output };
+  return { ...chat, error: reconnecting ? undefined : lost, clearError, connection: connectionState, ...versions, regenerate, state, payloads, drafts, outcomes, showStored, busy, send, edit, stop, retry, approve, output };
 }

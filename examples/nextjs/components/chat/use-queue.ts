@@ -4,7 +4,7 @@ import { useCallback, useEffect, useRef, useState } from "react";
 import { loadChat, steerRun } from "./chat-api";
 import { useHost } from "./host";
 import { keepQueue, keptQueue } from "./kept-queue";
-import type { ChatMessage, Draft } from "./message-types";
+import type { ChatMessage, Draft, StoredChat } from "./message-types";
 
 /** What a message does that is sent while an answer is being written. */
 export type WhileBusy = "queue" | "steer" | "interrupt";
@@ -31,13 +31,14 @@ type QueueOptions = {
   busy: boolean;
   /** How the message of an idle chat is sent; in a busy one it interrupts. */
   send: (draft: Draft, messageId: undefined, id: string) => Promise<void>;
+  showStored: (chat: StoredChat) => void;
 };
 
 /**
  * The messages that wait for the end of the answer, or for the agent to read them. The tab keeps them for each chat. A
  * chat that is opened again goes on with them if its answer goes on, else they wait for the user.
  */
-export function useQueue({ state, busy, send }: QueueOptions) {
+export function useQueue({ state, busy, send, showStored }: QueueOptions) {
   const { api } = useHost();
   const [queued, setQueued] = useState<Queued[]>(NONE);
   const [paused, pause] = useState(false);
@@ -93,7 +94,7 @@ export function useQueue({ state, busy, send }: QueueOptions) {
     if (late.length > 0) {
       if (looking.current) return;
       looking.current = true; // also when the server's word on the message came after the end of the answer
-      void showNextTurn(api, state).then(() => {
+      void showNextTurn(api, state, showStored).then(() => {
         looking.current = false;
         setQueued((all) => all.filter(({ id }) => !late.includes(id)));
       });
@@ -101,7 +102,7 @@ export function useQueue({ state, busy, send }: QueueOptions) {
     }
     const [next] = queued;
     if (next?.state === "waiting" && !paused && !isWaiting(state.messages)) sendNow(next);
-  }, [api, state, busy, paused, queued, sendNow]);
+  }, [api, state, busy, paused, queued, sendNow, showStored]);
 
   return { queued, paused, add, remove, steer, sendNow, pause: useCallback(() => pause(true), []) };
 }
@@ -130,13 +131,13 @@ export type Steering = { id: string; parts: ChatMessage["parts"] };
 const LOOKS = [100, 400, 1000, 2500];
 
 /** The server goes on by itself with a message that came too late for the answer: shows that turn. */
-async function showNextTurn(api: string, state: ChatState<ChatMessage>): Promise<void> {
+async function showNextTurn(api: string, state: ChatState<ChatMessage>, showStored: (chat: StoredChat) => void): Promise<void> {
   for (const pause of LOOKS) {
     await new Promise((resolve) => setTimeout(resolve, pause));
-    const stored = (await loadChat(api, state.id).catch(() => undefined))?.messages;
+    const stored = await loadChat(api, state.id).catch(() => undefined);
     if (state.status !== "ready") return;
-    if (stored && stored.at(-1)?.id !== state.messages.at(-1)?.id) {
-      state.messages = stored;
+    if (stored && stored.messages.at(-1)?.id !== state.messages.at(-1)?.id) {
+      showStored(stored);
       await state.resumeStream();
       return;
     }

@@ -2,17 +2,17 @@ import type { Chat } from "@ai-sdk/react";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { chooseVersion, loadChat } from "./chat-api";
 import { useHost } from "./host";
-import type { ChatMessage, MessageVersions } from "./message-types";
+import type { ChatMessage, MessageVersions, StoredChat } from "./message-types";
 
 /** The versions of the messages, and the way to choose one. `stored`: those that came with the messages. */
 export function useVersions(
   state: Chat<ChatMessage>,
   status: string,
-  stored: MessageVersions[],
-  addStopped: (messageIds: string[]) => void,
+  stored: MessageVersions[] | undefined,
+  showStored: (chat: StoredChat) => void,
 ) {
   const { api } = useHost();
-  const [versions, setVersions] = useState(stored);
+  const [versions, setVersions] = useState(stored ?? []);
   const [choiceError, setChoiceError] = useState<Error>();
   const replaced = useRef(false);
   /** A message is about to be replaced: once that is stored, it has another version. */
@@ -29,14 +29,13 @@ export function useVersions(
       setChoiceError(undefined);
       try {
         const chat = await chooseVersion(api, state.id, version);
-        state.messages = chat.messages;
-        addStopped(chat.stopped ?? []);
+        showStored(chat);
         setVersions(chat.versions ?? []);
       } catch (error) {
         setChoiceError(error as Error);
       }
     },
-    [api, state, addStopped],
+    [api, state, showStored],
   );
   const byMessage = useMemo(() => new Map(versions.map((each) => [each.messageId, each])), [versions]);
   return { versions: byMessage, choiceError, choose, noteReplaced };

@@ -11,19 +11,18 @@ export function readSetting(name: string): string | null {
   }
 }
 
+export function writeSetting(name: string, value: string): void {
+  try {
+    localStorage.setItem(name, value);
+  } catch {
+    return; // a browser that stores nothing keeps to what it is given
+  }
+  window.dispatchEvent(new Event(CHANGED));
+}
+
 export function useSetting(name: string, otherwise: string): [string, (value: string) => void] {
   const value = useSyncExternalStore(subscribe, () => readSetting(name), () => null) ?? otherwise;
-  const choose = useCallback(
-    (chosen: string) => {
-      try {
-        localStorage.setItem(name, chosen);
-      } catch {
-        return; // a browser that stores nothing keeps to what it is given
-      }
-      window.dispatchEvent(new Event(CHANGED));
-    },
-    [name],
-  );
+  const choose = useCallback((chosen: string) => writeSetting(name, chosen), [name]);
   return [value, choose];
 }
 

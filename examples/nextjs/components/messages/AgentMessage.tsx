@@ -1,14 +1,14 @@
 import { isToolUIPart } from "ai";
-import { CircleStop, RefreshCw } from "lucide-react";
+import { RefreshCw } from "lucide-react";
 import { textOf } from "../chat/message-types";
 import { IconButton } from "../ui/icon-button";
 import { Actions, CopyText, Versions } from "./Actions";
+import { Ended } from "./Ended";
 import type { MessageProps } from "./Message";
 import { Parts } from "./Parts";
 import { Usage } from "./Usage";
 
-export function AgentMessage({ message, root, agent, live, stopped, busy, onEdit: _, ...others }: MessageProps) {
-  const isStopped = stopped && !live;
+export function AgentMessage({ message, root, agent, live, outcome, busy, onEdit: _, onRetry, ...others }: MessageProps) {
   const { onRegenerate, versions, onChoose, ...answers } = others;
   return (
     <article aria-label="Agent" className="group/message flex min-w-0 flex-col gap-3">
@@ -18,15 +18,11 @@ export function AgentMessage({ message, root, agent, live, stopped, busy, onEdit
         root={root}
         agent={agent}
         live={live}
-        stopped={isStopped}
+        stopped={outcome === "stopped"}
         asked={message.parts.filter(isToolUIPart)}
         {...answers}
       />
-      {isStopped && (
-        <p className="flex items-center gap-1.5 text-sm text-muted-foreground" data-stopped>
-          <CircleStop className="size-4" aria-hidden /> Stopped
-        </p>
-      )}
+      {outcome && <Ended outcome={outcome} onRetry={onRetry} />}
       {!live && (
         <Actions>
           <Versions versions={versions} busy={busy} onChoose={onChoose} />

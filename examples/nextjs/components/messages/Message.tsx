@@ -1,13 +1,15 @@
 import { memo } from "react";
-import { type ChatMessage, type MessageVersions, textOf } from "../chat/message-types";
+import { type ChatMessage, type MessageVersions, type Outcome, textOf } from "../chat/message-types";
 import type { Answers } from "../tools/ToolCard";
 import { Boundary } from "../ui/boundary";
 import { AgentMessage } from "./AgentMessage";
 import { PlainText } from "./PlainText";
 import { UserMessage } from "./UserMessage";
 
-export type MessageProps = Answers & {
+export type MessageProps = Omit<Answers, "stopped"> & {
   message: ChatMessage;
+  /** How the answer has ended, if it is not whole. */
+  outcome?: Outcome | undefined;
   /** The agent that speaks unless something else is said. */
   root: string | undefined;
   /** The agent that the server names, which is the one that speaks as long as nothing says otherwise. */
@@ -18,6 +20,8 @@ export type MessageProps = Answers & {
   busy: boolean;
   /** Without these a message cannot be changed. */
   onEdit?: (messageId: string, text: string) => void;
+  /** Asks anew, where the answer has failed. */
+  onRetry?: (() => unknown) | undefined;
   onRegenerate?: ((options: { messageId: string }) => unknown) | undefined;
   /** Its versions, if it has several. */
   versions?: MessageVersions | undefined;

@@ -1,4 +1,4 @@
-import { type FileUIPart, getToolName, isDataUIPart, isToolUIPart, type TextUIPart } from "ai";
+import { type FileUIPart, isDataUIPart, isToolUIPart, type TextUIPart } from "ai";
 import {
   approvalReasonOf,
   type ChatMessage,
@@ -12,8 +12,8 @@ import {
 } from "../chat/message-types";
 import { steeringOf } from "../chat/use-queue";
 import { gatedByCredential } from "../tools/Credential";
-import { readableName } from "../tools/readable-name";
-import { type Answers, firstArgument, ToolCard, type ToolPart } from "../tools/ToolCard";
+import { type Answers, firstArgument, ToolCard } from "../tools/ToolCard";
+import { nameOf } from "../tools/tool-name";
 import { later } from "../ui/later";
 import { Data } from "./data/Data";
 import { File } from "./File";
@@ -31,9 +31,6 @@ const CitedText = later<CitedTextProps>(
   (_, { part }) => <Markdown text={part.text} />,
   ({ part }) => <Markdown text={part.text} />,
 );
-
-/** What ADK calls its own ways to ask. */
-const TITLES: Record<string, string> = { adk_request_credential: "Sign-in", adk_request_input: "Question" };
 
 /** One part of what an agent says. */
 export function Part({ part, message, root, agent, live, ...answers }: PartProps) {
@@ -69,10 +66,6 @@ export function Part({ part, message, root, agent, live, ...answers }: PartProps
     default:
       return null; // sources stand together at the end; where a step begins is not shown
   }
-}
-
-function nameOf(call: ToolPart): string {
-  return call.title ?? TITLES[getToolName(call)] ?? readableName(getToolName(call));
 }
 
 /** The tool that has returned the file, with its argument. If the step has several calls, nothing says which one it was. */

@@ -32,7 +32,7 @@ export function Parts({ message, root, agent, live, ...answers }: PartsProps) {
     const calls = run.filter(isToolUIPart);
     if (calls.length === 0) return parts;
     return (
-      <Calls key={first} parts={calls} passed={answers.passed} stopped={answers.stopped} show={calls.some(show)}>
+      <Calls key={first} parts={calls} passed={answers.passed} stopped={answers.stopped} show={calls.some(show)} live={live}>
         {parts}
       </Calls>
     );

@@ -9,6 +9,7 @@ import { useMath } from "./math";
 import { withDollars } from "./math-delimiters";
 import { PlainText } from "./PlainText";
 import { unusedDefinitions } from "./unused-definitions";
+import { usePaced } from "./use-paced";
 
 export const COMPONENTS: Components = {
   p: ({ children }) => <p>{children}</p>,
@@ -33,10 +34,15 @@ const CONTROLS = { code: { copy: true, download: false }, table: false, mermaid:
 /** A change of the parsed text, and what draws it. */
 export type Extension = { remark: Pluggable; components: Components };
 
-type RenderedMarkdownProps = { text: string; live?: boolean; extension?: Extension };
+type RenderedMarkdownProps = { text: string; live?: boolean; extension?: Extension | undefined };
 
 /** Markdown, also unfinished, without raw HTML, with safe link schemes only, and without images that are elsewhere. */
-export const RenderedMarkdown = memo(function RenderedMarkdown({ text, live = false, extension }: RenderedMarkdownProps) {
+export function RenderedMarkdown({ text, live = false, extension }: RenderedMarkdownProps) {
+  const paced = usePaced(text);
+  return <Drawn text={live ? paced : text} live={live} extension={extension} />;
+}
+
+const Drawn = memo(function Drawn({ text, live = false, extension }: RenderedMarkdownProps) {
   const box = useRef<HTMLDivElement>(null);
   const markdown = useMemo(() => withDollars(text), [text]);
   const math = useMath(markdown);

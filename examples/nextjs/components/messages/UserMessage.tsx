@@ -4,10 +4,11 @@ import { filesOf, textOf } from "../chat/message-types";
 import { IconButton } from "../ui/icon-button";
 import { Actions, CopyText, Versions } from "./Actions";
 import { EditMessage } from "./EditMessage";
+import { Ended } from "./Ended";
 import { File } from "./File";
 import type { MessageProps } from "./Message";
 
-export function UserMessage({ message, busy, onEdit, versions, onChoose }: MessageProps) {
+export function UserMessage({ message, outcome, busy, onEdit, onRetry, versions, onChoose }: MessageProps) {
   const [editing, setEditing] = useState(false);
   const text = textOf(message);
   const save = (changed: string) => {
@@ -36,6 +37,7 @@ export function UserMessage({ message, busy, onEdit, versions, onChoose }: Messa
           </Actions>
         </div>
       )}
+      {outcome && <Ended outcome={outcome} onRetry={onRetry} />}
     </article>
   );
 }

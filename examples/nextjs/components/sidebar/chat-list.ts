@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import { chatPath, useHost } from "../chat/host";
 import { noteTitle } from "./chat-titles";
+import { forgetAnswered, note } from "./waiting-chats";
 
 /** An event of the window: an answer has begun or ended, or a chat was changed, so that the list may be another. */
 export const CHATS_CHANGED = "chats-changed";
@@ -36,6 +37,7 @@ export function useChats(search: string, archived: boolean) {
       const page: ChatList = await response.json();
       noteTitles(page.chats);
       if (request !== newest.current) return;
+      forgetAnswered(page.chats);
       setList((shown) => ({ filter, ...(shown.filter === filter ? join(shown, page) : page) }));
     },
     [api, filter, search, archived],
@@ -80,8 +82,10 @@ export function useChats(search: string, archived: boolean) {
     },
     remove: async (id: string) => {
       const response = await fetch(chatPath(api, id), { method: "DELETE" }).catch(() => undefined);
-      if (response?.ok) change(id, []);
-      else setFailure("The chat could not be deleted.");
+      if (response?.ok) {
+        note(id, false);
+        change(id, []);
+      } else setFailure("The chat could not be deleted.");
       return response?.ok ?? false;
     },
   };

@@ -1,25 +1,47 @@
-import { useEffect, useSyncExternalStore } from "react";
+import { useEffect } from "react";
+import { readSetting, useSetting, writeSetting } from "../layout/setting";
+import type { ListedChat } from "./chat-list";
 
-/** The ids of the chats in which the agent waits for the user. The server's list does not say so: this page saw it. */
-const waiting = new Set<string>();
-const listeners = new Set<() => void>();
+const NAME = "waiting-chats";
+
+/**
+ * The chats in which the agent waits for the user, by their ids. The server's list does not say so: the browser keeps
+ * what its tabs have seen. The value is the `updatedAt` of the list, `null` until the list is loaded.
+ */
+type Waiting = Record<string, string | null>;
+
+const read = (): Waiting => parsed(readSetting(NAME) ?? "{}");
+
+function parsed(stored: string): Waiting {
+  try {
+    return JSON.parse(stored) ?? {};
+  } catch {
+    return {};
+  }
+}
 
 /** Notes for the list of chats whether the agent waits for the user in this one. */
 export function useNoteWaiting(id: string, waits: boolean): void {
-  useEffect(() => {
-    if (waiting.has(id) === waits) return;
-    if (waits) waiting.add(id);
-    else waiting.delete(id);
-    for (const listener of listeners) listener();
-  }, [id, waits]);
+  useEffect(() => note(id, waits), [id, waits]);
 }
 
-/** Return true if the agent waited for the user when this page last saw the chat. */
+export function note(id: string, waits: boolean): void {
+  const { [id]: before, ...others } = read();
+  if ((before !== undefined) !== waits) writeSetting(NAME, JSON.stringify(waits ? { ...others, [id]: null } : others));
+}
+
+/** Forgets the chats that went on elsewhere since they were seen to wait. */
+export function forgetAnswered(listed: ListedChat[]): void {
+  const before = read();
+  const after = { ...before };
+  for (const { id, updatedAt, running } of listed) {
+    if (before[id] === null && !running) after[id] = updatedAt;
+    else if (before[id] && before[id] !== updatedAt) delete after[id];
+  }
+  if (JSON.stringify(after) !== JSON.stringify(before)) writeSetting(NAME, JSON.stringify(after));
+}
+
+/** Return true if the agent waited for the user when this browser last saw the chat. */
 export function useWaits(id: string): boolean {
-  return useSyncExternalStore(subscribe, () => waiting.has(id), () => false);
-}
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
+  return parsed(useSetting(NAME, "{}")[0])[id] !== undefined;
 }

@@ -1,7 +1,11 @@
 import { ChevronDown, Loader, Wrench } from "lucide-react";
 import { type ReactNode, useId, useState } from "react";
 import { isCutOff, isUnanswered } from "../chat/message-types";
+import { duration } from "../ui/duration";
+import { useSeconds } from "../ui/use-seconds";
 import { isOver, type ToolPart } from "./ToolCard";
+import { nameOf } from "./tool-name";
+import { LONG } from "./ToolState";
 
 type CallsProps = {
   parts: ToolPart[];
@@ -9,6 +13,8 @@ type CallsProps = {
   stopped: boolean;
   /** One of the calls has more to show than its line. */
   show: boolean;
+  /** The message is being written. */
+  live: boolean;
   children: ReactNode;
 };
 
@@ -17,11 +23,14 @@ const LIST =
   "min-w-0 overflow-hidden rounded-xl border bg-card *:data-tool:rounded-none *:data-tool:border-0 *:data-tool:not-first:border-t [&>[data-tool]>div>button]:py-1.5";
 
 /** Calls that follow each other. Several are one line, unless one has more to show or the reader opens them. */
-export function Calls({ parts, passed, stopped, show, children }: CallsProps) {
+export function Calls({ parts, passed, stopped, show, live, children }: CallsProps) {
   const [chosen, choose] = useState<boolean>();
   const id = useId();
   const open = parts.length === 1 || (chosen ?? show);
-  const over = parts.every((part) => isOver(part, { passed, stopped }));
+  const done = parts.filter((part) => isOver(part, { passed, stopped })).length;
+  const over = done === parts.length;
+  const seconds = useSeconds(live && !over);
+  const names = [...new Set(parts.map(nameOf))].join(", ");
   const failed = parts.filter((part) => part.state === "output-error" && !isUnanswered(part) && !isCutOff(part, stopped)).length;
   return (
     <div className="flex min-w-0 flex-col gap-2" data-calls>
@@ -31,15 +40,20 @@ export function Calls({ parts, passed, stopped, show, children }: CallsProps) {
           aria-expanded={open}
           aria-controls={id}
           onClick={() => choose(!open)}
-          className="flex items-center gap-2 self-start rounded-md py-0.5 text-start text-sm text-muted-foreground hover:text-foreground"
+          className="flex max-w-full min-w-0 items-center gap-2 self-start rounded-md py-0.5 text-start text-sm text-muted-foreground hover:text-foreground"
         >
           {over || open ? (
             <Wrench className="size-4 shrink-0" aria-hidden />
           ) : (
             <Loader className="size-4 shrink-0 animate-spin motion-reduce:animate-none" aria-hidden />
           )}
-          {over ? "Used" : "Using"} {parts.length} tools
-          {failed > 0 && <span className="text-destructive">{failed} failed</span>}
+          <span className="min-w-0 truncate tabular-nums">
+            {over ? "Used" : "Using"} {parts.length} tools
+            {!over && done > 0 && ` · ${done} done`}
+            {!over && seconds !== undefined && seconds >= LONG && ` · ${duration(seconds, true)}`}
+            {!open && <> · <bdi>{names}</bdi></>}
+          </span>
+          {failed > 0 && <span className="shrink-0 text-destructive">{failed} failed</span>}
           <ChevronDown className={`size-4 shrink-0 transition-transform ${open ? "rotate-180" : ""}`} aria-hidden />
         </button>
       )}

@@ -17,8 +17,8 @@ const LOOKS: Record<ToolPart["state"], Look> = {
   "output-denied": { label: "denied", tone: "bad", Icon: Ban },
 };
 
-/** A call whose reply was stopped before it had a result. */
-const STOPPED: Look = { label: "stopped", tone: "quiet", Icon: Ban };
+/** A call whose reply ended before the call had a result. */
+const CANCELLED: Look = { label: "cancelled", tone: "quiet", Icon: Ban };
 
 /** A call that the user did not answer before a later message. */
 const UNANSWERED: Look = { label: "not answered", tone: "quiet", Icon: Ban };
@@ -37,7 +37,7 @@ const OPEN: ToolPart["state"][] = ["input-streaming", "input-available", "approv
 /** Seconds below which nothing is said of a call that has ended: the page itself answers at once. */
 const SHORTEST = 0.05;
 /** Seconds after which a call that runs says for how long. */
-const LONG = 2;
+export const LONG = 2;
 
 /** What the call does, in words; how long it took, where this page has seen that. */
 export function ToolState({ part, waiting, passed, stopped, seconds }: ToolStateProps) {
@@ -46,7 +46,7 @@ export function ToolState({ part, waiting, passed, stopped, seconds }: ToolState
     <Badge tone={tone} className="ms-auto">
       <Icon className={Icon === Loader ? "animate-spin motion-reduce:animate-none" : ""} aria-hidden />
       <span className={label === LOOKS["output-available"].label ? "sr-only" : "inline-block first-letter:uppercase"}>{label}</span>
-      {seconds !== undefined && waiting === undefined && Icon !== STOPPED.Icon && <Time seconds={seconds} running={OPEN.includes(part.state)} />}
+      {seconds !== undefined && waiting === undefined && Icon !== CANCELLED.Icon && <Time seconds={seconds} running={OPEN.includes(part.state)} />}
     </Badge>
   );
 }
@@ -57,7 +57,7 @@ function Time({ seconds, running }: { seconds: number; running: boolean }) {
 }
 
 function look({ part, waiting, passed, stopped }: Omit<ToolStateProps, "seconds">): Look {
-  if (isCutOff(part, stopped)) return STOPPED;
+  if (isCutOff(part, stopped)) return CANCELLED;
   if ((passed && OPEN.includes(part.state)) || isUnanswered(part)) return UNANSWERED;
   if (waiting === "credential") return { label: "sign-in required", tone: "waiting", Icon: Hand };
   if (waiting === "user") return { label: "needs your input", tone: "waiting", Icon: Hand };

@@ -92,13 +92,11 @@ export function App() {
                   <Problem text={history.error} onRetry={history.retry} />
                 </div>
               )}
-              {history.messages && (
+              {history.stored && (
                 <Chat
                   key={id}
                   id={id}
-                  messages={history.messages}
-                  versions={history.versions}
-                  stopped={history.stopped}
+                  stored={history.stored}
                   about={info}
                   missing={history.missing ?? false}
                   resume={!isBegunHere(id) && !history.missing}

@@ -5,10 +5,10 @@ import { API } from "./host";
 import { isBegunHere } from "./chat-id";
 import type { StoredChat } from "../components/chat/message-types";
 
-/** `messages` are there once the server was asked; `missing`: it has no such chat; `error`: why it could not be asked. */
-export type History = Partial<StoredChat> & { missing?: boolean; error?: string; retry?: () => void };
+/** `stored` is there once the server was asked; `missing`: it has no such chat; `error`: why it could not be asked. */
+export type History = { stored?: StoredChat; missing?: boolean; error?: string; retry?: () => void };
 
-const NOTHING: History = { messages: [] };
+const NOTHING: History = { stored: { messages: [] } };
 
 /** What the server has stored of a chat that this page has not begun itself. */
 export function useHistory(id: string): History {
@@ -20,7 +20,7 @@ export function useHistory(id: string): History {
     const show = (history: History) => current && setLoaded({ ...history, id });
     // Without its script, a long chat would be drawn twice.
     Promise.all([loadChat(API, id), Markdown.preload()]).then(
-      ([chat]) => show(chat ?? { messages: [], missing: true }),
+      ([chat]) => show(chat ? { stored: chat } : { ...NOTHING, missing: true }),
       (error: unknown) => show({ error: error instanceof Error ? error.message : String(error) }),
     );
     return () => {

@@ -15,7 +15,6 @@ export function RecordedChat({ messages }: { messages: ChatMessage[] }) {
           live={false}
           answerable={false}
           passed={index < messages.length - 1}
-          stopped={false}
           busy={false}
           onApproval={ignore}
           onOutput={ignore}

@@ -9,7 +9,7 @@ import { ABOUT } from "../../agent-parts";
 type StoredChatProps = Stored & { id: string; about: About; missing: boolean };
 
 /** The chat, as the server has stored it. A new chat has nothing to resume. */
-export function StoredChat({ id, messages, versions, stopped, about, missing }: StoredChatProps) {
+export function StoredChat({ id, about, missing, ...stored }: StoredChatProps) {
   useEffect(() => {
     if (window.location.search !== "") window.history.replaceState(null, "", window.location.pathname); // `?new` is said
   }, []);
@@ -17,12 +17,10 @@ export function StoredChat({ id, messages, versions, stopped, about, missing }: 
     <Chat
       key={id}
       id={id}
-      messages={messages}
-      versions={versions}
-      stopped={stopped}
+      stored={stored}
       about={{ ...about, ...ABOUT }}
       missing={missing}
-      resume={messages.length > 0}
+      resume={stored.messages.length > 0}
     />
   );
 }

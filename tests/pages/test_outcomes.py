@@ -1,0 +1,165 @@
+"""Answers that were stopped or have failed, and their calls."""
+
+import re
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.demo_page import STREAMING_TEXT, answers, expect_status, field, press, say, texts, tool, unfolded
+from tests.pages.conftest import Open
+from tests.pages.scenes import BEGINNING, Scenes
+
+pytestmark = [pytest.mark.pages, pytest.mark.browser, pytest.mark.node]
+
+
+def test_every_browser_sees_that_an_answer_was_stopped(open_page: Open) -> None:
+    page = open_page()
+    say(page, "story")
+    expect(page.locator(STREAMING_TEXT)).to_contain_text(BEGINNING)
+    field(page).press("Escape")
+    expect_status(page, "ready")
+    say(page, "hello")
+    expect(texts(page)).to_have_text([BEGINNING, "You said: hello"])
+    expect_status(page, "ready")
+    other = open_page(f"#{page.url.partition('#')[2]}")
+    expect(texts(other)).to_have_text([BEGINNING, "You said: hello"])
+    expect(answers(other).first.locator("[data-outcome]")).to_have_text("Stopped")
+    expect(answers(other).last.locator("[data-outcome]")).to_have_count(0)
+
+
+def test_another_tab_sees_at_once_how_an_answer_has_ended(open_page: Open, scenes: Scenes) -> None:
+    page = open_page()
+    say(page, "dig")
+    expect(tool(page, "dig", "input-available")).to_be_visible()
+    other = open_page(f"#{page.url.partition('#')[2]}")
+    expect(tool(other, "dig", "input-available")).to_be_visible()
+    press(page, "Stop")
+    for tab in (page, other):
+        expect_status(tab, "ready")
+        expect(answers(tab).locator("[data-outcome]")).to_have_text("Stopped")
+        expect(tab.get_by_role("log").get_by_text("Stopped")).to_have_count(1)  # and the card says something else
+    say(page, "crash")
+    expect(tool(page, "crash", "input-available")).to_be_attached()
+    other.reload()
+    expect(tool(other, "crash", "input-available")).to_be_attached()
+    scenes.go_on()
+    press(other, "Dismiss")
+    expect(answers(other).last.locator("[data-outcome=failed]")).to_contain_text("Failed")
+
+
+@pytest.mark.parametrize(("words", "width", "colors"), [("fail", 1100, "dark"), ("break", 390, "light")])
+def test_a_failed_answer_says_so_after_a_reload_and_is_asked_for_again(
+    open_page: Open, shots: Path, words: str, width: int, colors: Literal["light", "dark"]
+) -> None:
+    page = open_page(width=width, colors=colors)
+    say(page, f"{words} {page.url.partition(':')[2]}")
+    expect(page.locator("[data-problem]")).to_be_visible()
+    expect(page.locator("[data-outcome]")).to_have_count(0)  # the problem says it
+    page.reload()
+    failed = page.locator("[data-outcome]")
+    expect(failed).to_have_text("Failed Retry")
+    expect(page.get_by_role("status").first).to_have_text("The answer failed.")
+    page.screenshot(path=shots / f"failed-{words}.png")
+    press(page, "Retry")
+    expect(answers(page)).to_contain_text("You said:")
+    expect(failed).to_have_count(0)
+    expect(answers(page)).to_have_count(1)
+
+
+def test_a_failed_answer_stays_marked_when_the_chat_goes_on(page: Page) -> None:
+    say(page, f"fail and go on {page.url.partition(':')[2]}")
+    expect(page.locator("[data-problem]")).to_be_visible()
+    say(page, "hello")
+    expect(answers(page).last).to_contain_text("You said: hello")
+    for _ in ("live", "stored"):
+        expect(page.locator("[data-outcome]")).to_have_count(1)
+        expect(answers(page).first.locator("[data-outcome=failed]")).to_have_text("Failed")
+        page.reload()
+
+
+def expect_cancelled(page: Page, calls: int) -> None:
+    """Each call reads "Cancelled", is folded and shows neither an error nor a question."""
+    group = page.get_by_role("button", name=f"Used {calls} tools")
+    expect(group).to_have_accessible_name(f"Used {calls} tools · Dig")  # and no number of failures
+    expect(group).to_have_attribute("aria-expanded", "false")
+    group.click()
+    cards = page.locator("[data-tool]")
+    expect(cards).to_have_count(calls)
+    for card in cards.all():
+        summary = card.get_by_role("button").first
+        expect(summary).to_have_accessible_name(re.compile("cancelled$"))
+        expect(summary).to_have_attribute("aria-expanded", "false")
+        summary.click()
+        expect(card.get_by_role("alert")).to_have_count(0)
+        expect(card.get_by_role("form")).to_have_count(0)
+        summary.click()
+    group.click()
+
+
+def test_calls_without_a_result_read_cancelled_wherever_they_are_seen(open_page: Open, shots: Path) -> None:
+    page = open_page()
+    say(page, "dig twice")
+    expect(page.get_by_role("button", name="Using 2 tools")).to_be_visible()
+    other = open_page(f"#{page.url.partition('#')[2]}")
+    expect(other.get_by_role("button", name="Using 2 tools")).to_be_visible()
+    press(page, "Stop")
+    for tab in (page, other):
+        expect_status(tab, "ready")
+        expect_cancelled(tab, 2)
+        expect(tab.get_by_role("status").first).not_to_contain_text("needs your input")
+    page.screenshot(path=shots / "stopped-calls.png")
+    page.reload()
+    expect_cancelled(page, 2)
+
+
+def test_calls_read_cancelled_although_the_page_no_longer_hears_the_server(
+    page: Page, expected_errors: list[str]
+) -> None:
+    expected_errors.append("net::ERR_FAILED")
+    say(page, "dig twice")
+    expect(page.get_by_role("button", name="Using 2 tools")).to_be_visible()
+    page.route("**/stop", lambda route: route.abort())  # so no error of a call comes from the server
+    with page.expect_event("requestfailed"):
+        press(page, "Stop")
+    expect_status(page, "ready")
+    expect_cancelled(page, 2)
+    page.unroute_all()
+
+
+def test_of_calls_in_parallel_only_the_one_that_raised_reads_failed(
+    open_page: Open, scenes: Scenes, shots: Path
+) -> None:
+    page = open_page(colors="dark")
+    say(page, "crash")
+    expect(page.get_by_role("button", name="Using 3 tools")).to_contain_text("Dig, Crash, Trains")
+    expect(page.get_by_role("button", name=re.compile(r"Using 3 tools · \d s"))).to_be_visible()
+    scenes.go_on()
+    expect(page.locator("[data-problem]")).to_be_visible()
+    for when in ("live", "stored"):
+        group = page.get_by_role("button", name="Used 3 tools 1 failed")
+        expect(group).to_have_attribute("aria-expanded", "true")
+        for name, state in (("Dig", "cancelled"), ("Crash", "failed"), ("Trains", "done")):
+            summary = page.get_by_role("group", name=f"Tool {name}").get_by_role("button").first
+            expect(summary).to_have_accessible_name(re.compile(rf"{state}( ?\d\.\d s)?$"))
+        page.screenshot(path=shots / f"crashed-{when}.png")
+        page.reload()
+
+
+@pytest.mark.filterwarnings("ignore:The .plugins. argument is deprecated:DeprecationWarning")  # ADK's own AgentTool
+def test_an_agent_inside_a_stopped_answer_reads_cancelled_with_its_calls(page: Page) -> None:
+    say(page, "research")
+    card = page.get_by_role("group", name="Tool researcher")
+    expect(card.get_by_role("group", name="Tool wait")).to_have_attribute("data-state", "input-available")
+    press(page, "Stop")
+    expect_status(page, "ready")
+    for _ in ("live", "stored"):
+        summary = card.get_by_role("button").first
+        expect(summary).to_have_accessible_name(re.compile("cancelled$"))
+        expect(summary).to_have_attribute("aria-expanded", "false")
+        unfolded(card)
+        group = card.get_by_role("group", name="Tool wait").get_by_role("button").first
+        expect(group).to_have_accessible_name(re.compile("cancelled$"))
+        expect(card.get_by_role("alert")).to_have_count(0)
+        page.reload()
