@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from types import MappingProxyType
@@ -51,6 +52,8 @@ class SyncChatService:
     time. ``keep_alive``: seconds without data before the stream sends a comment; ``None`` for no comments. A WSGI
     server detects a disconnected client only when it writes. ``allow_origins``: see ``ChatEndpoints``. Only
     ``admit`` uses ``allow_origins``.
+
+    When the process exits, ``close`` is called. A process that a signal kills does not exit: handle the signal.
     """
 
     def __init__(
@@ -72,6 +75,9 @@ class SyncChatService:
         """True if ``close`` was called before the service was created."""
         self._closing: set[asyncio.Future[None]] = set()
         os.register_at_fork(after_in_child=self._forget)
+        # Functions of ``atexit`` run later: after the executors of asyncio are closed, which stores need, and after
+        # the server's threads have ended, which may read streams.
+        threading._register_atexit(_close, weakref.ref(self))  # type: ignore[attr-defined]  # noqa: SLF001
 
     def admit(self, method: str, headers: Iterable[tuple[str, str]]) -> None:
         """Refuses a request that a page of another site has sent to change data. Call this first in each request.
@@ -174,6 +180,11 @@ class SyncChatService:
         self._lock = threading.Lock()
         self._portal = self._service = None
         self._closed = False
+
+
+def _close(made: weakref.ref[SyncChatService]) -> None:
+    if (service := made()) is not None:
+        service.close()
 
 
 def _start_portal() -> BlockingPortal:

@@ -3,9 +3,12 @@
 import asyncio
 import os
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 from google.adk.agents import LlmAgent
@@ -14,7 +17,29 @@ from stream_protocol import parse_chat_request
 from stream_protocol.serving import ChatService, ServiceLimits, SyncChatService
 from stream_protocol.testing import ScriptedLlm, Wait
 from stream_protocol.wire import SSE_KEEP_ALIVE, ChatRequestError
+from tests.processes import ENV
 from tests.serving.support import HANG, chat, chunks, said, text, types
+
+EXITING: Final = """
+import asyncio, sys
+from concurrent.futures import ThreadPoolExecutor
+from google.adk.agents import LlmAgent
+from stream_protocol import parse_chat_request
+from stream_protocol.serving import ChatService, SyncChatService
+from stream_protocol.testing import ScriptedLlm, Wait
+from tests.serving.support import chat, said
+
+async def stored(messages, message, outcome):
+    await asyncio.to_thread(print, "stored", outcome.kind, flush=True)
+
+agent = LlmAgent(name="root", model=ScriptedLlm(turns=[["The beginning. ", Wait(3600)]]))
+service = SyncChatService(lambda: ChatService(agent, on_finish=stored))
+events = service.respond(parse_chat_request(chat(said("hi"))), user_id="ann")
+while b"text-delta" not in next(events):
+    pass
+if sys.argv[1] == "reads on":
+    ThreadPoolExecutor().submit(lambda: print(*(event for event in events if b'"abort"' in event)))
+"""
 
 
 @pytest.fixture
@@ -235,3 +260,13 @@ def test_closing_before_the_first_request_makes_no_service_and_refuses_what_come
         ask(service)
     service.close()
     assert (refused.value.status, made, home_threads()) == (503, [], before)
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("reader", ["has left", "reads on"])
+def test_a_process_that_exits_stops_its_runs_and_stores_them(reader: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", EXITING, reader]
+    done = subprocess.run(command, cwd=tmp_path, env=ENV, capture_output=True, text=True, check=False, timeout=HANG)
+    assert "stored abort" in done.stdout, done.stderr
+    assert ('"abort"' in done.stdout) == (reader == "reads on")
+    assert done.returncode == 0

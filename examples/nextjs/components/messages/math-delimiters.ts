@@ -1,17 +1,18 @@
 /**
- * A fence (group 1) or code in a line (2), `$$…$$` on lines of its own (3 and 4) and in a line; then `\[…\]` on lines of
- * its own (5 and 6), `\(…\)` (7), `\[…\]` in a line (8), an escape and `$…$` (9). Groups have no names: these need a
- * newer target than that of a new Next.js app.
+ * A fence (group 1, and 2 for one further in) or code in a line (3), `$$…$$` on lines of its own (4 and 5) and in a line;
+ * then `\[…\]` on lines of its own (6 and 7), `\(…\)` (8), `\[…\]` in a line (9), an escape, a shell's
+ * `${NAME}`, and `$…$` (10). Groups have no names: these need a newer target than that of a new Next.js app. No formula
+ * holds the beginning of another: each search then ends there, and the time is linear.
  */
 const PIECES = new RegExp(
   [
-    /^ {0,3}(`{3,}|~{3,})[^]*?(?:^ {0,3}\1[`~]*[ \t]*$|$(?![^]))|(`+)(?!`)[^]*?(?<!`)\2(?!`)/,
+    /^ {0,3}(`{3,}|~{3,})[^]*?(?:^ {0,3}\1[`~]*[ \t]*$|$(?![^]))|(`{3,})(?!`)[^]*?(?<!`)\2(?!`)|(?<!`)(`{1,2})(?!`)(?:(?!\n[ \t]*\n)[^])*?(?<!`)\3(?!`)/,
     /^([ \t]*)\$\$((?:(?!\$\$|\n[ \t]*\n)[^])+)\$\$[ \t]*$/,
     /\$\$[^]*?\$\$/,
-    /^([ \t]*)\\\[((?:\\[^\]]|[^\\])+)\\\][ \t]*$/,
-    /\\\(((?:.|\n(?!\n))+?)\\\)/,
+    /^([ \t]*)\\\[((?:\\[^[\]]|[^\\])+)\\\][ \t]*$/,
+    /\\\(((?:\\[^()\n]|[^\\\n]|\\?\n(?!\n))+)\\\)/,
     /\\\[((?:\\[^[\]]|[^\\\n]|\n(?!\n))+)\\\]/,
-    /\\[^]/,
+    /\\[^]|\$\{[A-Z_]\w*\}(?![$^_])/,
     /(?<![\w$])\$([^\s$`](?:(?:\\\$|[^$`\n])*[^\s$`\\])?)\$(?![\d$])/,
   ]
     .map(({ source }) => source)
@@ -19,8 +20,14 @@ const PIECES = new RegExp(
   "gm",
 );
 
-/** Two words beside each other that are no commands: `$5 for me and 10$`. */
-const PROSE = /(?<![\\a-z{])[a-z]{2,} +[a-z]{2,}(?![a-z{(])/i;
+/**
+ * Two words beside each other that are no commands, a price before a word, or an end that no formula has:
+ * `$5 for me and 10$`, `$5 or 10$`, `$A/$B`.
+ */
+const PROSE = /(?<![\\a-z{])[a-z]{2,} +[a-z]{2,}(?![a-z{(])|^\d[\d.,]* +(?!mod)[a-z]{2,} |[/("“=,:;]$/i;
+
+/** The marks of a quotation at the beginning of each line but the first. */
+const QUOTED = /\n(?:[ \t]*>)+[ \t]?/g;
 
 /** A command, a power or an operator. Escaped brackets and dollars without one are text: `\[1\]`. */
 const FORMULA = /\\[a-z]|\^|\s[=<>+-]\s/i;
@@ -32,11 +39,11 @@ const FORMULA = /\\[a-z]|\^|\s[=<>+-]\s/i;
 export function withDollars(markdown: string): string {
   if (!/[$\\]/.test(markdown)) return markdown;
   return markdown.replace(PIECES, (piece: string, ...groups: (string | undefined)[]) => {
-    const [, , indent, dollars, otherIndent, brackets, inline, inLine, single] = groups;
+    const [, , , indent, dollars, otherIndent, brackets, inline, inLine, single] = groups;
     const display = dollars ?? brackets;
     if (display?.trim()) return ["$$", display.trim(), "$$"].map((line) => (indent ?? otherIndent ?? "") + line).join("\n");
-    if (inline !== undefined) return `$$${inline.trim()}$$`;
-    if (inLine !== undefined) return FORMULA.test(inLine) ? `$$\\displaystyle ${inLine.trim()}$$` : `\\[${withDollars(inLine)}\\]`;
+    if (inline !== undefined) return `$$${inline.replace(QUOTED, "\n").trim()}$$`;
+    if (inLine !== undefined) return FORMULA.test(inLine) ? `$$\\displaystyle ${inLine.replace(QUOTED, "\n").trim()}$$` : `\\[${withDollars(inLine)}\\]`;
     if (single !== undefined && !PROSE.test(single) && (!single.includes("\\$") || FORMULA.test(single))) return `$$${single}$$`;
     return piece;
   });
