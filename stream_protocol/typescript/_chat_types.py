@@ -177,7 +177,7 @@ def _declared(kind: type[_T]) -> list[_T]:
         id(value): value
         for module in [*sys.modules.values()]
         for value in [*getattr(module, "__dict__", {}).values()]
-        if isinstance(value, kind)
+        if issubclass(type(value), kind)  # `isinstance` reads `__class__`, which fails for Django's `settings`
     }
     return list(found.values())
 

@@ -42,6 +42,15 @@ class Broken(BaseToolset):
         pass
 
 
+class Unready:
+    """As Django's ``settings`` before they are configured."""
+
+    @property
+    def __class__(self):
+        raise RuntimeError("not configured")
+
+
+unready = Unready()
 root_agent = LlmAgent(name="root", model="gemini-2.5-flash", tools=[reserve])
 broken = LlmAgent(name="root", model="gemini-2.5-flash", tools=[Broken()])
 '''

@@ -214,7 +214,7 @@ def _is_agent_path(folder: Path) -> bool:
 
 def _targets_in(owner: object) -> list[str]:
     """Return the names of the attributes of ``owner`` that are targets."""
-    return [name for name, value in getattr(owner, "__dict__", {}).items() if isinstance(value, TARGETS)]
+    return [name for name, value in getattr(owner, "__dict__", {}).items() if issubclass(type(value), TARGETS)]
 
 
 def _targets_of(file: Path) -> list[str]:
