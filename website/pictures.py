@@ -19,6 +19,7 @@ from website.terminal import take_terminal
 
 FOLDER: Final = ROOT / "docs" / "images"
 DESKTOP: Final[Screen] = {"width": 1120, "height": 760}
+TALL: Final[Screen] = {"width": 1120, "height": 852}
 WIDE: Final[Screen] = {"width": 1360, "height": 820}
 SMALL: Final[Screen] = {"width": 900, "height": 700}
 PHONE: Final[Screen] = {"width": 390, "height": 760}
@@ -98,8 +99,8 @@ SIGHTS: Final = "What is worth seeing in Kyoto?"
 PICTURES: Final[Mapping[str, Picture]] = {
     "start.png": Picture(DESKTOP),
     "start-dark.png": Picture(DESKTOP, dark=True),
-    "page.png": Picture(DESKTOP, WEEKEND, APPROVE),
-    "page-dark.png": Picture(DESKTOP, WEEKEND, APPROVE, dark=True),
+    "page.png": Picture(TALL, WEEKEND, APPROVE),
+    "page-dark.png": Picture(TALL, WEEKEND, APPROVE, dark=True),
     "page-phone.png": Picture(PHONE, WEEKEND, APPROVE),
     "page-phone-dark.png": Picture(PHONE, WEEKEND, APPROVE, dark=True),
     "approval.png": Picture(DESKTOP, KYOTO, APPROVE, part=last_card),

@@ -150,6 +150,10 @@ def test_code_and_tables_show_that_they_scroll(browser: Browser, url: str) -> No
         assert tab.evaluate(WIDER_THAN_THE_COLUMN) != []
         for box in tab.locator("article :is(pre > code, .md-typeset__scrollwrap)").all():
             expect(box).to_have_css("background-attachment", re.compile("^local, local, scroll, scroll"))
+        tab.goto(f"{url}install/")
+        ground = tab.locator("body").evaluate("page => getComputedStyle(page).backgroundColor")
+        expect(tab.locator("article pre > code").first).not_to_have_css("background-color", ground)
+        expect(tab.locator("article pre > code").first).not_to_have_css("background-color", "rgba(0, 0, 0, 0)")
 
 
 def test_the_front_page_shows_a_phone_on_a_phone(browser: Browser, url: str) -> None:
