@@ -171,9 +171,14 @@ async def test_answers_that_come_with_a_message_are_stored_by_the_next_worker(st
         await asyncio.gather(asking, return_exceptions=True)
         dying.cancel()
     workers.sessions.left = None
-    async with workers.worker(agent=paying()) as worker:
+    agent = paying()
+    model: Any = agent.model
+    async with workers.worker(agent=agent) as worker:
         await workers.forgotten()
         await worker.service.runs.free()
+        for request in model.requests:
+            read_parts = [part for content in request.contents for part in content.parts or []]
+            assert [part.function_response.name for part in read_parts if part.function_response] == ["pay"]
         history: Any = await worker.service.history("c1", user_id=USER)
         assert [part["text"] for message in history for part in message["parts"] if "text" in part][-1] == (
             "Reply to hi."

@@ -62,6 +62,8 @@ class ResumedSessions(DelegatingSessions):
         """All stored events of earlier executions."""
         self._has_diverged = False
         """True after this execution has stored an event of the agent that no earlier execution has stored."""
+        self._prepares = not self._earlier
+        """True until this execution stores its input, unless an earlier execution has stored the input."""
         self._storing = asyncio.Lock()
 
     @property
@@ -155,6 +157,9 @@ class ResumedSessions(DelegatingSessions):
             # The stored content has the stored call ids. The client may have these ids, and uses them in its answers.
             event.content, event.long_running_tool_ids = same.content, same.long_running_tool_ids
             event.actions.artifact_delta = same.actions.artifact_delta
+        self._prepares = self._prepares and self._is_preparing(event)
+        if self._prepares:  # the agent reads the prepared session
+            await BaseSessionService.append_event(self, self._found, event.model_copy(deep=True))
         return await BaseSessionService.append_event(self, session, event)  # adds the event only to this session object
 
     def take_partial_texts(self, *, rest: bool = False, before: Event | None = None) -> list[Event]:
