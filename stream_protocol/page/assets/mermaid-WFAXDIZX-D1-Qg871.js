@@ -1,1 +1,0 @@
-export{i as Mermaid}from"./RenderedMarkdown-Cv5P1b6N.js";
