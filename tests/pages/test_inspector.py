@@ -2,6 +2,7 @@
 
 import json
 import re
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -19,11 +20,12 @@ from starlette.routing import Mount
 from stream_protocol import encode_sse, iter_chunks
 from stream_protocol.agents import report_progress
 from stream_protocol.check import Rule
+from stream_protocol.demo._chart import bar_chart
 from stream_protocol.inspector import Inspector, inspector_routes
 from stream_protocol.recording import load_recording, replay_messages
 from stream_protocol.serving import ChatService, create_app
 from stream_protocol.serving.http._web_app import PAGE
-from stream_protocol.testing import Call, ScriptedLlm, Thought, Wait, web_sources
+from stream_protocol.testing import Call, ScriptedLlm, Thought, Wait, token_usage, web_sources
 from stream_protocol.wire import AiSdkVersion
 from tests.chromium import Screen, browser, opened_tab, shots
 from tests.pages.conftest import with_page
@@ -56,6 +58,11 @@ NAMES_BESIDE_BARS: Final = """(turn) => [...turn.querySelectorAll("[data-lane]")
     return isWhole && [...bars.children].every((bar) => bar.getBoundingClientRect().left >= right);
 })"""
 
+CHIPS_ARE_WHOLE: Final = """(box) => [...box.children].every((chip) => {
+    const { left, right } = chip.getBoundingClientRect();
+    return left >= box.getBoundingClientRect().left && right <= box.getBoundingClientRect().right;
+})"""
+
 Colors = Literal["light", "dark"]
 
 whatever_client = pytest.mark.parametrize("ai_sdk", [7], indirect=True, scope="module")
@@ -70,6 +77,11 @@ def look_up(city: str) -> dict[str, Any]:
 def pay(amount: int) -> dict[str, int]:
     """Pays."""
     return {"paid": amount}
+
+
+def broken(city: str) -> str:
+    """Fails."""
+    raise ValueError(f"There is no {city}.")
 
 
 def seat(tool_context: ToolContext) -> Any:
@@ -101,7 +113,7 @@ def answer(request: Any) -> Any:
     if last.function_response is not None and last.function_response.name in ("helper", "measure"):
         return ["All ", Wait(2.0), "done.", web_sources({"https://sea.example/": "The sea"})]
     if last.function_response is not None:
-        return ["It is ", "clear in Oslo."]
+        return ["It is ", "clear in Oslo.", token_usage(prompt=120, answer=4, thoughts=7)]
     if "pay" in last.text:
         return [Call("pay", {"amount": 3})]
     if "seat" in last.text:
@@ -113,6 +125,8 @@ def answer(request: Any) -> Any:
         return [*begins, ConnectionError("The model is not there.")]
     if "wait" in last.text:
         return ["Now ", Wait(2.0), "then."]
+    if "break" in last.text:
+        return [Call("broken", {"city": "Atlantis"})]
     if "both" in last.text:
         return [Call("look_up", {"city": "Oslo"}), Call("look_up", {"city": "Rome"}), Call("measure", {})]
     return [Thought("The user asks for the weather."), Call("look_up", {"city": "Oslo"})]
@@ -122,10 +136,19 @@ def answer(request: Any) -> Any:
 def url(ai_sdk: AiSdkVersion, request: pytest.FixtureRequest) -> Iterator[str]:
     """The address of a page whose server has an inspector."""
     built: Path = PAGE if ai_sdk == 7 else request.getfixturevalue("page_v6")
-    tools: list[Any] = [look_up, seat, FunctionTool(pay, require_confirmation=True), measure, AgentTool(helper())]
+    tools: list[Any] = [
+        look_up,
+        seat,
+        FunctionTool(pay, require_confirmation=True),
+        measure,
+        AgentTool(helper()),
+        broken,
+    ]
     inspector = Inspector()
     service = ChatService(
-        LlmAgent(name="meteo", model=ScriptedLlm(respond=answer), tools=tools), recorder=inspector, ai_sdk=ai_sdk
+        LlmAgent(name="meteo", model=ScriptedLlm(respond=answer), tools=tools, instruction="You tell the weather."),
+        recorder=inspector,
+        ai_sdk=ai_sdk,
     )
     app = with_page(create_app(service), built)
     app.routes[:0] = inspector_routes(inspector, service)
@@ -335,7 +358,9 @@ def test_a_run_that_failed_is_no_good_news_in_the_findings(page: Page, shots: Pa
     say(page, "fail")
     tab(page, "Check")
     expect(panel(page).get_by_text("A run failed. Its stream is valid for the client.")).to_be_visible()
-    expect(panel(page).locator("[data-failure]")).to_contain_text("The error that the client got: ")
+    expect(panel(page).locator("[data-failure]")).to_contain_text(
+        "The error that the client got: An error occurred. The cause: ConnectionError: The model is not there."
+    )
     expect(panel(page).get_by_text("No findings")).to_have_count(0)
     page.screenshot(path=shots / "inspector-failed-run.png")
 
@@ -523,9 +548,7 @@ def test_names_have_the_room_of_the_panel_and_the_list_of_chats_makes_place(
     names = rows(page).locator("[data-side=chunk] .font-mono")
     expect(names.filter(has_text="tool-input-available").first).to_be_visible()
     assert names.evaluate_all("names => names.every((name) => name.getClientRects().length === 1)")
-    chips = panel(page).locator("[data-families]")
-    tops = "box => new Set([...box.children].map((chip) => chip.getBoundingClientRect().top)).size"
-    assert chips.evaluate(tops) == 1
+    assert panel(page).locator("[data-families]").evaluate(CHIPS_ARE_WHOLE)
     words = panel(page).get_by_role("searchbox")
     assert words.evaluate("field => field.getBoundingClientRect().width") >= 190
     panel(page).get_by_role("button", name="Close the Inspector").click()
@@ -719,6 +742,121 @@ def test_the_agents_are_listed_and_what_changed_the_state(page: Page) -> None:
     expect(panel(page).get_by_role("listitem")).to_contain_text("meteo LlmAgent, scripted")
     expect(panel(page).get_by_role("listitem")).to_contain_text("look_up, seat, pay")
     expect(panel(page).get_by_text("No event has changed it.")).to_be_visible()
+
+
+def chosen(page: Page) -> Locator:
+    return panel(page).get_by_role("region", name="The chosen entry")
+
+
+@whatever_client
+def test_a_model_call_shows_what_the_model_was_asked_and_what_it_took(page: Page, shots: Path) -> None:
+    say(page, "weather?")
+    finished(page)
+    call = rows(page).filter(has_text="Model call 2")
+    expect(call).to_contain_text("3 contents, 6 tools")
+    expect(call).to_contain_text("120 tokens in")
+    call.get_by_role("button").click()
+    expect(chosen(page)).to_contain_text("You tell the weather.")
+    expect(chosen(page)).to_contain_text(re.compile("Tokens in120.*Tokens out4.*Thoughts7"))
+    expect(chosen(page).get_by_role("button", name="Contents: 1 as in call 1, 2 new")).to_be_visible()
+    expect(chosen(page).get_by_text("calls look_up")).to_be_visible()
+    expect(chosen(page).get_by_text("weather?")).to_have_count(0)
+    chosen(page).get_by_role("button", name="1 content as in call 1").click()
+    expect(chosen(page).get_by_text("weather?")).to_be_visible()
+    expect(chosen(page).get_by_role("listitem").filter(has_text=re.compile("^look_up$"))).to_be_visible()
+    page.screenshot(path=shots / "inspector-prompt.png")
+    panel(page).get_by_role("searchbox").fill("tell the weather")
+    expect(rows(page).filter(has_text="Model call")).to_have_count(2)
+
+
+@whatever_client
+def test_a_failed_run_shows_its_cause_and_its_call_is_coloured(page: Page, shots: Path) -> None:
+    say(page, "break")
+    failure = panel(page).locator("[data-exception=ValueError]")
+    expect(failure).to_contain_text("ValueError: There is no Atlantis.")
+    lane = panel(page).locator("[data-lane=broken][data-failed]")
+    expect(lane.get_by_role("button")).to_have_accessible_name(re.compile("broken from .*, failed"))
+    tone = lane.get_by_role("button").locator("span").evaluate("bar => getComputedStyle(bar).backgroundColor")
+    other = panel(page).locator("[data-lane=model]").get_by_role("button").locator("span").first
+    expect(other).not_to_have_css("background-color", tone)
+    lane.get_by_role("button").click()
+    expect(panel(page).get_by_role("region", name="JSON of the entry")).to_contain_text("Atlantis")
+    failure.get_by_role("button").click()
+    expect(chosen(page).locator("[data-raised]")).to_contain_text("in broken")
+    expect(panel(page).get_by_role("region", name="Traceback")).to_contain_text("in broken")
+    page.screenshot(path=shots / "inspector-failure.png")
+    assert "Atlantis." not in page.get_by_role("main").inner_text()
+
+
+@whatever_client
+def test_the_waterfall_stays_in_view_and_its_bars_tell_their_durations(open_page: Open, shots: Path) -> None:
+    page = open_page(width=1400, height=900)
+    say(page, "everything")
+    finished(page)
+    for run in panel(page).locator("[data-run]").all():
+        run.get_by_role("button").click()
+    panel(page).get_by_role("region", name="Events and chunks").evaluate("list => list.scrollTo(0, 1e6)")
+    expect(panel(page).get_by_text("End of the response: finish").last).to_be_in_viewport()
+    expect(panel(page).locator("[data-lane] button").first).to_be_in_viewport()
+    durations = panel(page).locator("[data-duration]")
+    assert all(re.fullmatch(r"[\d.]+ m?s", text) for text in durations.all_inner_texts())
+    page.screenshot(path=shots / "inspector-waterfall.png")
+    panel(page).locator("[data-lane=measure]").get_by_role("button").click()
+    expect(panel(page).locator("[data-row] button[aria-pressed=true]")).to_be_in_viewport(ratio=0.9)
+    header = panel(page).locator("[data-header]").last.bounding_box()
+    row = panel(page).locator("[data-row] button[aria-pressed=true]").bounding_box()
+    assert header
+    assert row
+    assert row["y"] >= header["y"]
+
+
+@whatever_client
+def test_the_details_keep_the_height_that_they_are_given(page: Page) -> None:
+    say(page, "weather?")
+    finished(page)
+    rows(page).filter(has_text="call look_up").get_by_role("button").first.click()
+    edge = panel(page).get_by_role("separator", name="Height of the chosen entry")
+    expect(edge).to_have_attribute("aria-valuenow", "45")
+    edge.press("ArrowUp")
+    edge.press("ArrowUp")
+    expect(edge).to_have_attribute("aria-valuenow", "55")
+    box = edge.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + 50, box["y"] + 5)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 50, box["y"] + 155, steps=3)
+    page.mouse.up()
+    expect(edge).to_have_attribute("aria-valuenow", re.compile("^[1-4]"))
+    kept = edge.get_attribute("aria-valuenow") or ""
+    page.reload()
+    rows(page).filter(has_text="call look_up").get_by_role("button").first.click()
+    expect(edge).to_have_attribute("aria-valuenow", kept)
+
+
+@whatever_client
+def test_a_picture_is_shown_with_its_size_and_not_as_text(page: Page, shots: Path) -> None:
+    data = bar_chart([3, 9, 15] * 4)
+    said = Event(author="user", invocation_id="e1", content=types.UserContent("draw"))
+    part = types.Part(inline_data=types.Blob(mime_type="image/png", data=data))
+    drawn = Event(author="painter", invocation_id="e1", content=types.Content(role="model", parts=[part]))
+    drop(page, "drawn.jsonl", as_lines([said, drawn]))
+    for name in ("image/png", "file"):
+        rows(page).filter(has_text="image/png").get_by_role("button", name=re.compile(f"^{name}")).click()
+        picture = chosen(page).locator("[data-media='image/png']")
+        expect(picture).to_contain_text(f"image/png, {len(data)} B")
+        assert picture.locator("img").evaluate("async img => { await img.decode(); return img.naturalWidth; }") > 50
+        assert b64encode(data).decode()[:80] not in chosen(page).inner_text()
+    page.screenshot(path=shots / "inspector-picture.png")
+
+
+@whatever_client
+@pytest.mark.parametrize("width", [1024, 390])
+def test_no_chip_is_cut(open_page: Open, shots: Path, width: int) -> None:
+    page = open_page(width=width, height=800)
+    say_beside(page, "weather?")
+    finished(page)
+    page.screenshot(path=shots / f"inspector-chips-{width}.png")
+    assert panel(page).locator("[data-families]").evaluate(CHIPS_ARE_WHOLE)
 
 
 def test_where_no_inspector_is_served_the_page_offers_none(browser: Browser) -> None:

@@ -379,7 +379,7 @@ def test_a_recorded_run_shows_its_page_beside_its_events(browser: Browser, url: 
             expect(tab).to_have_url(re.compile(f"#{name}$"))
             expect(tab.get_by_role("article", name="You").first).to_be_visible()
             expect(inspector.get_by_role("tab", name="Events")).to_be_visible()
-        tab.get_by_role("combobox", name="Run").select_option(RUNS["approval_approved"])
+        tab.get_by_role("combobox", name="Run").select_option(RUNS["refusal"])
         expect(tab.get_by_role("group", name=re.compile("^Tool "))).to_be_visible()
         assert told == []
 

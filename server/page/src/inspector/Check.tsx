@@ -28,6 +28,7 @@ export function Check({ findings, unchecked = 0, rows, onShow }: CheckProps) {
   const chunks = rows.flatMap(({ chunks }) => chunks);
   const chosen = useChosenRule();
   const failure = chunks.findLast(({ chunk }) => chunk?.type === "error")?.chunk;
+  const cause = rows.findLast(({ entry }) => entry.failure)?.entry.failure;
   return (
     <>
       {findings.length === 0 && (
@@ -42,6 +43,7 @@ export function Check({ findings, unchecked = 0, rows, onShow }: CheckProps) {
       {failure && (
         <p className="text-sm" data-failure>
           The error that the client got: {String(failure.errorText)}
+          {cause && ` The cause: ${cause.message}`}
         </p>
       )}
       {unchecked > 0 && (

@@ -37,7 +37,7 @@ export function Filter({ field, found, counts, families, words, onFamilies, onWo
           {found === undefined ? <kbd className="rounded border px-1.5 font-mono pointer-coarse:hidden">/</kbd> : `${found} found`}
         </span>
       </label>
-      <div className="flex gap-1.5 overflow-x-auto py-0.5" data-families>
+      <div className="flex flex-wrap gap-1.5 py-0.5" data-families>
         {there.map((family) => (
           <button
             key={family}

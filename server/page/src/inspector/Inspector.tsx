@@ -17,12 +17,12 @@ import { Messages } from "./Messages";
 import { NextRequest } from "./NextRequest";
 import { Shown } from "./Shown";
 import { State } from "./State";
-import { useWidth } from "./use-width";
+import { useSize } from "./use-size";
 import { useLiveRows } from "./use-live-rows";
 
 /** How a chat came to be, or what is in a file: events and chunks, messages, the next request, findings. */
 export default function Inspector({ onClose, ...chat }: ChatViewProps & { onClose: () => void }) {
-  const [width, handle] = useWidth();
+  const [width, handle] = useSize({ name: "inspector-width", label: "Width of the Inspector", side: "start", otherwise: 45, least: 25, most: 75 });
   const [opened, setOpened] = useState<OpenedFile>();
   const [refused, setRefused] = useState<{ file: File; text: string }>();
   const [loading, setLoading] = useState("");
@@ -76,7 +76,7 @@ export default function Inspector({ onClose, ...chat }: ChatViewProps & { onClos
         {loading && `Converting ${loading}…`}
       </p>
       {refused && <Refused key={refused.text} {...refused} onOpen={open} onDismiss={() => setRefused(undefined)} />}
-      {opened ? <FileView key={`${opened.name} ${opened.session}`} opened={opened} showsChat /> : <ChatView {...chat} />}
+      {opened ? <FileView key={`${opened.name} ${opened.session}`} opened={opened} /> : <ChatView {...chat} />}
       {over && (
         <p className="pointer-events-none absolute inset-3 z-20 grid place-items-center rounded-2xl border-2 border-dashed border-ring bg-background/85 p-4 text-center text-sm">
           Drop a recording or a captured stream to see what is in it
@@ -139,6 +139,7 @@ function ChatView({ id, state, payloads }: ChatViewProps) {
       messages={messages}
       request={<NextRequest id={id} messages={messages} payloads={payloads} busy={busy} />}
       source={rows.length > 0 ? source : undefined}
+      saves
       empty={problem ? <p role="alert">{problem}</p> : <Empty />}
       findings={found?.findings ?? NONE}
       check={(show) => {
@@ -182,28 +183,36 @@ function Empty() {
   );
 }
 
-type FileViewProps = {
-  opened: OpenedFile;
-  /** A server can make a recording and a test of it. */
-  saves?: boolean;
-  /** The messages of the file are in a tab of their own. */
-  showsChat?: boolean;
-};
+type FileViewProps = { opened: OpenedFile };
 
-export function FileView({ opened, saves = true, showsChat = false }: FileViewProps) {
+function FileView({ opened }: FileViewProps) {
   const rows = useMemo(() => addToRows([], opened.entries), [opened]);
+  const { messages, findings } = opened;
+  return (
+    <RecordedView
+      name={opened.name}
+      rows={rows}
+      messages={messages}
+      findings={findings}
+      source={opened.recordable ? opened : undefined}
+      saves
+      chat={<RecordedChat messages={messages} />}
+    />
+  );
+}
+
+type RecordedViewProps = Pick<ViewProps, "rows" | "messages" | "findings" | "source" | "saves" | "chat" | "follows"> & { name: string };
+
+/** What was recorded, or as much of it as was replayed. */
+export function RecordedView({ name, ...view }: RecordedViewProps) {
+  const { rows, messages, findings } = view;
   return (
     <View
-      rows={rows}
+      {...view}
       live={false}
-      messages={opened.messages}
-      request={<NextRequest id={opened.name} messages={opened.messages} payloads={{}} busy={false} />}
-      source={opened.recordable ? opened : undefined}
-      saves={saves}
-      chat={showsChat && <RecordedChat messages={opened.messages} />}
-      empty={<p>There is nothing in it.</p>}
-      findings={opened.findings}
-      check={(show) => <Check findings={opened.findings} rows={rows} onShow={show} />}
+      request={<NextRequest id={name} messages={messages} payloads={{}} busy={false} />}
+      empty={<p>Nothing has happened yet.</p>}
+      check={(show) => <Check findings={findings} rows={rows} onShow={show} />}
     />
   );
 }
@@ -213,12 +222,15 @@ type TabName = keyof typeof TABS;
 
 type ViewProps = {
   rows: Row[];
-  /** More may come. */
+  /** The chat of a server, which can tell more. */
   live: boolean;
+  /** The end of the events stays in view while more come. */
+  follows?: boolean;
   messages: ChatMessage[];
   request: ReactNode;
   /** What a recording can be made of. */
   source: Source | undefined;
+  /** A server can make a recording and a test of it. */
   saves?: boolean;
   /** The messages as the page shows them, if the page beside the panel does not show them. */
   chat?: ReactNode;
@@ -228,7 +240,7 @@ type ViewProps = {
   check: (show: (number: number) => void) => ReactNode;
 };
 
-function View({ rows, live, messages, request, source, saves = true, chat, empty, findings, check }: ViewProps) {
+function View({ rows, live, follows = live, messages, request, source, saves = false, chat, empty, findings, check }: ViewProps) {
   const [tab, setTab] = useState<TabName>("events");
   const [target, setTarget] = useState<number>();
   const show = (number: number) => {
@@ -249,7 +261,7 @@ function View({ rows, live, messages, request, source, saves = true, chat, empty
         ))}
       </Tabs.List>
       <Tabs.Content value="events" tabIndex={-1} className="flex min-h-0 flex-1 flex-col outline-none">
-        {rows.length === 0 ? <div className="flex flex-col gap-2 p-4 text-sm text-muted-foreground">{empty}</div> : <Events rows={rows} findings={findings} target={target} live={live} />}
+        {rows.length === 0 ? <div className="flex flex-col gap-2 p-4 text-sm text-muted-foreground">{empty}</div> : <Events rows={rows} findings={findings} target={target} follows={follows} />}
       </Tabs.Content>
       {chat && <TabPage name="chat">{chat}</TabPage>}
       <TabPage name="message">

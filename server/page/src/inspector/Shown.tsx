@@ -2,19 +2,32 @@ import { Copy } from "lucide-react";
 import { useMemo } from "react";
 import { JsonTree } from "../components/tools/JsonTree";
 import { IconButton } from "../components/ui/icon-button";
+import { inBytes } from "./entries";
+import { allMedia, mediaOf, Thumbnail } from "./Media";
 
-/** The most characters of one text in JSON: a picture has a million of them. */
+/** The most characters of one text in JSON. */
 const LONGEST = 4000;
+
+/** So many characters of a file's data are shown. */
+const DATA = 24;
 
 /** Lines of JSON above which inner values are folded at first. */
 const MANY_LINES = 200;
 
-/** A value as JSON that folds, or a text as it is. Copied whole. */
+/** A value as JSON that folds, below its pictures, or a text as it is. Copied whole. */
 export function Shown({ value, label, openTo = 1 }: { value: unknown; label: string; openTo?: number }) {
   const drawn = useMemo(() => (typeof value === "string" ? value : JSON.parse(JSON.stringify(value, shortened))), [value]);
+  const media = useMemo(() => allMedia(value), [value]);
   const copy = () => navigator.clipboard?.writeText(typeof value === "string" ? value : JSON.stringify(value, null, 2));
   return (
     <div className="relative min-w-0">
+      {media.length > 0 && (
+        <div className="mb-2 flex flex-wrap gap-2 pe-10">
+          {media.map((each, index) => (
+            <Thumbnail key={index} media={each} />
+          ))}
+        </div>
+      )}
       <pre
         tabIndex={0}
         role="region"
@@ -32,7 +45,14 @@ export function Shown({ value, label, openTo = 1 }: { value: unknown; label: str
   );
 }
 
+/** Shortens long texts. Of a file's data only the beginning is shown: a picture has a million characters. */
 function shortened(_key: string, value: unknown): unknown {
+  const media = mediaOf(value);
+  if (media && media.url.length > DATA * 4) {
+    const { data, url, ...rest } = value as Record<string, unknown>;
+    const told = (text: string) => `${text.slice(0, DATA)}… (${inBytes(media.bytes)})`;
+    return { ...rest, ...(typeof data === "string" ? { data: told(data) } : { url: told(String(url)) }) };
+  }
   if (typeof value !== "string" || value.length <= LONGEST) return value;
   return `${value.slice(0, LONGEST)}… and ${value.length - LONGEST} characters more`;
 }

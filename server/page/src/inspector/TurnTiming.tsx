@@ -1,68 +1,92 @@
+import { CircleX } from "lucide-react";
 import { type Entry, inBytes, inSeconds, type Row } from "./entries";
-import { type Span, timingOf } from "./runs";
+import { type Span, timingOf } from "./timing";
 
-type TurnTimingProps = { rows: Row[]; onChoose: (entry: Entry) => void };
+type TurnTimingProps = { rows: Row[]; chosen: Entry | undefined; onChoose: (entry: Entry) => void };
 
-/** What a turn took: figures, and when the model and the tools were at work. A bar leads to its first event. */
-export function TurnTiming({ rows, onChoose }: TurnTimingProps) {
+/** What a turn took: figures, and when the models and the tools were at work. A bar leads to its event. */
+export function TurnTiming({ rows, ...choice }: TurnTimingProps) {
   const timing = timingOf(rows);
   if (timing === undefined) return null;
   const { first, total, spans, tokens, bytesIn, bytesOut } = timing;
-  const speaking = spans.filter(({ isTool }) => !isTool).reduce((sum, { from, to }) => sum + to - Math.max(from, first ?? from), 0);
+  const speaking = spans.filter(({ isTool }) => !isTool).reduce((sum, { first: begun, from, to }) => sum + to - (begun ?? from), 0);
+  const failed = spans.filter((span) => span.failed).length;
   const figures = [
     first !== undefined && `first event ${inSeconds(first)}`,
     tokens > 0 && speaking > 0 && `${Math.round(tokens / speaking).toLocaleString("en")} tokens/s`,
     `total ${inSeconds(total)}`,
     bytesIn > 0 && `${inBytes(bytesIn)} → ${inBytes(bytesOut)}`,
   ];
-  const lane = { total, onChoose };
   return (
-    <div className="px-4 pb-2">
-      <p dir="ltr" className="text-xs text-muted-foreground tabular-nums">
+    <>
+      <p dir="ltr" className="truncate text-xs text-muted-foreground tabular-nums">
         {figures.filter(Boolean).join(" · ")}
+        {failed > 0 && <span className="text-destructive">{` · ${failed} failed`}</span>}
       </p>
       <div
         role="group"
         aria-label={spans.map(told).join(", ")}
         dir="ltr"
-        className="mt-1.5 grid grid-cols-[fit-content(12rem)_1fr] gap-x-2 text-[0.6875rem] text-muted-foreground"
+        className="mt-1 max-h-[min(9rem,20vh)] overflow-y-auto pe-1 text-[0.6875rem] text-muted-foreground"
       >
-        <Lane name="model" spans={spans.filter(({ isTool }) => !isTool)} colour="bg-(--code-literal)" {...lane} />
-        {spans.filter(({ isTool }) => isTool).map((span, index) => (
-          <Lane key={index} name={span.name} spans={[span]} colour="bg-(--code-string)" {...lane} />
-        ))}
-        <Axis total={total} />
+        <div className="grid grid-cols-[fit-content(12rem)_1fr] gap-x-2">
+          {spans.map((span, index) => (
+            <Lane key={index} span={span} total={total} {...choice} />
+          ))}
+          <Axis total={total} />
+        </div>
       </div>
+    </>
+  );
+}
+
+type LaneProps = Omit<TurnTimingProps, "rows"> & { span: Span; total: number };
+
+/** A row of the waterfall: the name in a gutter of its own, and the bar with its duration beside it. */
+function Lane({ span, total, chosen, onChoose }: LaneProps) {
+  const { name, agent, from, to, isTool, failed, open, entry } = span;
+  const [left, right] = [(100 * from) / total, (100 * to) / total];
+  const colour = failed ? "bg-destructive" : isTool ? "bg-(--code-string)" : "bg-(--code-literal)";
+  return (
+    <div className="contents" data-lane={name} data-failed={failed || undefined}>
+      <span className={`flex min-w-0 items-center justify-end gap-1 leading-4 ${failed ? "text-destructive" : ""}`} title={`${name}, ${agent}`}>
+        {failed && <CircleX className="size-3 shrink-0" aria-hidden />}
+        <span className="truncate">{name}</span>
+      </span>
+      <span className="relative h-4">
+        <button
+          type="button"
+          title={`${agent}: ${told(span)}`}
+          aria-label={told(span)}
+          aria-current={entry === chosen || undefined}
+          onClick={() => onChoose(entry)}
+          className="group absolute inset-y-0 min-h-0! min-w-1! cursor-pointer"
+          style={{ left: `min(${left}%, 100% - 4px)`, width: `${right - left}%` }}
+        >
+          <span
+            className={`absolute inset-x-0 inset-y-1 rounded-full ${colour} ${open ? "opacity-50" : ""} group-hover:inset-y-0.5 group-aria-[current]:inset-y-0.5`}
+          />
+        </button>
+        <span className={`pointer-events-none absolute inset-y-0 px-1.5 leading-4 whitespace-nowrap tabular-nums ${failed ? "text-destructive" : ""}`} style={placeOf(left, right)} aria-hidden data-duration>
+          {durationOf(span)}
+        </span>
+      </span>
     </div>
   );
 }
 
-type LaneProps = Omit<TurnTimingProps, "rows"> & { spans: Span[]; total: number; colour: string; name: string };
+/** So many percents of the width are room enough for a duration. */
+const ROOM = 20;
 
-/** A row of the waterfall: the name in a gutter of its own, and the bars beside it. */
-function Lane({ spans, total, colour, name, onChoose }: LaneProps) {
-  return (
-    <div className="contents" data-lane={name}>
-      <span className="truncate text-end leading-4" title={name}>
-        {name}
-      </span>
-      <span className="relative">
-        {spans.map((span, index) => (
-          <button
-            key={index}
-            type="button"
-            title={`${name}, ${inSeconds(span.to - span.from)}`}
-            aria-label={told(span)}
-            onClick={() => onChoose(span.entry)}
-            className="group absolute inset-y-0 min-h-0! min-w-1! cursor-pointer"
-            style={{ left: `${(100 * span.from) / total}%`, width: `${(100 * (span.to - span.from)) / total}%` }}
-          >
-            <span className={`absolute inset-x-0 inset-y-1 rounded-full ${colour} group-hover:inset-y-0.5`} />
-          </button>
-        ))}
-      </span>
-    </div>
-  );
+/** Where the duration stands: behind the bar, before it, or upon it. */
+function placeOf(left: number, right: number) {
+  if (right <= 100 - ROOM) return { left: `max(${right}%, ${left}% + 4px)` };
+  if (left >= ROOM) return { right: `${100 - left}%` };
+  return { right: 0, background: "var(--muted)", borderRadius: "9999px" };
+}
+
+function durationOf({ from, to, open }: Span): string {
+  return open ? "waiting" : inSeconds(to - from);
 }
 
 /** The most marks on the axis. */
@@ -87,6 +111,6 @@ function Axis({ total }: { total: number }) {
   );
 }
 
-function told({ name, from, to }: Span): string {
-  return `${name} from ${inSeconds(from)} to ${inSeconds(to)}`;
+function told(span: Span): string {
+  return `${span.name} from ${inSeconds(span.from)} to ${inSeconds(span.to)}${span.failed ? ", failed" : ""}`;
 }

@@ -17,16 +17,54 @@ export type Entry = {
   end?: string;
   /** The turn was larger than this many bytes; the rest of it is not kept. */
   cut?: number;
+  /** What a model was asked. */
+  prompt?: Prompt;
+  /** What a call of a model took, and how it ended. */
+  answer?: ModelAnswer;
+  /** Why the run failed. */
+  failure?: Failure;
 };
+
+/** See `stream_protocol/inspector/_run_observer.py`. */
+export type Prompt = {
+  /** Counted over the turn, from 1. */
+  call: number;
+  agent: string;
+  model?: string | null;
+  /** So many contents are those with which the prompt of the call `of` begins. */
+  repeats?: number;
+  of?: number;
+  /** So many contents after these are not kept. */
+  omitted?: number;
+  instruction?: unknown;
+  contents: PromptContent[];
+  tools: string[];
+  config: Record<string, unknown>;
+};
+
+export type PromptContent = { role?: string; parts?: (AdkPart & Record<string, unknown>)[] };
+
+export type ModelAnswer = {
+  call: number;
+  /** From the question to the end, and to the first response. */
+  seconds: number;
+  first?: number;
+  tokens?: { in?: number; out?: number; cached?: number; thoughts?: number };
+  version?: string;
+  finish?: string;
+  error?: string;
+};
+
+export type Failure = { type: string; message: string; traceback: string };
 
 type Said = { role: string; parts?: { type: string; text?: string; state?: string }[] };
 
 type AdkPart = {
   text?: string;
   thought?: boolean;
-  functionCall?: { name?: string; id?: string };
-  functionResponse?: { name?: string; id?: string };
-  inlineData?: { mimeType?: string };
+  functionCall?: { name?: string; id?: string; args?: unknown };
+  functionResponse?: { name?: string; id?: string; response?: unknown };
+  inlineData?: { mimeType?: string; data?: string; bytes?: number };
   fileData?: { mimeType?: string };
   executableCode?: unknown;
   codeExecutionResult?: unknown;
@@ -50,6 +88,8 @@ export type Row = {
   key: number;
   entry: Entry;
   chunks: Entry[];
+  /** Of a model's call: how it ended. */
+  answer?: ModelAnswer;
   /** The name of the newest call so far: the fragments of its arguments do not repeat it. */
   call?: string | undefined;
   /** The tools of all calls so far, by the ids of the calls. */
@@ -67,18 +107,29 @@ export function addToRows(rows: Row[], entries: Entry[]): Row[] {
     const { chunk } = given;
     if (typeof chunk?.["toolName"] === "string") tools.set(chunk["toolCallId"], chunk["toolName"]);
     const entry = chunk?.["toolCallId"] === undefined ? given : { ...given, tool: tools.get(chunk["toolCallId"]) };
-    const last = added.at(-1);
-    if (last !== undefined && takes(last, entry)) {
-      added[added.length - 1] =
-        entry.end === undefined ? { ...last, chunks: [...last.chunks, entry] } : { ...last, entry: { ...last.entry, ...entry } };
+    const asked = asking(added, entry);
+    const at = asked >= 0 ? asked : added.findLastIndex(({ entry }) => !entry.prompt && !entry.failure);
+    const row = added[at];
+    if (row !== undefined && asked >= 0) {
+      added[at] = entry.answer ? { ...row, answer: entry.answer } : { ...row, entry: { ...row.entry, ...entry } };
+    } else if (row !== undefined && takes(row, entry)) {
+      added[at] = entry.end === undefined ? { ...row, chunks: [...row.chunks, entry] } : { ...row, entry: { ...row.entry, ...entry } };
     } else {
       const sent = entry.chunk !== undefined || entry.text !== undefined;
       const without: Entry = { ...(entry.closing && { closing: true }), ...(entry.at !== undefined && { at: entry.at }) };
-      const call = (entry.event && calledBy(entry.event)) ?? last?.call;
+      const call = (entry.event && calledBy(entry.event)) ?? added.at(-1)?.call;
       added.push({ key: added.length, entry: sent ? without : entry, chunks: sent ? [entry] : [], call, tools });
     }
   }
   return added;
+}
+
+/** Where the row of the model's call is that the entry belongs to; -1 if there is none yet. */
+function asking(rows: Row[], { prompt, answer }: Entry): number {
+  const call = prompt?.call ?? answer?.call;
+  if (call === undefined) return -1;
+  const turn = rows.findLastIndex(({ entry }) => entry.turn);
+  return rows.findIndex(({ entry }, index) => index > turn && entry.prompt?.call === call);
 }
 
 /** The name of the last call in an event. */

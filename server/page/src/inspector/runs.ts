@@ -1,9 +1,10 @@
-import { type AdkEvent, authorOf, type Entry, isPosted, kindOf, nestedEvent, type Row } from "./entries";
+import { type AdkEvent, authorOf, isPosted, kindOf, nestedEvent, type Row } from "./entries";
 
 /** What a row is about. Each has a colour, and can be looked for. */
-export type Family = "text" | "reasoning" | "tool" | "approval" | "data" | "error" | "other";
+export type Family = "model" | "text" | "reasoning" | "tool" | "approval" | "data" | "error" | "other";
 
 export const FAMILIES: Record<Exclude<Family, "other">, string> = {
+  model: "Model calls",
   text: "Text",
   reasoning: "Reasoning",
   tool: "Tools",
@@ -13,6 +14,7 @@ export const FAMILIES: Record<Exclude<Family, "other">, string> = {
 };
 
 export const COLOURS: Record<Family, string> = {
+  model: "bg-foreground",
   text: "bg-(--code-literal)",
   reasoning: "bg-(--code-keyword)",
   tool: "bg-(--code-string)",
@@ -60,8 +62,10 @@ export function familyOfEvent(event: AdkEvent): Family {
   return "other";
 }
 
-function familiesOf({ entry, chunks }: Row): Set<Family> {
+function familiesOf({ entry, chunks, answer }: Row): Set<Family> {
   const families = chunks.flatMap(({ chunk }) => (chunk ? [familyOfChunk(chunk.type)] : []));
+  if (entry.prompt) return new Set(answer?.error === undefined ? ["model"] : ["model", "error"]);
+  if (entry.failure) return new Set(["error"]);
   return new Set(entry.event ? [familyOfEvent(entry.event), ...families] : families);
 }
 
@@ -100,7 +104,7 @@ function textOf(row: Row): string {
 }
 
 function jsonOf({ entry, chunks }: Row): string {
-  return [entry, ...chunks].map(({ event, chunk, text, end }) => JSON.stringify(event ?? chunk ?? text ?? end ?? "")).join("\n");
+  return [entry, ...chunks].map(({ event, chunk, text, end, prompt, failure }) => JSON.stringify(event ?? chunk ?? text ?? prompt ?? failure ?? end ?? "")).join("\n");
 }
 
 /** Fragments that follow each other, as one line. */
@@ -192,43 +196,4 @@ function emptyOf({ usageMetadata, groundingMetadata, finishReason }: AdkEvent): 
 export function stateOf(rows: Row[]): Record<string, unknown> {
   const deltas = rows.map(({ entry }) => entry.event?.actions?.stateDelta).filter((delta) => typeof delta === "object");
   return Object.assign({}, ...deltas);
-}
-
-export type Span = { name: string; from: number; to: number; isTool: boolean; entry: Entry };
-
-/** What one turn took. Times in seconds from its beginning. */
-export type Timing = { first?: number; total: number; spans: Span[]; tokens: number; bytesIn: number; bytesOut: number };
-
-/** The times of the turn that begins with the first of these rows; `undefined` where none are known. */
-export function timingOf(rows: Row[]): Timing | undefined {
-  const timing: Timing = { total: 0, spans: [], tokens: 0, bytesIn: 0, bytesOut: 0 };
-  const open = new Map<string, Span>();
-  let model: Span | undefined;
-  let asked = 0;
-  for (const { entry, chunks } of rows) {
-    timing.bytesOut += chunks.reduce((sum, { bytes = 0 }) => sum + bytes, 0);
-    const { event, at } = entry;
-    if (at !== undefined) timing.total = Math.max(timing.total, at);
-    if (!event || event.author === "user" || at === undefined) continue;
-    timing.bytesIn += entry.bytes ?? 0;
-    for (const { functionResponse } of event.content?.parts ?? []) {
-      const span = open.get(functionResponse?.id ?? "");
-      if (span) span.to = at;
-      if (functionResponse) [asked, model] = [at, undefined];
-    }
-    if (event.content?.role !== "model" || event.content.parts?.some(({ functionCall }) => functionCall?.name?.startsWith("adk_request_"))) continue;
-    timing.first ??= at;
-    if (model === undefined) timing.spans.push((model = { name: "model", from: asked, to: at, isTool: false, entry }));
-    model.to = at;
-    if (event.partial) continue;
-    const { candidatesTokenCount = 0, thoughtsTokenCount = 0 } = event.usageMetadata ?? {};
-    timing.tokens += candidatesTokenCount + thoughtsTokenCount;
-    for (const { functionCall } of event.content.parts ?? []) {
-      if (!functionCall) continue;
-      const span = { name: functionCall.name ?? "", from: at, to: at, isTool: true, entry };
-      open.set(functionCall.id ?? "", span);
-      timing.spans.push(span);
-    }
-  }
-  return timing.total > 0 ? timing : undefined;
 }

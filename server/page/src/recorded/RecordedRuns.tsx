@@ -1,32 +1,47 @@
-import { useEffect, useState } from "react";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { HostContext } from "../components/chat/host";
+import { Problem } from "../components/chat/Problem";
 import { useTheme } from "../components/layout/theme";
+import { Markdown } from "../components/messages/Markdown";
 import { Select } from "../components/ui/field";
 import { Mark } from "../components/ui/mark";
 import { TooltipProvider } from "../components/ui/tooltip";
-import { FileView } from "../inspector/Inspector";
-import type { OpenedFile } from "../inspector/inspector-api";
+import type { ChatMessage } from "../components/chat/message-types";
+import { addToRows, type Entry, type Row } from "../inspector/entries";
+import { RecordedView } from "../inspector/Inspector";
+import type { Finding } from "../inspector/inspector-api";
 import { HOST } from "../layout/host";
+import { PlaybackBar } from "./Playback";
 import { RecordedChat } from "./RecordedChat";
+import { snapshotsOf } from "./snapshots";
+import { usePlayback } from "./use-playback";
 
-/** A run that the site of the documentation has: `NAME.json` is what the Inspector's route makes of its recording. */
+/** A run that the site of the documentation has. `NAME.json` has its entries and findings. */
 type Recorded = { name: string; title: string };
-type Shown = Omit<OpenedFile, "file" | "session">;
+
+type Shown = { name: string; rows: Row[]; snapshots: ChatMessage[][]; findings: Finding[] };
+
+async function loadRun(name: string): Promise<Shown> {
+  const response = await fetch(`${name}.json`);
+  if (!response.ok) throw new Error("The recording cannot be loaded.");
+  const { entries, findings }: { entries: Entry[]; findings: Finding[] } = await response.json();
+  const rows = addToRows([], entries);
+  return { name, rows, snapshots: await snapshotsOf(rows), findings };
+}
 
 /** Runs that were recorded: the reader picks one, and sees the page beside its events and chunks. Without a server. */
 export default function RecordedRuns({ runs }: { runs: Recorded[] }) {
   useTheme();
+  useEffect(() => void Markdown.preload(), []);
   const [name, setName] = useState(() => chosen(runs));
   const [shown, setShown] = useState<Shown>();
   const [problem, setProblem] = useState("");
   useEffect(() => {
     let current = true;
-    fetch(`${name}.json`)
-      .then((response) => (response.ok ? response.json() : Promise.reject(new Error("The recording cannot be loaded."))))
-      .then(
-        (loaded: Omit<Shown, "name">) => current && setShown({ ...loaded, name }),
-        (error: Error) => current && setProblem(error.message),
-      );
+    loadRun(name).then(
+      (loaded) => current && setShown(loaded),
+      (error: Error) => current && setProblem(error.message),
+    );
     return () => {
       current = false;
     };
@@ -63,17 +78,40 @@ export default function RecordedRuns({ runs }: { runs: Recorded[] }) {
   );
 }
 
-function Run({ shown }: { shown: Shown }) {
+function Run({ shown: { name, rows, snapshots, findings } }: { shown: Shown }) {
+  const playback = usePlayback(rows);
+  const { at, count, playing } = playback;
+  const happened = useMemo(() => rows.slice(0, at), [rows, at]);
+  const messages = snapshots[at] ?? [];
+  const page = useRef<HTMLElement>(null);
+  useLayoutEffect(() => {
+    if (playing) page.current?.scrollTo({ top: page.current.scrollHeight });
+  }, [playing, at]);
   return (
-    <div className="flex min-h-0 flex-1 max-md:flex-col">
-      <main aria-label="Page" tabIndex={0} className="min-h-0 flex-1 overflow-y-auto -outline-offset-2">
-        <RecordedChat messages={shown.messages} />
-      </main>
-      <aside aria-label="Inspector" className="flex min-h-0 flex-1 flex-col border-s max-md:border-s-0 max-md:border-t">
-        <FileView opened={{ ...shown, file: new File([], shown.name), session: "" }} saves={false} />
-      </aside>
-    </div>
+    <>
+      <div className="flex min-h-0 flex-1 max-md:flex-col">
+        <main ref={page} aria-label="Page" tabIndex={0} className="min-h-0 flex-1 overflow-y-auto -outline-offset-2">
+          <RecordedChat messages={messages} />
+          {failureOf(happened) && (
+            <div className="mx-auto w-full max-w-2xl px-4 pb-6">
+              <Problem text={failureOf(happened)} onRetry={undefined} />
+            </div>
+          )}
+        </main>
+        <aside aria-label="Inspector" className="flex min-h-0 flex-1 flex-col border-s max-md:border-s-0 max-md:border-t">
+          <RecordedView name={name} rows={happened} messages={messages} findings={at === count ? findings : []} source={undefined} follows={playing} />
+        </aside>
+      </div>
+      <PlaybackBar {...playback} />
+    </>
   );
+}
+
+/** The text of the error with which the newest turn has ended; "" if it has not. */
+function failureOf(rows: Row[]): string {
+  const turn = rows.slice(rows.findLastIndex(({ entry }) => entry.turn));
+  const error = turn.flatMap(({ chunks }) => chunks).find(({ chunk }) => chunk?.type === "error")?.chunk;
+  return typeof error?.["errorText"] === "string" ? error["errorText"] : "";
 }
 
 function chosen(runs: Recorded[]): string {

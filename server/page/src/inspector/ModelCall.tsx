@@ -1,0 +1,213 @@
+import { ChevronDown } from "lucide-react";
+import { type ReactNode, useState } from "react";
+import { inSeconds, type ModelAnswer, type Prompt, type PromptContent, type Row } from "./entries";
+import { mediaOf, Thumbnail } from "./Media";
+import { Shown } from "./Shown";
+
+/** What a model was asked, what that took, and how it ended. `rows`: all rows, of which the turn's have earlier prompts. */
+export function ModelCall({ prompt, rows }: { prompt: Prompt; rows: Row[] }) {
+  const row = rows.find(({ entry }) => entry.prompt === prompt);
+  const { call, agent, instruction, tools, config, repeats = 0, of } = prompt;
+  const earlier = repeats > 0 && row ? takeContents(contentsOf(of, row, rows), repeats) : [];
+  const own = ownContents(prompt);
+  const count = countOf(own);
+  return (
+    <div className="flex flex-col gap-3 text-sm" data-call={call}>
+      <dl className="flex flex-wrap gap-x-5 gap-y-1">
+        <Figure name="Model">{modelOf(prompt, row?.answer)}</Figure>
+        <Figure name="Agent">{agent}</Figure>
+        {figuresOf(row?.answer).map(([name, figure]) => (
+          <Figure key={name} name={name}>
+            {figure}
+          </Figure>
+        ))}
+      </dl>
+      {row?.answer?.error && (
+        <p className="wrap-anywhere whitespace-pre-wrap text-destructive" data-error>
+          {row.answer.error}
+        </p>
+      )}
+      <Section title="System instruction" open>
+        {instruction === undefined ? <None /> : typeof instruction === "string" ? <Text>{instruction}</Text> : <Shown value={instruction} label="System instruction" />}
+      </Section>
+      <Section title={earlier.length > 0 ? `Contents: ${repeats} as in call ${of}, ${count} new` : `Contents: ${count}`} open>
+        <Earlier key={call} contents={earlier} of={of} count={repeats} />
+        <Contents contents={own} />
+      </Section>
+      <Section title={`Tools: ${tools.length}`} open={tools.length > 0}>
+        {tools.length === 0 ? (
+          <None />
+        ) : (
+          <ul className="flex flex-wrap gap-1.5">
+            {tools.map((name) => (
+              <li key={name} className="rounded-md border bg-muted px-1.5 font-mono text-xs leading-5">
+                {name}
+              </li>
+            ))}
+          </ul>
+        )}
+      </Section>
+      <Section title="Config">{Object.keys(config).length === 0 ? <None /> : <Shown value={config} label="Config" />}</Section>
+    </div>
+  );
+}
+
+/** The model that was asked, and the version that answered. */
+export function modelOf({ model }: Prompt, answer: ModelAnswer | undefined): string {
+  return answer?.version && answer.version !== model ? `${model ?? ""} (${answer.version})` : (model ?? answer?.version ?? "unknown");
+}
+
+/** Names and figures of what a call took. */
+export function figuresOf(answer: ModelAnswer | undefined): [string, string][] {
+  if (answer === undefined) return [["Time", "no response yet"]];
+  const { seconds, first, tokens = {}, finish } = answer;
+  const count = (tokens: number) => tokens.toLocaleString("en");
+  const names = { in: "Tokens in", cached: "Cached", out: "Tokens out", thoughts: "Thoughts" } as const;
+  const counts = Object.entries(names).flatMap(([key, name]): [string, string][] => {
+    const known = tokens[key as keyof typeof names];
+    return known === undefined ? [] : [[name, count(known)]];
+  });
+  const times: [string, string][] = [["Time", inSeconds(seconds)], ...(first === undefined ? [] : [["First response", inSeconds(first)] as [string, string]])];
+  return [...times, ...counts, ...(finish ? [["Finish", finish] as [string, string]] : [])];
+}
+
+/** A content, or the number of contents that are not kept. */
+type Item = PromptContent | number;
+
+function ownContents({ omitted = 0, contents }: Prompt): Item[] {
+  return omitted > 0 ? [omitted, ...contents] : contents;
+}
+
+/** All contents of an earlier call of the same turn. */
+function contentsOf(call: number | undefined, row: Row, rows: Row[]): Item[] {
+  const at = rows.indexOf(row);
+  const turn = rows.slice(0, at).findLastIndex(({ entry }) => entry.turn);
+  const before = rows.find(({ entry }, index) => index > turn && entry.prompt?.call === call);
+  const prompt = before?.entry.prompt;
+  if (!before || !prompt) return [];
+  const earlier = prompt.repeats ? takeContents(contentsOf(prompt.of, before, rows), prompt.repeats) : [];
+  return [...earlier, ...ownContents(prompt)];
+}
+
+/** The first contents of a prompt. */
+function takeContents(items: Item[], count: number): Item[] {
+  const taken: Item[] = [];
+  for (const item of items) {
+    const left = count - countOf(taken);
+    if (left <= 0) break;
+    taken.push(typeof item === "number" ? Math.min(item, left) : item);
+  }
+  return taken;
+}
+
+function countOf(items: Item[]): number {
+  return items.reduce<number>((sum, item) => sum + (typeof item === "number" ? item : 1), 0);
+}
+
+function Earlier({ contents, of, count }: { contents: Item[]; of: number | undefined; count: number }) {
+  const [open, setOpen] = useState(false);
+  if (contents.length === 0) return null;
+  return (
+    <>
+      <Toggle open={open} onToggle={() => setOpen(!open)}>
+        {count} {count === 1 ? "content" : "contents"} as in call {of}
+      </Toggle>
+      {open && <Contents contents={contents} />}
+    </>
+  );
+}
+
+function Contents({ contents }: { contents: Item[] }) {
+  return (
+    <ol className="flex flex-col gap-2">
+      {contents.map((content, index) =>
+        typeof content === "number" ? (
+          <li key={index} className="text-xs text-muted-foreground">
+            {content} {content === 1 ? "content is" : "contents are"} not kept: the prompt is too long.
+          </li>
+        ) : (
+          <li key={index} className="flex min-w-0 flex-col gap-1 border-s-2 ps-3" data-role={content.role}>
+            <span className="text-xs font-medium text-muted-foreground">{content.role ?? "no role"}</span>
+            {content.parts?.map((part, at) => (
+              <Part key={at} part={part} />
+            ))}
+          </li>
+        ),
+      )}
+    </ol>
+  );
+}
+
+function Part({ part }: { part: NonNullable<PromptContent["parts"]>[number] }) {
+  const { text, thought, functionCall, functionResponse, inlineData } = part;
+  const media = mediaOf(inlineData);
+  if (media) return <Thumbnail media={media} />;
+  if (text !== undefined) {
+    return (
+      <>
+        {thought && <span className="text-xs text-muted-foreground">thought</span>}
+        <Text>{text}</Text>
+      </>
+    );
+  }
+  if (functionCall) return <Named name={`calls ${functionCall.name ?? ""}`} value={functionCall.args ?? {}} />;
+  if (functionResponse) return <Named name={`result of ${functionResponse.name ?? ""}`} value={functionResponse.response ?? {}} />;
+  return <Shown value={part} label="Part" />;
+}
+
+function Named({ name, value }: { name: string; value: unknown }) {
+  return (
+    <div className="flex min-w-0 flex-col gap-1">
+      <span className="text-xs">{name}</span>
+      <Shown value={value} label={name} />
+    </div>
+  );
+}
+
+function Text({ children }: { children: string }) {
+  return (
+    <p dir="auto" className="text-sm leading-relaxed whitespace-pre-wrap wrap-anywhere">
+      {children}
+    </p>
+  );
+}
+
+function None() {
+  return <p className="text-sm text-muted-foreground">None</p>;
+}
+
+function Figure({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <div className="flex flex-col">
+      <dt className="text-xs text-muted-foreground">{name}</dt>
+      <dd className="tabular-nums">{children}</dd>
+    </div>
+  );
+}
+
+function Section({ title, open: opens = false, children }: { title: string; open?: boolean; children: ReactNode }) {
+  const [open, setOpen] = useState(opens);
+  return (
+    <section className="flex min-w-0 flex-col gap-2">
+      <Toggle open={open} onToggle={() => setOpen(!open)}>
+        <span className="font-medium">{title}</span>
+      </Toggle>
+      {open && <div className="flex min-w-0 flex-col gap-2 ps-5.5">{children}</div>}
+    </section>
+  );
+}
+
+function Toggle({ open, onToggle, children }: { open: boolean; onToggle: () => void; children: ReactNode }) {
+  return (
+    <button type="button" aria-expanded={open} onClick={onToggle} className="flex items-center gap-1.5 rounded-md py-0.5 text-start text-sm hover:bg-accent">
+      <ChevronDown className={`size-4 shrink-0 text-muted-foreground transition-transform ${open ? "" : "-rotate-90"}`} aria-hidden />
+      {children}
+    </button>
+  );
+}
+
+/** What a call is in a row. */
+export function promptLine({ contents, tools, repeats = 0, omitted = 0 }: Prompt): string {
+  const count = repeats + omitted + contents.length;
+  return `${count} ${count === 1 ? "content" : "contents"}, ${tools.length} ${tools.length === 1 ? "tool" : "tools"}`;
+}

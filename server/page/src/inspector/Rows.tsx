@@ -1,0 +1,251 @@
+import { ChevronDown } from "lucide-react";
+import { createContext, memo, useContext, useLayoutEffect, useRef, useState } from "react";
+import { WithCode } from "./WithCode";
+import { askedBy, authorOf, detailOf, type Entry, inBytes, inSeconds, kindOf, type Row, wordsOf } from "./entries";
+import { Figures, sizeOf } from "./Figures";
+import type { Finding } from "./inspector-api";
+import { Excerpt, Marked, Searched } from "./Marked";
+import { ModelRow, FailureRow } from "./ObservedRow";
+import { RowButton } from "./RowButton";
+import { chunkCounts, COLOURS, familyOfChunk, familyOfEvent, type Family, hitIn, isRun, type Item, type Run, whyNothing } from "./runs";
+import { TurnTiming } from "./TurnTiming";
+
+/** The findings of each chunk, by the number of its entry. */
+export const Marks = createContext(new Map<number, Finding[]>());
+
+export function byNumber(findings: Finding[]): Map<number, Finding[]> {
+  const found = new Map<number, Finding[]>();
+  for (const finding of findings) {
+    if (finding.number !== undefined) found.set(finding.number, [...(found.get(finding.number) ?? []), finding]);
+  }
+  return found;
+}
+
+/** The edge of a row with findings: red if one of them is an error. */
+function edgeOf(found: Finding[] = []): string {
+  if (found.length === 0) return "";
+  const isBad = found.some(({ severity }) => severity === "error");
+  return `border-s-4 ${isBad ? "border-s-destructive" : "border-s-warning"}`;
+}
+
+type Choice = { chosen: Entry | undefined; onChoose: (entry: Entry) => void };
+
+/** Rows that are drawn, and drawn again, together. */
+const BLOCK = 50;
+
+/** The rows below the header of a turn, or rows of no turn. */
+export type Section = { key: number; turn: Row | undefined; items: Item[] };
+
+type SectionViewProps = Choice & { section: Section; /** All rows of the turn, whatever is looked for. */ rows: Row[] | undefined };
+
+/** A turn: its header stays in view as long as one of its rows. */
+export function SectionView({ section: { turn, items }, rows, ...choice }: SectionViewProps) {
+  const box = useRef<HTMLElement>(null);
+  useLayoutEffect(() => {
+    const [line, timing] = box.current?.querySelectorAll<HTMLElement>("[data-header]") ?? [];
+    const heights = [line, timing].map((part) => part?.offsetHeight ?? 0) as [number, number];
+    const isSticky = timing !== undefined && getComputedStyle(timing).position === "sticky";
+    box.current?.style.setProperty("--line", `${heights[0]}px`);
+    box.current?.style.setProperty("--header", `${heights[0] + (isSticky ? heights[1] : 0)}px`); // no row hides behind it
+  });
+  const blocks = Array.from({ length: Math.ceil(items.length / BLOCK) }, (_, index) => index * BLOCK);
+  return (
+    <section ref={box}>
+      {turn?.entry.turn && (
+        // Without a box of its own: its parts stick to the top of the list as long as a row of the turn is there.
+        <div data-row={turn.key} className="contents">
+          <div className="sticky top-0 z-10 bg-muted" data-turn data-header>
+            <RowButton side="event" pressed={turn.entry === choice.chosen} onClick={() => choice.onChoose(turn.entry)}>
+              <span className="shrink-0 font-medium">Turn</span>
+              <span className="min-w-0 flex-1 truncate text-muted-foreground" dir="auto">
+                <Excerpt text={askedBy(turn.entry.turn)} />
+              </span>
+            </RowButton>
+          </div>
+          <div className="z-10 border-b bg-muted px-4 pb-1 [@container_(min-height:17rem)]:sticky [@container_(min-height:17rem)]:top-(--line) @max-lg:px-3" data-header>
+            {rows && <TurnTiming rows={rows} {...choice} />}
+          </div>
+        </div>
+      )}
+      {blocks.map((from) => (
+        <Block key={from} items={items.slice(from, from + BLOCK)} {...choice} />
+      ))}
+    </section>
+  );
+}
+
+type BlockProps = Choice & { items: Item[] };
+
+/** Is drawn again if one of its rows is new, or if the chosen entry is or was in it; laid out only while it is seen. */
+const Block = memo(
+  function Block({ items, ...choice }: BlockProps) {
+    return (
+      <ol className="[contain-intrinsic-size:auto_1800px] [content-visibility:auto]">
+        {items.map((item) => (isRun(item) ? <RunRow key={item.key} run={item} {...choice} /> : <AnyRow key={item.key} row={item} {...choice} />))}
+      </ol>
+    );
+  },
+  (before, now) =>
+    before.items.length === now.items.length &&
+    before.items.every((item, index) => item === now.items[index]) &&
+    (before.chosen === now.chosen || (!holds(before.items, before.chosen) && !holds(now.items, now.chosen))),
+);
+
+function AnyRow({ row, ...choice }: RowProps) {
+  const hit = useHit(row);
+  if (row.entry.prompt) return <ModelRow row={row} prompt={row.entry.prompt} hit={hit} {...choice} />;
+  if (row.entry.failure) return <FailureRow row={row} failure={row.entry.failure} hit={hit} {...choice} />;
+  return <EventRow row={row} {...choice} />;
+}
+
+type RowProps = Choice & { row: Row };
+
+export function holds(items: Item[], entry: Entry | undefined): boolean {
+  if (entry === undefined) return false;
+  return items.some((item) => (isRun(item) ? holds(item.rows, entry) : item.entry === entry || item.chunks.includes(entry)));
+}
+
+/** Fragments as one line, until somebody looks into them. */
+function RunRow({ run, ...props }: { run: Run } & Choice) {
+  const [asked, ask] = useState(false);
+  const open = asked || holds(run.rows, props.chosen);
+  const entries = run.rows.map(({ entry }) => entry);
+  const [first, last] = [entries[0]?.at, entries.at(-1)?.at];
+  const sent = run.rows.flatMap(({ chunks }) => chunks);
+  const marks = useContext(Marks);
+  const marked = sent.flatMap(({ number = 0 }) => marks.get(number) ?? []);
+  const searched = useContext(Searched) !== "";
+  return (
+    <>
+      <li className={`border-b ${edgeOf(marked)}`} data-run>
+        <button
+          type="button"
+          tabIndex={-1}
+          data-side="event"
+          aria-expanded={open}
+          onClick={() => ask(!open)}
+          className="grid w-full grid-cols-2 text-start text-xs -outline-offset-2 hover:bg-accent"
+        >
+          <span className="flex min-w-0 gap-x-2 px-4 py-1.5 @max-lg:flex-wrap @max-lg:content-start @max-lg:px-3">
+            <Dot family={run.rows[0]?.entry.event ? familyOfEvent(run.rows[0].entry.event) : "other"} />
+            <span className="flex min-w-0 flex-1 flex-col">
+              <span className="wrap-anywhere">
+                <Marked text={run.kind} />, {run.rows.length} fragments{last !== undefined && first !== undefined && ` in ${inSeconds(last - first)}`}
+              </span>
+              {searched && (
+                <span className="truncate text-muted-foreground" dir="auto">
+                  <Excerpt text={entries.map(({ event }) => (event ? wordsOf(event) : "")).join("")} />
+                </span>
+              )}
+              <span className="truncate text-[0.6875rem] text-muted-foreground">
+                <Marked text={run.author} />
+              </span>
+            </span>
+            <Figures entry={{ ...(first !== undefined && { at: first }), bytes: sizeOf(entries) }} />
+            <ChevronDown className={`size-4 shrink-0 text-muted-foreground ${open ? "rotate-180" : ""}`} aria-hidden />
+          </span>
+          <span className="flex min-w-0 gap-x-2 border-s px-4 py-1.5 @max-lg:flex-wrap @max-lg:content-start @max-lg:px-3">
+            <span className="flex min-w-0 flex-1 flex-col font-mono">
+              {chunkCounts(run).map(([type, count]) => (
+                <span key={type} className="flex items-start gap-2 wrap-anywhere">
+                  <Dot family={familyOfChunk(type)} />
+                  <span>
+                    {type}
+                    {count > 1 && ` × ${count}`}
+                  </span>
+                </span>
+              ))}
+            </span>
+            <Figures entry={{ bytes: sizeOf(sent) }} />
+          </span>
+        </button>
+      </li>
+      {open && run.rows.map((row) => <EventRow key={row.key} row={row} {...props} />)}
+    </>
+  );
+}
+
+function Dot({ family }: { family: Family }) {
+  return <span className={`mt-1 size-2 shrink-0 rounded-full ${COLOURS[family]}`} aria-hidden />;
+}
+
+function EventRow({ row, chosen, onChoose }: RowProps) {
+  const { key, entry, chunks, call } = row;
+  const marks = useContext(Marks);
+  const hit = useHit(row);
+  return (
+    <li data-row={key} className="grid grid-cols-2 border-b">
+      {entry.event ? (
+        <RowButton side="event" pressed={entry === chosen} onClick={() => onChoose(entry)}>
+          <Dot family={familyOfEvent(entry.event)} />
+          <span className="flex min-w-0 flex-1 flex-col">
+            <span className="wrap-anywhere">
+              <Marked text={kindOf(entry.event, call)} />
+            </span>
+            <span className="truncate text-muted-foreground" dir="auto">
+              <Excerpt text={wordsOf(entry.event)} />
+            </span>
+            <span className="truncate text-[0.6875rem] text-muted-foreground">
+              <Marked text={authorOf(entry.event)} />
+            </span>
+            {hit && (
+              <span className="line-clamp-2 font-mono text-[0.6875rem] wrap-anywhere text-muted-foreground" dir="ltr">
+                <Excerpt text={hit} />
+              </span>
+            )}
+          </span>
+          <Figures entry={entry} beside />
+        </RowButton>
+      ) : (
+        <span className="flex min-w-0 gap-x-2 px-4 py-1.5 text-xs text-muted-foreground @max-lg:flex-wrap @max-lg:content-start @max-lg:px-3">
+          <span className="min-w-0 flex-1">{withoutEvent(entry)}</span>
+          <Figures entry={entry} beside />
+        </span>
+      )}
+      <ul className="min-w-0 border-s">
+        {chunks.length === 0 && entry.event && (
+          <li className="px-4 py-1.5 text-xs text-muted-foreground @max-lg:px-3">{whyNothing(entry.event)}</li>
+        )}
+        {chunks.map((chunk, index) => (
+          <li key={index} className={edgeOf(marks.get(chunk.number ?? 0))}>
+            <RowButton side="chunk" pressed={chunk === chosen} onClick={() => onChoose(chunk)}>
+              <Dot family={chunk.chunk ? familyOfChunk(chunk.chunk.type) : "error"} />
+              <span className="flex min-w-0 flex-1 flex-wrap gap-x-2">
+                <span className="font-mono wrap-anywhere">
+                  <Marked text={chunk.chunk?.type ?? "not JSON"} />
+                </span>
+                <span className="max-w-full truncate text-muted-foreground" dir="auto">
+                  <Excerpt text={detailOf(chunk)} />
+                </span>
+              </span>
+              <Figures entry={{ bytes: chunk.bytes ?? 0 }} />
+            </RowButton>
+            {marks.get(chunk.number ?? 0)?.map(({ rule, text }) => (
+              <p key={rule} className="px-4 pb-1.5 text-xs wrap-anywhere @max-lg:px-3" data-finding={rule}>
+                <WithCode text={text} />
+              </p>
+            ))}
+          </li>
+        ))}
+      </ul>
+    </li>
+  );
+}
+
+/** Where the searched words are in a row, if no text of the row shows them. */
+function useHit(row: Row): string {
+  const words = useContext(Searched);
+  const { entry, chunks, call } = row;
+  if (words === "") return "";
+  if (!entry.event) return hitIn(row, words);
+  const own = [kindOf(entry.event, call), wordsOf(entry.event), authorOf(entry.event)];
+  const seen = [...own, ...chunks.flatMap((sent) => [sent.chunk?.type ?? "", detailOf(sent)])];
+  const isSeen = seen.some((text) => text.toLowerCase().includes(words.toLowerCase()));
+  return isSeen ? "" : hitIn(row, words);
+}
+
+function withoutEvent({ closing, end, cut }: Entry): string {
+  if (cut !== undefined) return `The rest is not kept: there is more than ${inBytes(cut)}.`;
+  if (end !== undefined) return `End of the response: ${end}`;
+  return closing ? "End of the response" : "";
+}

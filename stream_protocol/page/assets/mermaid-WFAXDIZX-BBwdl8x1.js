@@ -1,1 +1,0 @@
-export{i as Mermaid}from"./RenderedMarkdown-C7ecAl3k.js";
