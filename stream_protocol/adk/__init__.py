@@ -100,8 +100,6 @@ from stream_protocol.adk._failures import (
     failure_text,
     is_aborted,
     is_failure,
-    reports_error,
-    told_reason,
     unrepresentable_text,
 )
 from stream_protocol.adk._marks import (
