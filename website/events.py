@@ -45,13 +45,13 @@ ROWS: Final = (
     Row(
         "function call",
         "`tool-input-start`, `tool-input-available`. `toolCallId` is ADK's id. A repeated id becomes `<id>.2`, and a "
-        "missing id `call_0`",
+        "missing id becomes `call_0`",
         "text_tool_text tool_none tool_without_arguments parallel_calls_of_one_tool no_ids no_call_ids "
         "no_response_ids old_id_changes_to_aggregate old_fresh_id_per_fragment old_first_fragment_misrouted",
     ),
     Row(
         "streamed arguments",
-        "[`tool-input-delta`](streamed-arguments.md). Joined, the deltas are the JSON text of the complete input",
+        "[`tool-input-delta`](streamed-arguments.md). The joined deltas are the JSON text of the complete input",
         "streamed_arguments streamed_arguments_nested streamed_arguments_interleaved "
         "streamed_arguments_out_of_order streamed_arguments_unclosed streamed_arguments_two_calls "
         "accumulated_arguments nameless_call nameless_call_named_later nameless_call_fits_schema "
@@ -179,8 +179,8 @@ ROWS: Final = (
 HEAD: Final = """\
 # Events
 
-The converter turns each kind of ADK event into certain chunks. The events of a `RemoteA2aAgent` give the same chunks as
-those of a local agent. Data parts of a `RemoteA2aAgent` become `data-adk-data`, and a failed task becomes an error. A
+The table below has the chunks of each kind of ADK event. Events of a `RemoteA2aAgent` give the same chunks as events of
+a local agent. Data parts of a `RemoteA2aAgent` become `data-adk-data`, and a failed task becomes an error. A
 message [cannot show some events exactly](decisions/what-a-message-cannot-show.md).
 
 The first column links to recordings. To see a recording, download it and run:

@@ -254,14 +254,14 @@ class ServeOptions:
     log_whole: tuple[str, ...] = _in_file(
         multiple=True, help="With --log-format json: loggers whose messages are written in full."
     )
-    max_connections: int = _in_file(default=1000, help="Maximum connections at once.", **_COUNT)
-    max_runs: int = _in_file(default=300, help="Maximum runs at once, of all users.", **_COUNT)
-    max_runs_per_user: int = _in_file(default=50, help="Maximum runs at once, of one user.", **_COUNT)
+    max_connections: int = _in_file(default=1000, help="Maximum number of open connections.", **_COUNT)
+    max_runs: int = _in_file(default=300, help="Maximum number of active runs of all users.", **_COUNT)
+    max_runs_per_user: int = _in_file(default=50, help="Maximum number of active runs of one user.", **_COUNT)
     requests_per_minute: int = _in_file(
         default=1200, help="Maximum requests per minute of one user, except stops.", **_COUNT
     )
     run_log_prefix: str | None = _in_file(
-        help="With --run-log: prefix of all names, for deployments that share a store.  "
+        help="With --run-log: prefix of keys or tables, for deployments that share a store.  "
         "[default: adk-ui-stream, in PostgreSQL adk_ui_stream]"
     )
     show_errors: bool = _in_file(

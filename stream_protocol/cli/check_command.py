@@ -58,8 +58,7 @@ _WITHOUT_SCHEME: Final = re.compile(r"[\w.-]+:\d+(/|$)")
     "profiles",
     type=click.Choice(["stream", "chat", "tools", "durable"]),
     multiple=True,
-    help="Run only the checks of this profile. If the server lacks a feature of the profile, this is an error. "
-    "Repeatable.",
+    help="Run only the checks of this profile. A missing feature of the profile is an error. Repeatable.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option("--ai-sdk", type=AI_SDK_MAJORS, help="Check for this major version of `ai` only.")

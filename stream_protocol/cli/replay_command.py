@@ -65,7 +65,7 @@ _EXAMPLES: Final = {
     default="instant",
     show_default=True,
     metavar="PACE",
-    help="instant; recorded; or a factor such as 4 (faster) or 0.5 (slower).",
+    help="Pace: instant; recorded; or a factor such as 4 (faster) or 0.5 (slower).",
 )
 def replay(
     file: str,

@@ -42,7 +42,7 @@ _EXAMPLES: Final = {
 @click.argument("target", required=False, type=FOLDER)
 @click.pass_context
 def serve(context: click.Context, /, target: str | None, **command_line: Any) -> None:
-    """Serve TARGET: an agent folder of ADK, or module:attr (an agent, an App, a Runner, or a function that returns it).
+    """Serve TARGET: an ADK agent folder, or module:attr (an agent, an App, a Runner, or a function that returns one).
 
     With --replay, serve recordings: a recorded request gets its recorded response, and any other request is refused.
 

@@ -65,7 +65,7 @@ class ServerLimits:
     been idle for the longest time. If no connection is idle, the additional connection gets 503.
     """
     head_seconds: float = 20.0
-    """Time for all headers of a request.
+    """Time limit for all headers of a request.
 
     The time starts when the client connects, or after the previous response. A slower client gets 408. uvicorn closes
     an idle connection 5 s after a response.
@@ -76,7 +76,7 @@ class ServerLimits:
     body_bytes_per_second: int = 500
     """Lowest speed of a body."""
     write_seconds: float = 60.0
-    """Time after which a client that reads none of its waiting data is disconnected.
+    """Time after which the server disconnects a client that reads none of the waiting data.
 
     A client that reads has no time limit.
     """

@@ -75,7 +75,7 @@ class ConverterOptions(TypedDict, total=False):
     have the message so far. ``metadata.result`` of the final output is the tool's result.
     """
     dynamic_tools: ToolSelection
-    """Tools that the frontend does not know, such as those of an MCP server. Their calls are sent as ``dynamic-tool``
+    """Tools that the frontend does not know, such as tools of an MCP server. Their calls are sent as ``dynamic-tool``
     parts.
 
     Other calls are static parts (``tool-NAME``).
