@@ -65,14 +65,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     documented = project / "documented"
     documented.mkdir()
     (documented / "page.tsx").write_text(block("docs/types.md", "export function Parts("))
-    (documented / "checked.ts").write_text(block("docs/types.md", "export const useCheckedChat"))
+    (documented / "checked.ts").write_text(shown_file("examples/hooks/use-checked-chat.ts"))
     (documented / "quick-start.tsx").write_text(block("docs/quick-start.md", "export default function Page()"))
     (documented / "versions.tsx").write_text(shown_file("examples/hooks/use-versions.ts"))
     (documented / "context.ts").write_text(block("docs/page-values.md", "export const transport"))
     (documented / "state.tsx").write_text(shown_file("examples/hooks/use-agent-state.ts"))
     (documented / "skill.tsx").write_text(block("skills/adk-ui-stream/SKILL.md", "export function Chat()"))
     (documented / "readme.tsx").write_text(block("README.md", "export default function Page()"))
-    (documented / "payloads.tsx").write_text(block("docs/approvals.md", "export function useSeats()"))
+    (documented / "payloads.tsx").write_text(shown_file("examples/hooks/use-seats.ts"))
     (documented / "chat-types.ts").write_text(types_of_the_documented_agent())
     return project
 

@@ -249,6 +249,13 @@ FOUND: Final = {
     "google search": "Citations and sources",
     "copilotkit": "Coming from ag-ui-adk",
     "adk web": "Add it to your app",
+    "api key": "Troubleshooting",
+    "gemini": "FAQ",
+    "charts": "Custom data",
+    "handoff": "Sub-agents",
+    "gdpr": "Security for auditors",
+    "tool call": "Events",
+    "uninstall": "Install",
 }
 """A search -> the title of the page that is found first."""
 
