@@ -28,8 +28,8 @@ class RunChannel(Protocol):
         """False once the response has ended."""
 
     def post(self, event: Event) -> None:
-        """Write the event to the response at once. If the response has ended, drop the event. The event is converted
-        and recorded like ADK's own events. It is not stored in the session."""
+        """Write the event to the response immediately. If the response has ended, drop the event. The event is
+        converted and recorded like ADK's own events. It is not stored in the session."""
 
     def post_newest(self, key: str, make: Callable[[], Event]) -> None:
         """Like ``post``, but writes only the newest event of each key, a few times per second.
@@ -39,8 +39,8 @@ class RunChannel(Protocol):
         """
 
     async def ready(self) -> None:
-        """Wait until the response can take another event. Nested agents wait here before each event. So a nested agent
-        is not faster than a slow client."""
+        """Wait until the response can take another event. A nested agent calls this before each of its events. So it
+        does not create events faster than the client reads them."""
 
 
 class CallScope(NamedTuple):

@@ -25,12 +25,13 @@ if TYPE_CHECKING:
 
 
 class UnfinishedCallError(Exception):
-    """The call began in an earlier execution of the run, and has no stored result. Its effect is unknown."""
+    """Raised for a call that began in an earlier execution of the run and has no stored result. The effect of the call
+    is unknown."""
 
 
 class CallJournal:
-    """The calls of one execution of a run. ``again``: True if the run was executed before. ``names_by_id``: see
-    ``UsedCalls``."""
+    """Stores the results of the model and tool calls in one execution of a run. ``again``: True if the run was executed
+    before. ``names_by_id``: see ``UsedCalls``."""
 
     def __init__(self, workflows: Workflows, run_id: str, *, again: bool, names_by_id: bool = False) -> None:
         self.is_live = not again
@@ -43,7 +44,7 @@ class CallJournal:
         self._used = UsedCalls(names_by_id=names_by_id)
 
     def go_live(self) -> None:
-        """Set ``is_live``, because a model call without a stored result begins."""
+        """Set ``is_live``. Called when a model call without a stored result begins."""
         self.is_live = True
 
     @contextmanager
@@ -56,8 +57,8 @@ class CallJournal:
             _current.reset(token)
 
     def model_call(self, agent: str, branch: str | None) -> str:
-        """Return the name of the agent's next model call in this branch. A repeated execution gives the call an equal
-        name."""
+        """Return the name of the agent's next model call in this branch. If the run is executed again, the call gets an
+        equal name."""
         name = _model_calls(agent, branch)
         self._model_calls[name] += 1
         return f"{name}/{self._model_calls[name]}"
@@ -72,8 +73,8 @@ class CallJournal:
         return self._used.name(call, args, confirmed=confirmed)
 
     async def kept(self, name: str) -> str | None:
-        """Return the call's result that an earlier execution of the run has stored; ``None`` if there is no such
-        result."""
+        """Return the result that an earlier execution of the run has stored for the call with this name; ``None``
+        without a stored result."""
         for attempt in range(await self._attempts(name)):
             status = await DBOS.get_workflow_status_async(self._id(name, attempt))
             if status is not None and status.status == "SUCCESS":
@@ -81,10 +82,10 @@ class CallJournal:
         return None
 
     async def do(self, name: str, work: Callable[[], Awaitable[str]], *, repeatable: bool) -> str:
-        """Execute a call that has no stored result. Store its result, then return the result.
+        """Execute a call that has no stored result, by awaiting ``work()``. Store the result, then return it.
 
         ``repeatable``: True to execute the call even if an earlier execution began the call and did not finish it. If
-        False, such a call raises ``UnfinishedCallError``.
+        False, a call that began and did not finish raises ``UnfinishedCallError``.
         """
         attempts = await self._attempts(name)
         if attempts and not repeatable:

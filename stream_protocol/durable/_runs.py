@@ -39,8 +39,8 @@ EXECUTION: Final = "execution "
 follows the prefix."""
 
 END: Final = "end "
-"""Prefix of the name of a workflow attribute that contains the end of an execution. If a ``LiveState`` is stored later,
-it does not replace this attribute."""
+"""Prefix of the name of a workflow attribute that contains the end of an execution. A ``LiveState`` that is stored
+later does not replace this attribute."""
 
 ERROR_TEXT: Final = "error"
 """Name of the workflow attribute with the error text that the client received. See ``ToldEnd``."""
@@ -59,7 +59,7 @@ STATES: Final[Mapping[str, ExecutionState]] = {
     **{state: state for state in get_args(LiveState)},
     **{name: end for end, name in ENDS.items()},
 }
-"""The states of an execution by their stored names. A newer release may store other names. Runs with such names are
+"""The states of an execution by their stored names. A newer release may store other names. Runs with unknown names are
 ignored."""
 
 LOG: Final = "log"
@@ -115,7 +115,7 @@ class KeptRun:
     format: int = FORMAT
 
     def to_text(self) -> str:
-        """Return the workflow's input."""
+        """Return this run as text, which is the input of the run's workflow."""
         return json.dumps(
             {"format": self.format, "record": self.record.to_json(), "version": self.version, "log": self.log_id}
         )
@@ -141,7 +141,8 @@ class KeptRun:
     def with_attributes(self, attributes: Mapping[str, Any] | None) -> OrphanedRun | None:
         """Return the run with the stored states of its executions.
 
-        The first execution has no attribute while it is running. ``attributes``: those of the run's workflow.
+        The first execution has no attribute while it is running. ``attributes``: the attributes of the run's workflow
+        in DBOS.
 
         Returns ``None`` if a newer release has stored an unknown state, because the run may have ended.
         """

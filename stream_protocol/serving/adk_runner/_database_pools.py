@@ -33,9 +33,9 @@ REFUSED_PAUSES: Final = (0.1, 0.2, 0.4, 0.8, 1.6)
 """The pauses, in seconds, between attempts to connect to a database server that is full or starting."""
 
 NOTIFY_SECONDS: Final = 6.0
-"""The maximum number of seconds for a ``NOTIFY`` message. A server waits for such a message once, when it starts. On a
-busy machine, this takes long. This timeout must be shorter than ``ProbeTimes.limit``, which would raise a less precise
-error."""
+"""The maximum number of seconds for a ``NOTIFY`` message. A server waits for one ``NOTIFY`` message when it starts. On
+a busy machine, the message may take long. This timeout must be shorter than ``ProbeTimes.limit``, which would raise a
+less precise error."""
 
 STATEMENT_ERRORS: Final = ("42P05", "26000")
 """The SQLSTATE codes for a prepared statement that already exists, or does not exist."""

@@ -121,7 +121,7 @@ class RunPlugin(BasePlugin):
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, error: BaseException
     ) -> None:
         """Notes that the call's tool raised an exception. If a tool raises, ADK cancels the parallel calls, and calls
-        this method for each of them, too."""
+        this method for each cancelled call, too."""
         self._nested.end_call(tool_context)
         if isinstance(error, Exception):
             # A call of an unknown tool has no start.
@@ -157,8 +157,8 @@ class RunPlugin(BasePlugin):
             await self._apply_writes(invocation_context)
 
     async def _apply_writes(self, invocation_context: InvocationContext) -> None:
-        """Store the state that the client has written, before the next model call. If the state cannot be read now, the
-        next step or the next run applies it."""
+        """Store the state that the client has written, before the next model call. If the client's state cannot be read
+        now, the next step or the next run applies the state."""
         session = invocation_context.session
         if self._writes is None or not self._writes.are_of(session):
             return
@@ -196,8 +196,8 @@ def extended_runner(
 ) -> Runner:
     """Return a copy of the runner with this session service and these plugins.
 
-    ``plugin`` comes first. So the runner's other plugins get the events that this plugin has changed. The plugins
-    ``last`` come last. So they get what the other plugins have changed.
+    ``plugin`` comes first. So the runner's own plugins get the events that ``plugin`` has changed. The plugins in
+    ``last`` come after the runner's own plugins. So they get the events that all other plugins have changed.
     """
     extended = copy(runner)
     extended.session_service = sessions

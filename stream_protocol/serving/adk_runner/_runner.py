@@ -117,7 +117,7 @@ def _runner(
 
 def runner_for(agent: BaseNode | None, runner: Runner) -> Runner:
     """Return a runner for this agent, with the services and plugins of ``runner``. Return ``runner`` itself if
-    ``agent`` is ``None``, or is already its agent."""
+    ``agent`` is ``None``, or is already the agent of ``runner``."""
     if agent is None or agent is runner.agent:
         return runner
     return Runner(

@@ -77,7 +77,8 @@ class ClientConnection:
         """Send keep-alive comments, and check that the client reads.
 
         A comment is sent after ``keep_alive`` seconds without a send. While a send waits for a slow client, no comment
-        is sent. ``look``: called at least every ``STALLED_SECONDS``.
+        is sent. ``look``: a function that is called at least every ``STALLED_SECONDS``, and may raise to end the
+        response.
 
         Raises ``TimeoutError`` if the client reads nothing for ``STALLED_SECONDS``. Also raises the exceptions of
         ``look``.

@@ -34,7 +34,7 @@ class CrossOrigin:
 
     Pages of a named origin may send the user's cookies. Pages that are allowed only by ``*`` must not send cookies.
     Responses to other origins have no CORS headers. Starlette's ``CORSMiddleware`` is not used here, because it would
-    let all allowed pages send cookies. It would even let a page send cookies that only another middleware of the app
+    let all allowed pages send cookies. It would even allow cookies for a page that only another middleware of the app
     allows. ``methods``: the HTTP methods of the path.
     """
 

@@ -191,7 +191,7 @@ def _declared_length(request: Request) -> int:
 
 def _require_json(request: Request) -> None:
     """Refuse media types other than JSON, and compressed bodies. Before a page of another origin sends JSON, the
-    browser sends a CORS preflight. So no such page can send an accepted body without a preflight."""
+    browser sends a CORS preflight. So a page of another origin cannot send an accepted body without a preflight."""
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json" and not media_type.endswith("+json"):
         raise ChatRequestError("The request body must be application/json.", status=415)

@@ -118,8 +118,8 @@ def _admit(
 
 def check_cors_of_app(app: object, allow_origins: Collection[str]) -> None:
     """Raise ``StreamProtocolError`` if the app's ``CORSMiddleware`` refuses one of ``allow_origins``. The
-    ``CORSMiddleware`` handles all preflights of the app. So a page of such an origin could send no request that needs a
-    preflight."""
+    ``CORSMiddleware`` handles all preflights of the app. So a page of a refused origin could send no request that needs
+    a preflight."""
     cors = _cors_of(app)
     refused = [] if cors is None else [origin for origin in allow_origins if not cors.is_allowed_origin(origin)]
     if refused:
