@@ -88,8 +88,9 @@ OnAudit: TypeAlias = Callable[[AuditRecord], Awaitable[None] | None]
 """Hook that receives each audit record after the act, one record at a time, in order.
 
 An ``async def`` runs on the event loop, a plain ``def`` in a thread. No request waits for the hook. The service logs
-each failure of the hook. If a call takes longer than ``ServiceLimits.hook_timeout``, the service logs this. It then
-cancels an ``async def``, but cannot cancel a plain ``def``. Until the slow ``def`` ends, later records are only logged.
+each failure of the hook. If a call takes longer than ``ServiceLimits.hook_timeout``, the service logs the delay. It
+then cancels an ``async def`` hook, but cannot cancel a plain ``def`` hook. Until a slow plain ``def`` hook ends, later
+records are only logged.
 """
 
 
@@ -150,7 +151,7 @@ class AuditScope:
 
     @property
     def transcript(self) -> Transcript:
-        """The stored chat of the request. The service needs the chat until it has decided what to run."""
+        """The stored chat of the request. The service needs the chat until the service has decided what to run."""
         return self._transcript
 
     @property
@@ -163,8 +164,8 @@ class AuditScope:
         self._transcript = transcript
 
     def plan(self, answers: tuple[CallAnswer, ...]) -> None:
-        """Sets the decisions of the request, from the answers in it. Also releases the transcript. Otherwise, a request
-        that waits would keep the transcript in memory."""
+        """Sets the decisions of the request, which are these answers to calls. Also releases the request's stored chat,
+        so that a waiting request does not keep the chat in memory."""
         self._transcript = Transcript()
         self._decisions = tuple(answer.decision for answer in answers if answer.decision is not None)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 UNCOUNTED_BYTES: Final = 64 * 1024
 """The number of bytes of each request that are not counted. So small requests are served even if the budget is full.
-The maximum number of connections limits how many such requests are served at once."""
+The maximum number of connections limits the number of concurrent small requests."""
 
 USER_SHARE: Final = 2
 """Divisor for the share of one user. With 2, a user can hold at most half of the budget."""
@@ -110,8 +110,8 @@ class ByteShare:
                     await self._budget.wait_for_less()
 
     def handed_over(self) -> ByteShare:
-        """Move all bytes to a new share, and return the new share. A response that outlives the ``with`` block needs
-        this."""
+        """Move all bytes to a new share, and return the new share. Use this for a response that continues after the
+        share's ``with`` block."""
         size, self._size = self._size, 0
         return ByteShare(self._budget, self._user_id, size)
 

@@ -20,7 +20,7 @@ class ServiceTimes:
     """The minimum time between two progress reports of one tool call. After this time, only the newest report is
     sent."""
     reader_check: float = 1.0
-    """The minimum time between two checks for readers of a run at other workers."""
+    """The minimum time between two checks of whether clients read the run at other workers."""
     completing: float = 0.5
     """The time between the first two attempts to store the end of a run. The attempts continue while the session store
     is unreachable."""
@@ -32,9 +32,7 @@ class ServiceTimes:
     """The time that ``aclose`` waits for stopped runs; must be longer than ``stop``. A stopped run that the engine has
     not stored within this time is cancelled, so that its chat becomes free.
 
-    The engine has the same time to record a stopped run. If the engine takes longer, the run ends unrecorded, and its
-    chat is free. When the service reports the end of a run to the engine, and the engine takes longer than this time,
-    the report is repeated.
+    Each report of a run's end to the engine also has this time. If the engine takes longer, the report is repeated.
     """
     answering: float = 3.0
     """The time that ``aclose`` waits for open requests before it closes the run log."""
@@ -54,13 +52,14 @@ class ServiceTimes:
     recovery_check: float = 0.2
     """The time between two checks while a client waits for the recovery of a run."""
     recovery: float = 30.0
-    """The time that a reconnecting client waits until another worker recovers the run. The run's lease must expire
-    first."""
+    """The time that a reconnecting client waits until another worker recovers the run. The dead worker's lease, which
+    is its right to execute the run, must expire first."""
     suspect: float = 30.0
     """The time that a busy worker leaves a suspect run to idle workers. A suspect run may have crashed its workers."""
     alone: float = 10.0
     """The maximum duration of each of two waits around a suspect run. New runs wait until the worker's other runs have
-    ended. Then new runs wait while the suspect run executes alone. Most runs that crash their worker do so at once."""
+    ended. Then new runs wait while the suspect run executes alone. Most runs that crash their worker crash it
+    immediately."""
 
     readiness: float = 0.8
     """The time in which a store must respond to a readiness probe. Kubernetes allows one second for a probe."""

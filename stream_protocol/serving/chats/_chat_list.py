@@ -84,8 +84,9 @@ async def list_chats(
 
     Each chat is on only one page, even if it changes between two pages. Titles are in the session's state, so no events
     are loaded. Sessions of other programs or earlier versions have no stored title. The newest ``MAX_LOADED`` of these
-    sessions are loaded, and their titles come from their events. The others have no title until the user's next
-    message. Raises ``ChatRequestError`` (422) for a cursor of a different list, and for a search that is too long.
+    sessions are loaded, and their titles come from their events. The other sessions without a stored title have no
+    title until the user's next message. Raises ``ChatRequestError`` (422) for a cursor of a different list, and for a
+    search that is too long.
     """
     if len(search) > MAX_SEARCH_LENGTH:
         raise ChatRequestError(f"The search is longer than {MAX_SEARCH_LENGTH} characters.", status=422)

@@ -119,9 +119,10 @@ def _upload_plugin_state(runner: Runner, state: Mapping[str, Any]) -> dict[str, 
 def is_overtaken(events: Iterable[Event], *, mark: RunMark, execution: str) -> bool:
     """Return True if another run, or a later execution of this run, has stored an event.
 
-    A fail-over of the run log can lose the lease of a run. The run's worker detects the loss only at the next renewal.
-    Before that, another worker may begin a later run, or recover this run. ``events``: the events since the run began.
-    ``mark``: the ``RunMark`` of the run. ``execution``: the run-log id of this execution.
+    A fail-over of the run log can lose the lease of a run, which is its worker's right to execute the run. The run's
+    worker detects the loss only at the next renewal. Before that, another worker may begin a later run, or recover this
+    run. ``events``: the events since the run began. ``mark``: the ``RunMark`` of the run. ``execution``: the run-log id
+    of this execution.
     """
     newest = execution
     for event in events:
@@ -138,9 +139,10 @@ class Completion:
     Also stores that the run was interrupted.
 
     ``before``: the session when the run began. ``agent``: the name of the run's root agent. ``mark``: the ``RunMark``
-    that the run's user events have. ``holds_lease``: returns True if the run still holds the chat's lease; called after
-    the session is read. If another worker stores an event later, the store refuses to append to the outdated session.
-    ``is_overtaken``: returns True if another run or a later execution has stored an event in the session.
+    that the run's user events have. ``holds_lease``: returns True if this worker still holds the chat's lease, the
+    right to execute the chat's run. Called after the session is read. If another worker stores an event later, the
+    store refuses to append to the outdated session. ``is_overtaken``: returns True if another run or a later execution
+    has stored an event in the session.
     """
 
     def __init__(

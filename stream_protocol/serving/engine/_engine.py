@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from google.adk.runners import Runner
 
 CRASHES_OF_SUSPECT: Final = 2
-"""The number of crashes after which a run is a suspect. The worker that recovers a suspect executes no other run at the
-same time, if possible."""
+"""The number of crashes after which a run is a suspect: the run may have caused the crashes. If possible, the worker
+that recovers a suspect executes no other run at the same time."""
 
 MAX_CRASHES: Final = 6
 """The number of crashes after which no worker executes the run again, even if it was never the only run of its
@@ -33,7 +33,7 @@ lack this end."""
 
 
 _KEYS: Final = {"idempotency_key": "digest"}
-"""Maps the fields of ``RunRecord`` that are stored under another name to this name."""
+"""The fields of ``RunRecord`` that are stored under a different name, each with the stored name."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,8 @@ class RunRecord:
     user_id: str
     chat_id: str
     request: dict[str, Any]
-    """The request's body for ``parse_chat_request``, with its last message. Also has the message before it, if that
-    message has answers of the user."""
+    """The body of the request, for ``parse_chat_request``. Of the messages, it contains only the last message. If the
+    second-last message has answers of the user, the body also contains this message."""
     idempotency_key: str
     """The idempotency key of the request."""
     chat_was_busy: bool
@@ -159,7 +159,8 @@ class Execution(Protocol):
 
     @property
     def is_live(self) -> bool:
-        """True after the first model call without a stored result. Until then, the execution uses stored results."""
+        """True once the execution has reached a model call that has no stored result. Until then, the execution uses
+        stored results."""
 
     async def repeats_model_call(self, agent: str, branch: str | None) -> bool:
         """Return True if the result of the agent's next model call in this branch is stored.
@@ -173,7 +174,8 @@ class Engine(Protocol):
 
     @property
     def is_shared(self) -> bool:
-        """True if several processes can use the engine's store at once. Such processes also need a shared run log."""
+        """True if several processes can use the engine's store at the same time. Such processes also need a shared run
+        log."""
 
     def attach(self, deployment: Deployment) -> None:
         """Sets the deployment whose runs the engine stores and finds. Called once, before all other methods."""
@@ -185,8 +187,8 @@ class Engine(Protocol):
         """Closes the engine's store. Other workers recover the unfinished runs."""
 
     async def ping(self) -> None:
-        """Raises an error if the engine cannot store a run at present. May be called before ``start``. The caller
-        never makes two calls at once, so at most one thread is blocked."""
+        """Raises an error if the engine cannot store a run at present. May be called before ``start``. The caller never
+        makes two concurrent calls, so at most one thread is blocked."""
 
     def unsupported(self, runner: Runner) -> Sequence[str]:
         """Return texts that name the parts of this runner whose calls the engine cannot store. The list is empty if the
@@ -208,8 +210,8 @@ class Engine(Protocol):
     ) -> None:
         """Executes an orphaned run again. Does nothing if the stored run was deleted. Raises ``OtherVersionError``.
 
-        The caller must hold the lease of the chat, so that no second worker executes the run. ``alone``: True if this
-        worker executes no other run.
+        The caller must hold the lease of the chat: the right to execute the chat's run. So no second worker executes
+        the run. ``alone``: True if this worker executes no other run.
         """
 
     async def mark(self, record: RunRecord, log_id: str, state: LiveState | ToldEnd) -> None:

@@ -48,8 +48,9 @@ class RecoveryTools:
 
 
 class Recovery:
-    """The recovery of one orphaned run. ``run``: the new execution, which holds the lease of the chat. ``refusal``: the
-    error text for the client if the run cannot be executed again; otherwise ``None``."""
+    """The recovery of one orphaned run. ``run``: the new execution, which holds the lease of the chat: the right to
+    execute the chat's run. ``refusal``: the error text for the client if the run cannot be executed again; otherwise
+    ``None``."""
 
     def __init__(
         self,
@@ -168,7 +169,8 @@ class Recovery:
 
     async def _fence(self) -> bool:
         """Make the session store refuse events of the run's earlier worker: see ``ResumedSessions.fence``. Return False
-        if the session store is unreachable or the lease is lost. This worker then leaves the run to other workers."""
+        if the session store is unreachable, or if this worker has lost the lease: its right to execute the run. This
+        worker then leaves the run to other workers."""
         try:
             await self._sessions.fence(self._run.id)
         except Exception as error:  # noqa: BLE001 - any error of the store

@@ -22,9 +22,9 @@ class RepeatedRun:
     """A repeated execution of a run whose workers have died. Partial texts that a client has received are shown again.
 
     Stored partial texts keep their position. If a worker died during a model call, the partial text of this call is
-    only in the run log. The new execution repeats the call. It stores the text before the model's new response, and
-    before the steering messages that the call reads. If this response is not streamed, its first event comes before the
-    text.
+    only in the run log. The new execution repeats the model call. It stores the partial text before the model's new
+    response, and before the steering messages that the call reads. If the new response is not streamed, the first event
+    of the response comes before the partial text.
 
     ``logs``: the SSE events of each earlier execution, the oldest first. ``response``: the SSE events of this
     execution.
@@ -47,8 +47,8 @@ class RepeatedRun:
         """Return the partial texts that come before a steering message. Stores those texts that are only in the run
         log.
 
-        ``message``: the event in which an earlier execution has stored the message; ``None`` for a new message.
-        ``author``: the agent that reads the message.
+        ``message``: the event that contains the steering message, if an earlier execution of the run has stored it;
+        otherwise ``None``. ``author``: the agent that reads the message.
         """
         if message is not None:
             return self._sessions.take_partial_texts(before=message)

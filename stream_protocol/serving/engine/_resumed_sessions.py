@@ -163,9 +163,9 @@ class ResumedSessions(DelegatingSessions):
         return await BaseSessionService.append_event(self, session, event)  # adds the event only to this session object
 
     def take_partial_texts(self, *, rest: bool = False, before: Event | None = None) -> list[Event]:
-        """Return the stored partial texts up to the current position, and remove them from this object. ``rest``: True
-        to return all partial texts. ``before``: an event of an earlier execution; the texts before this event are also
-        returned."""
+        """Return the stored partial texts up to the event that this execution has reached, and remove them from this
+        object. ``rest``: True to return all partial texts. ``before``: an event of an earlier execution; the texts
+        before this event are also returned."""
         if rest:
             self._pass_partial_texts(len(self._earlier))
         elif before is not None and before in self._earlier:

@@ -1,7 +1,7 @@
 """Provides ``RunEnds``, which stores the ends of runs in the engine.
 
-A run with an end is never executed again. The run's client has received this end. If the worker that sent the end has
-died, ``_recovery`` only stores the end in the session.
+An end is stored as soon as the client has received it. A run with an end is never executed again. If the worker that
+sent the end has died, ``_recovery`` only stores the end in the session.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class RunEnds:
     async def report(self, local: LocalRun, task: asyncio.Task[object]) -> None:
         """Stores the end of a run in the engine as soon as the client has received the end. ``task``: the run's task.
 
-        Cancels the task if the run is stopped, and the engine has not stored it within ``ServiceTimes.shutdown``
+        Cancels the task if the run is stopped, and the engine has not stored the stop within ``ServiceTimes.shutdown``
         seconds.
         """
         await local.run.agent_task.abort_signal.wait()
@@ -68,8 +68,8 @@ class RunEnds:
     async def store(self, unfinished: LocalRun | OrphanedRun) -> ToldEnd:
         """Stores the end of a run in the engine, and returns the end. A run without an end counts as stopped.
 
-        If the end is ``finish``, it is not stored: the run's calls may wait for the user. If such a run is executed
-        again, it finishes again.
+        If the end is ``finish``, it is not stored: the run's calls may wait for the user. If a run that ended with
+        ``finish`` is executed again, it finishes again.
         """
         if isinstance(unfinished, OrphanedRun):
             end = await self.find(unfinished) or ToldEnd("abort")
@@ -107,7 +107,7 @@ class RunEnds:
 
 
 def log_absence(text: str, error: Exception) -> None:
-    """Logs the consequence of an unreachable store (``text``), and the store's error."""
+    """Logs ``text``, which names the consequence of an unreachable store. Also logs the store's error."""
     logger.error(text)
     log_error(logger, error)
 

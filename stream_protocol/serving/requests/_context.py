@@ -78,9 +78,9 @@ class ServiceContext:
     tasks: Tasks
     """The tasks of runs. Also the tasks of requests that still wait although their response has begun."""
     slots: RunSlots
-    """The slots of active runs."""
+    """Limits and counts the active runs."""
     waiting: RunSlots
-    """The slots of requests that wait for the end of a run."""
+    """Limits and counts the requests that wait for the end of a run."""
     on_busy: OnBusy
     keeps_history: bool
     """True if the server stores the chats."""

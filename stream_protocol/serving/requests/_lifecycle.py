@@ -1,7 +1,8 @@
 """Provides ``RequestLifecycle``: the states of one request for a response, and the transitions between them.
 
 ``TRANSITIONS`` has all transitions. Each state is one method of ``RequestLifecycle``, which returns the next state. Any
-state can refuse the request with ``ChatRequestError``. A refused request releases its claim of the chat and its slots.
+state can refuse the request with ``ChatRequestError``. A refused request releases its claim, the right to begin a run
+in the chat, and its places within the limits.
 """
 
 from __future__ import annotations
@@ -109,8 +110,8 @@ class RequestLifecycle:
     ``begins_run=False``: the request must not begin a run. The request only gets a response that is already running for
     an equal request. ``interrupts=False``: the request is refused (409) if the chat has an active run.
 
-    ``since_stop``: see ``Run``. By default, only stops after the arrival of the request matter. After such a stop, the
-    message is stored without a reply.
+    ``since_stop``: see ``Run``. By default, only a stop after the arrival of the request has an effect: the message is
+    then stored without a reply.
     """
 
     _incoming: Incoming

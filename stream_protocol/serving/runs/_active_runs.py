@@ -103,8 +103,8 @@ class ActiveRuns:
         """Claims the chat for a new run, or returns the active run of the chat.
 
         In three cases, waits until the active run has ended: the run is stopping, its worker may be dead, or the
-        session store lacks the chat. Before the wait, takes ``waiting``, a slot for a waiting request. If no slot is
-        free, refuses the request (429, 503).
+        session store lacks the chat. Before the wait, takes ``waiting``, a place within the limit of waiting requests.
+        If no place is free, refuses the request (429, 503).
 
         ``request``: the request that the run answers; ``None`` if the chat is changed without a run. ``since_stop``:
         see ``Run``. ``begins_run``: if False, claims nothing, and returns only the active run of an equal request.

@@ -29,7 +29,7 @@ def prevent_auto_resend(
     ``ending``.
 
     ``ending``: the last SSE events of a response, without ``[DONE]``. ``before``: the earlier SSE events.
-    ``continued``: the message that the response continues, as the client sent it.
+    ``continued``: the message that the response continues, in the form in which the client sent the message.
     """
     if not is_sent_again(chain(before, ending), continued):
         return ending

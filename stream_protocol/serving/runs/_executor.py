@@ -209,17 +209,19 @@ class Executor:
             await self._work.do(run, job, job.events(run))
 
     async def recover_same(self, key: ChatKey, claim: Claim) -> FoundOrphans:
-        """Recovers the orphaned run of an earlier, equal request. The run uses the claim of the current request."""
+        """Recovers the orphaned run that an earlier, equal request has begun. ``claim``: the current request's right to
+        begin a run in the chat; the recovered run uses this claim."""
         return "none"
 
     async def recover(self, key: ChatKey) -> None:
         """Recovers the orphaned runs of the chat, because a request waits until they have ended."""
 
     async def cancel(self, key: ChatKey) -> None:
-        """Cancels the orphaned runs of the chat. The caller must hold the chat's lease."""
+        """Cancels the orphaned runs of the chat, which are runs of dead workers. The caller must hold the chat's
+        lease."""
 
     async def stop(self, key: ChatKey) -> bool:
-        """Stops the active run and the orphaned runs of the chat. Returns False if the chat had no such run."""
+        """Stops the active run and the orphaned runs of the chat. Returns False if the chat had no run to stop."""
         return await self._runs.stop(key) is not None
 
     async def lacks_message(self, key: ChatKey, session: Session) -> bool:

@@ -102,7 +102,7 @@ class Job:
     on_answered: Callable[[Sequence[CallAnswer]], None] = lambda _: None
     """Called when answers that came with a new message are stored."""
     is_rewound: bool = False
-    """True once ``events`` has rewound the session. If the user's message is not stored then, the chat lacks it."""
+    """True once ``events`` has rewound the session. Until the user's message is stored, the chat then lacks it."""
 
     @cached_property
     def transcript(self) -> Transcript:
@@ -160,12 +160,12 @@ class Job:
     async def events(self, run: Run) -> AsyncGenerator[Event]:
         """Runs the agent and yields ADK's events.
 
-        First prepares the session: see ``_prepare_session``. With an engine, the run is on record by then.
+        First prepares the session: see ``_prepare_session``. An engine has already stored the run by then.
 
         The first event is the user's event, whose invocation id determines the id of the assistant message. A run that
         was stopped before its start still stores a user message. Of the user's answers to calls, such a run stores only
-        the denials; the other calls stay open. ``run``: the run that executes this job. Its idempotency key is stored
-        in the user's events.
+        the denials; the other calls stay unanswered. ``run``: the run that executes this job. Its idempotency key is
+        stored in the user's events.
         """
         await self._prepare_session()
         beginning = self.request_plan.client_message_id if isinstance(self.request_plan, NewUserTurn) else None
@@ -219,8 +219,8 @@ class Job:
     def _earlier_messages(self, beginning: str | None) -> Iterator[AcceptedMessage]:
         """Yield the steering messages that earlier runs have left waiting, except the message that begins this run.
 
-        If a message was sent before the message that begins this run, the client's context of this run is newer. So
-        such a message loses its own context. Later messages keep their context. ``beginning``: the id of the message
+        If a message was sent before the message that begins this run, the client's context of this run is newer. So the
+        earlier message loses its own context. Later messages keep their context. ``beginning``: the id of the message
         that begins this run, as the client sent it.
         """
         is_newer = False

@@ -41,8 +41,8 @@ stays busy until the hook returns, or until ``ServiceLimits.hook_timeout`` is ov
 
 The assistant message is built from the stream by the client's rules, so it equals the client's message. If the response
 showed nothing, the message has no parts. The list of all messages then lacks this message, because clients cannot load
-it. The other messages come from the stored session. If the client sends the history (``ChatService(history=…)``), they
-come from the request.
+it. The other messages come from the stored session. If the client sends the history (``ChatService(history=…)``), the
+other messages come from the request.
 """
 
 

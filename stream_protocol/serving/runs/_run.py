@@ -1,8 +1,8 @@
 """Provides ``Run``: one run of an agent. It writes its response to an ``EventBuffer``, which HTTP responses read.
 
 One task reads all events of the run, even after the readers have disconnected or the response has ended. So ADK can
-store all events, and a started tool runs to its end. A stop ends the *response* at once (with ``abort``) and asks ADK
-to end the run. If the run does not end by itself, it is cancelled some seconds later.
+store all events, and a started tool runs to its end. A stop immediately ends the *response* (with ``abort``) and asks
+ADK to end the run. If the run does not end by itself, it is cancelled some seconds later.
 
 The run's events and the beginning of its response come from ``_job``.
 """
@@ -187,8 +187,9 @@ class Run:
     def release(self) -> None:
         """Frees the chat. Called once.
 
-        Also removes the reference cycles between run, lease, log and job. So the memory of the response is freed at
-        once. The garbage collector would free it late, because it counts objects, and a large response has few objects.
+        Also removes the reference cycles between run, lease, log and job. So the memory of the response is freed
+        immediately. The garbage collector would free this memory late, because it counts objects, and a large response
+        has few objects.
         """
         self._timers.close()
         self._lease.release()
@@ -278,7 +279,7 @@ class Run:
         return (await reply_to(self.steering, post, lambda: self._lease.held)).encode()
 
     def lease_lost(self) -> None:
-        """Ends the response and the run at once, because another run may now hold the lease. If another worker can
+        """Ends the response and the run immediately, because another run may now hold the lease. If another worker can
         recover the run, the run gets no abort signal. With this signal, ADK would store the run's calls as stopped."""
         lease_losses.add(1)
         lost = LeaseLostError()

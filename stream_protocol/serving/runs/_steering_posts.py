@@ -1,5 +1,5 @@
-"""Encodes what requests and runs tell each other about steering messages. The store of the run log transports the
-bytes."""
+"""Encodes the bytes that requests and runs send each other about steering messages. The store of the run log transports
+the bytes."""
 
 from __future__ import annotations
 

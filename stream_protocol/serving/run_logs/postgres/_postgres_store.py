@@ -270,11 +270,10 @@ class PostgresRunLog(SharedRunLog):
 
     ``url``: as for asyncpg, ``postgresql://user:password@host:5432/database``. The URL of ADK's
     ``DatabaseSessionService``, ``postgresql+asyncpg://…``, also works. It must be the address of the server itself, or
-    of a pooler that keeps the connection of a session. PgBouncer in transaction mode does not work, because it does not
-    deliver ``NOTIFY`` messages. PostgreSQL 12 or later is required.
-    ``prefix``: beginning of the names of all tables and channels: up to 24 lower-case ASCII letters, digits and ``_``.
-    Each deployment in a database needs its own prefix.
-    ``lease``, ``expiry`` and ``bounds``: as in ``RedisRunLog``.
+    of a pooler in session mode. PgBouncer in transaction mode does not work, because it does not deliver ``NOTIFY``
+    messages. PostgreSQL 12 or later is required. ``prefix``: beginning of the names of all tables and channels: up to
+    24 lower-case ASCII letters, digits and ``_``. Each deployment in a database needs its own prefix. ``lease``,
+    ``expiry`` and ``bounds``: as in ``RedisRunLog``.
 
     The tables are created when they are first needed. No run starts while PostgreSQL cannot be reached. Runs that have
     started survive an outage of less than a third of a lease. Raises ``StreamProtocolError`` for times that are not
