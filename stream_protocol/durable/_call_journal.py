@@ -35,7 +35,7 @@ class CallJournal:
 
     def __init__(self, workflows: Workflows, run_id: str, *, again: bool, names_by_id: bool = False) -> None:
         self.is_live = not again
-        """True in a first execution. In a repeated execution, True as soon as a model call without a stored result
+        """True in a first execution. If the run is executed again, True as soon as a model call without a stored result
         begins."""
         self._workflows = workflows
         self._run_id = run_id
@@ -49,7 +49,8 @@ class CallJournal:
 
     @contextmanager
     def current(self) -> Iterator[None]:
-        """Context manager: use this journal for calls made inside, and in tasks that are started inside."""
+        """Context manager: use this journal for model and tool calls of the code inside, and of tasks that this code
+        starts."""
         token = _current.set(self)
         try:
             yield
@@ -101,7 +102,7 @@ class CallJournal:
         return await self._workflows.call(self._id(name, attempts), outside)
 
     async def _attempts(self, name: str) -> int:
-        """Return the number of earlier executions that began this call."""
+        """Return the number of earlier executions of the run that began the call with this name."""
         attempts = 0
         while self._again and await DBOS.get_workflow_status_async(self._id(name, attempts)) is not None:
             attempts += 1

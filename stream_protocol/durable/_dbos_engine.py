@@ -61,7 +61,7 @@ NAME: Final = "adk-ui-stream"
 """The name of the DBOS application that owns the workflows."""
 
 OLD: Final = timedelta(days=1)
-"""The age at which ``DbosEngine`` deletes stored calls whose run is already deleted."""
+"""The age at which ``DbosEngine`` deletes stored model and tool calls of a run that is already deleted."""
 
 
 @dataclass(frozen=True)
@@ -269,7 +269,7 @@ class DbosEngine:
         return [orphan for orphan in orphans if orphan is not None]
 
     async def cancel(self, record: RunRecord, *, has_ended: bool = False) -> None:
-        """Delete a run and its calls: see ``Engine``."""
+        """Delete a run with its model and tool calls: see ``Engine``."""
         run_id = workflow_id(record)
         # `found` includes the run's calls. DBOS fails if a call is deleted while the call is running.
         found = await self._store.list_workflows_async(workflow_id_prefix=run_id, load_input=False, load_output=False)
@@ -297,7 +297,8 @@ class DbosEngine:
 
     @property
     def _store(self) -> type[DBOS] | DBOSClient:
-        """The DBOS client for queries that must not block. While the store is unreachable, a query raises at once.
+        """The DBOS client for queries that must not block. While the store is unreachable, a query immediately raises
+        an error.
 
         The model and tool calls of a run use DBOS itself, which waits for the store. If the app has its own DBOS, all
         queries use the app's DBOS.

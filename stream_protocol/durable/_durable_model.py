@@ -76,8 +76,8 @@ def durable_model(model: BaseLlm, names: ModelCallNames) -> BaseLlm:
 async def _generate(
     calls: CallJournal, name: str, model: BaseLlm, request: LlmRequest, *, stream: bool
 ) -> AsyncGenerator[LlmResponse, None]:
-    """Call the model, and yield its responses. Partial responses are yielded at once. Complete responses are yielded
-    after they are stored, because ADK runs the tools of a response as soon as ADK gets the response."""
+    """Call the model, and yield its responses. Partial responses are yielded immediately. Complete responses are
+    yielded after they are stored, because ADK runs the tools of a response as soon as ADK gets the response."""
     calls.go_live()
     partial = asyncio.Queue[LlmResponse | None]()
     whole: list[LlmResponse] = []

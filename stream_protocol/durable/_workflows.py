@@ -1,4 +1,4 @@
-"""The DBOS workflows of this process, and the work that each of them does.
+"""The DBOS workflows of this process, and the work of each workflow.
 
 A workflow's function cannot be a closure, because another process may have to start the workflow. So the function looks
 up its work, a coroutine function, by the workflow's id. Before a process starts a workflow, it keeps the work in memory

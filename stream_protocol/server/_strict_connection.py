@@ -1,5 +1,5 @@
-"""h11's connection with limits for requests that take much more time than their size suggests. h11 parses each header
-and each chunk of a body in Python. 4 KiB in chunks of one byte take as long as 20 MiB in large chunks."""
+"""h11's connection, with limits for small requests that take much time. h11 parses each header and each chunk of a body
+in Python. 4 KiB in chunks of one byte take as long as 20 MiB in large chunks."""
 
 from __future__ import annotations
 

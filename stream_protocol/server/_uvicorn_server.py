@@ -127,8 +127,8 @@ class ChatServer(uvicorn.Server):
 
         After the runs have ended, or after ``drain`` seconds, the server first refuses connections. Then the server
         closes the service. Clients of runs that have not ended get an ``abort``. No request may arrive after the
-        service is closed, because its stores are closed, too. uvicorn itself would close the service only after all
-        responses have ended.
+        service is closed, because its stores are then closed, too. uvicorn itself would close the service only after
+        all responses have ended.
         """
         draining = asyncio.create_task(self._service.drain())
         await self._wait(lambda: draining.done() and not self.server_state.tasks, self._drain)

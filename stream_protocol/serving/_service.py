@@ -112,8 +112,8 @@ class ChatService:
         output waits until the active run has ended. Raises ``ChatRequestError`` for a refused request. A refused
         request stores nothing, and neither starts nor interrupts a run.
 
-        If an approval or an output has to wait for more than ``stop_timeout``, its response begins without chunks, so
-        that no client or proxy times out. If the service then refuses the request, the response is one ``error`` chunk.
+        If an approval or an output waits for more than ``stop_timeout``, its response begins without chunks. So no
+        client or proxy times out. If the service then refuses the request, the response is one ``error`` chunk.
         """
         check_text("user_id", user_id)
         check_request(request, overrides)
@@ -207,9 +207,9 @@ class ChatService:
         """Returns a page of the user's chats, newest first.
 
         ``cursor``: ``next_cursor`` of the previous page. All pages of one list need equal ``search`` and ``archived``.
-        Each chat is on exactly one page, even if chats change between two calls. ``search``: a text of up to 200
-        characters. The result has only the chats whose title contains this text. Case does not matter. ``archived``:
-        True for the archived chats, False for all other chats.
+        Each chat is on exactly one page, even if chats change before the next page is read. ``search``: a text of up to
+        200 characters. The result has only the chats whose title contains this text. Case does not matter.
+        ``archived``: True for the archived chats, False for all other chats.
 
         Raises ``ChatRequestError`` (422) for a search that is too long, or a cursor of a different list.
         """

@@ -68,8 +68,9 @@ def database_sessions(uri: str) -> DatabaseSessionService:
 
 
 async def check_pooler(service: BaseSessionService) -> None:
-    """Raises ``PoolerError`` if a pooler loses the settings of a connection between transactions. Such a pooler also
-    loses prepared statements. A database server that refuses ``LISTEN``, such as a standby, is not checked."""
+    """Raises ``PoolerError`` if a pooler loses the settings of a connection between transactions. A pooler that loses
+    these settings also loses prepared statements. A database server that refuses ``LISTEN``, such as a standby, is not
+    checked."""
     if not isinstance(service, DatabaseSessionService) or service.db_engine.dialect.driver != "asyncpg":
         return
     try:

@@ -45,7 +45,7 @@ class EarlierExecutions(Protocol):
     """Interface to the earlier executions of a run that is executed again after a crash."""
 
     async def repeats_model_call(self, agent: str, branch: str | None) -> bool:
-        """Return True if the agent's next model call repeats a call of an earlier execution."""
+        """Return True if the agent's next model call repeats a model call of an earlier execution."""
 
     async def events_before(self, message: Event | None, *, author: str, invocation_id: str) -> Sequence[Event]:
         """Return the events that the response must show before a steering message.
@@ -141,8 +141,8 @@ class SteeringInbox:
             return self.waiting
 
     async def receive(self, message: UIMessage, context: Any, holds_lease: Callable[[], bool]) -> Receipt:
-        """Stores a message as accepted, and keeps the message for the next model call. A repeated message is stored
-        only once.
+        """Stores a message as accepted, and keeps the message for the next model call. If a message is sent again, it
+        is stored only once.
 
         The message is stored even if its request is cancelled. If the request was cancelled, a failure is ignored.
         ``context``: the client's context that came with the message; ``None`` without context. ``holds_lease``: returns

@@ -70,14 +70,16 @@ class AuditRecord:
     status: int | None = None
     """The HTTP status of the refusal; ``None`` if the act was accepted."""
     call_id: str | None = None
-    """The call's ``toolCallId``. ``None`` for acts on a whole chat, and for a refused request that named no call."""
+    """The ``toolCallId`` of the tool call that the act is about. ``None`` for acts on a whole chat, and for a refused
+    request that named no tool call."""
     tool: str | None = None
     """The name of the called tool. ``None`` without a ``call_id``, and if no call with this id is stored."""
     arguments_sha256: str | None = None
     """SHA-256 of the call's stored arguments, as hexadecimal text: see ``arguments_digest``. ``None`` if ``tool`` is
     ``None``. In the record of an accepted ``context`` or ``state``: SHA-256 of the data that the client sent."""
     omitted: int = 0
-    """The number of the user's answers that have no audit record. Set only in the last record of a refused request."""
+    """The number of the user's answers to tool calls that have no audit record. Set only in the last record of a
+    refused request."""
 
     def to_json(self) -> str:
         """Returns the record as one line of JSON, in ASCII."""
@@ -164,14 +166,14 @@ class AuditScope:
         self._transcript = transcript
 
     def plan(self, answers: tuple[CallAnswer, ...]) -> None:
-        """Sets the decisions of the request, which are these answers to calls. Also releases the request's stored chat,
-        so that a waiting request does not keep the chat in memory."""
+        """Sets the decisions of the request, which are these answers to tool calls. Also releases the request's stored
+        chat, so that a waiting request does not keep the chat in memory."""
         self._transcript = Transcript()
         self._decisions = tuple(answer.decision for answer in answers if answer.decision is not None)
 
     def accept(self, answers: Iterable[CallAnswer]) -> None:
-        """Records these answers as accepted. Must be called when the answers are stored. If the request is refused
-        later, only its other answers are recorded as refused."""
+        """Records these answers to tool calls as accepted. Must be called when the answers are stored. If the request
+        is refused later, only its other answers are recorded as refused."""
         for answer in answers:
             if self._decisions and answer.decision in self._decisions:
                 self._decisions = tuple(decision for decision in self._decisions if decision != answer.decision)

@@ -75,8 +75,8 @@ _MINUTE: Final = 60 * 10**9
 _SECOND: Final = 10**9
 
 SlotKey: TypeAlias = tuple[str, object]
-"""The key of a ``RunSlot``: the id of the user, and a value that identifies the run or request with the slot, such as a
-chat id."""
+"""The key of a ``RunSlot``: the id of the user, and a value such as a chat id, which identifies the run or request with
+the slot."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,7 +111,7 @@ class ServiceLimits:
     refilled evenly over a minute. Requests that pages of other sites send as this user have a separate allowance.
     """
     max_response_bytes: int | None = MAX_RESPONSE_BYTES
-    """Memory for histories, artifacts and repeated responses that are being sent.
+    """Memory for histories, artifacts and stored responses that are being sent.
 
     A response that does not fit is refused (503). One user may use half of this memory (429). A response of up to 64
     KiB is never refused. A response that is larger than the whole memory is sent when no other response is being sent.
@@ -138,8 +138,8 @@ class ServiceLimits:
     After this time, the request is refused (503, with ``Retry-After``).
     """
     hook_timeout: float | None = HOOK_TIMEOUT
-    """Time limit for ``on_finish``, and for each access to the session store outside a run. A longer call is cancelled
-    and logged.
+    """Time limit for ``on_finish``, and for each access to the session store outside a run. A call that takes longer is
+    cancelled and logged.
 
     The chat then accepts the next run.
     """

@@ -1,5 +1,5 @@
 """Helpers for asyncio: background tasks, timers, time limits, reliable cancellation, cached probes, and a counter of
-open calls."""
+unfinished calls."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ async def cancel_and_wait(tasks: Iterable[asyncio.Task[Any]]) -> None:
 
 
 class InProgress:
-    """Counter of open calls. A call is open inside a ``with`` block."""
+    """Counter of unfinished calls. A call counts while its ``with`` block runs."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -107,7 +107,7 @@ class InProgress:
             self._idle.set()
 
     async def wait(self, seconds: float) -> None:
-        """Waits up to ``seconds`` until no call is open."""
+        """Waits up to ``seconds`` until no call is unfinished."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._idle.wait()

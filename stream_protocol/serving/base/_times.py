@@ -27,7 +27,7 @@ class ServiceTimes:
     max_completing: float = 4.0
     """The maximum time between two attempts to store the end of a run."""
     response_patience: float = 5.0
-    """The time that a history request waits for free memory. So two tabs can open a large chat one after the other."""
+    """The time that a history request waits for free memory. So two tabs can load a large chat one after the other."""
     shutdown: float = 10.0
     """The time that ``aclose`` waits for stopped runs; must be longer than ``stop``. A stopped run that the engine has
     not stored within this time is cancelled, so that its chat becomes free.
@@ -44,7 +44,7 @@ class ServiceTimes:
     """The time that a stop or a history request waits for the engine. After this time, the request proceeds without the
     engine."""
     look: float = 2.0
-    """The time between two searches for orphaned runs."""
+    """The time between two searches for orphaned runs, which are runs of dead workers."""
     forgetting: float = 0.2
     """The time between the first two attempts to delete an ended run from the engine's store."""
     max_forgetting: float = 5.0

@@ -117,7 +117,7 @@ def _upload_plugin_state(runner: Runner, state: Mapping[str, Any]) -> dict[str, 
 
 
 def is_overtaken(events: Iterable[Event], *, mark: RunMark, execution: str) -> bool:
-    """Return True if another run, or a later execution of this run, has stored an event.
+    """Return True if another run, or a later execution of this run after a crash, has stored an event.
 
     A fail-over of the run log can lose the lease of a run, which is its worker's right to execute the run. The run's
     worker detects the loss only at the next renewal. Before that, another worker may begin a later run, or recover this
@@ -166,8 +166,8 @@ class Completion:
         self._holds_lease = holds_lease
         self._is_overtaken = is_overtaken
         self._events: list[Event] | None = None
-        """The events to store. They are created only once, so that a second attempt can skip the events of the first
-        attempt."""
+        """The events to store. These events are created only once, so that a second attempt can skip the events that
+        the first attempt has stored."""
 
     async def store(self) -> None:
         """Stores the missing events. May be called again after a failure, because no event is stored twice."""

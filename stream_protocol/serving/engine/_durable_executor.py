@@ -45,7 +45,7 @@ def _of_engine(
 
 
 class DurableExecutor(Executor):
-    """Executes runs with an engine, and recovers the orphaned runs of the deployment."""
+    """Executes runs with an engine. Recovers the orphaned runs of the deployment, which are runs of dead workers."""
 
     def __init__(self, service: DurableService) -> None:
         super().__init__(service.runs, service.work)
@@ -59,7 +59,8 @@ class DurableExecutor(Executor):
         self._orphans = OrphanedRuns(service, self._local, self._isolation)
 
     async def start(self) -> None:
-        """Connects to the engine, and starts the recovery of orphaned runs. Later calls do nothing."""
+        """Connects to the engine, and starts the recovery of orphaned runs, the runs of dead workers. Later calls of
+        ``start`` do nothing."""
         await self._orphans.start()
 
     def drain(self) -> None:
@@ -193,6 +194,7 @@ class DurableExecutor(Executor):
             await asyncio.sleep(self._times.recovery_check)
 
     async def _in_stored_chat(self, key: ChatKey) -> Sequence[OrphanedRun]:
-        """Return the orphaned runs of the chat. Return no runs if the session store does not have the chat."""
+        """Return the orphaned runs of the chat, which are runs of dead workers. Return no runs if the session store
+        does not have the chat."""
         orphans = await self._orphans.in_chat(key)
         return orphans if orphans and await self._store.session_without_events(key) is not None else ()

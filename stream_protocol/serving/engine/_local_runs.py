@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, kw_only=True)
 class DurableService:
     """The objects of a service that its durable runs use. ``deployment``: this worker recovers only the orphaned runs
-    of this deployment."""
+    (runs of dead workers) of this deployment."""
 
     engine: Engine
     runner: Runner
@@ -41,8 +41,8 @@ class DurableService:
 
 
 class LocalRun:
-    """One execution of a durable run on this worker. ``earlier``: the run-log id of the recovered execution; ``None``
-    for a new run."""
+    """One execution of a durable run on this worker. After a crash, another worker executes the run again. ``earlier``:
+    the run-log id of the recovered execution; ``None`` for a new run."""
 
     def __init__(self, record: RunRecord, run: Run, *, earlier: str | None = None) -> None:
         self.record = record
@@ -54,7 +54,7 @@ class LocalRun:
         """True once the run may begin. The engine has then stored this execution, and this worker holds the lease: the
         right to execute the run."""
         self.has_record = asyncio.Event()
-        """Set when the engine has stored the run, in this execution or in an earlier execution."""
+        """Set when the engine has stored the run, in this execution of the run or in an earlier one."""
         if earlier is not None:
             self.has_record.set()
 

@@ -67,7 +67,8 @@ class OrphanedRuns:
         self._draining = False
 
     async def start(self) -> None:
-        """Connects to the engine, and starts the periodic search for orphaned runs. Later calls do nothing."""
+        """Connects to the engine, and starts the periodic search for orphaned runs, the runs of dead workers. Later
+        calls of ``start`` do nothing."""
         await self._engine.start()
         if self._watching is None:
             self._watching = asyncio.create_task(self._watch(), context=Context())

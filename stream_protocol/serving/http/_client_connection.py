@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SLICE_BYTES: Final = 2**16
-"""The maximum number of bytes that are passed to the ASGI server (such as uvicorn) at once. The server buffers the
+"""The maximum number of bytes that are passed to the ASGI server (such as uvicorn) in one step. The server buffers the
 bytes that the client does not read."""
 
 STALLED_SECONDS: Final = 60.0

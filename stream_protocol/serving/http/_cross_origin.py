@@ -20,8 +20,8 @@ logger = logging.getLogger(__name__)
 ALL_METHODS: Final = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
 
 EXPOSED_HEADERS: Final = "x-vercel-ai-ui-message-stream, retry-after"
-"""The response headers that a page of another origin may read. They contain the version of the stream's protocol, and
-the time after which the page may retry."""
+"""The response headers that a page of another origin may read. These headers contain the version of the stream's
+protocol, and the time after which the page may retry."""
 
 REMEMBERED_SECONDS: Final = 3600
 """Seconds for which a browser may cache the response to a preflight. Chromium allows up to two hours."""

@@ -76,8 +76,8 @@ _errors_as_json = partial(_errors_as_text, as_json=True)
 
 
 def no_such_chat() -> Response:
-    """Returns the response for a chat that does not exist. The response is the same for a new chat, a deleted chat, and
-    a chat of another user."""
+    """Returns the response for a chat that does not exist. A new chat, a deleted chat, and a chat of another user all
+    get an equal response."""
     return JSONResponse({"messages": [], "error": "There is no such chat."}, 404)
 
 

@@ -34,7 +34,7 @@ class SlicedResponse(Response):
 
     ``pieces``: the parts of the body. Several small parts are combined into one slice. ``memory``: the memory share
     that counts the body. The share is released when the response ends, even if the client disconnects or reads nothing
-    for a minute. For a ``HEAD`` request, the share is released at once.
+    for a minute. For a ``HEAD`` request, the share is released immediately.
     """
 
     def __init__(self, pieces: Generator[bytes], *, memory: ByteShare, headers: Mapping[str, str]) -> None:

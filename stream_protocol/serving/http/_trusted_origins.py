@@ -1,8 +1,8 @@
 """Finds the site of the page that sent a request, and refuses changes from other sites.
 
 A browser lets any page send a ``POST`` without a body to any server, with the user's cookies. The page uses a form, or
-``fetch`` with ``no-cors``. The browser only hides the response from the page. Such a request would be enough to stop a
-run. Only requests that change data are refused, because the page cannot read the response to a ``GET``.
+``fetch`` with ``no-cors``. The browser only hides the response from the page. A ``POST`` without a body would be enough
+to stop a run. Only requests that change data are refused, because the page cannot read the response to a ``GET``.
 
 ``_admit`` has the rule for changes, and ``_cross_origin`` the rule for reads. ``admit`` applies the rule for changes to
 all routes: chats, Inspector, replay server and ``/metrics``. ``admit_headers`` applies it to requests of other

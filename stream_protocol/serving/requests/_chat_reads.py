@@ -167,7 +167,7 @@ async def stop_chat(service: ServiceContext, user_id: str, chat_id: str) -> None
 
 async def delete_chat(service: ServiceContext, user_id: str, chat_id: str) -> None:
     """Stops the run of a chat, then deletes the chat. Raises ``ChatRequestError``: see ``ChatService.delete``. The
-    deletion claims the chat, so that no run begins meanwhile."""
+    deletion claims the chat, so that no run begins during the deletion."""
     with service.audit.acting(user_id, chat_id, "delete"):
         key = chat_key(user_id, chat_id)
         if await service.store.session(key) is None:

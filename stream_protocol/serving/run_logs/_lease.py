@@ -92,8 +92,8 @@ class SharedLease:
         self.owner.log.ack(0)
 
     async def look_for_stop(self) -> None:
-        """Reads ``newest_stop``. Must be called when the worker gets renewal requests for the lease, so that no stop is
-        missed."""
+        """Reads ``newest_stop``. Must be called after the worker has begun to receive requests to renew the lease, so
+        that no stop is missed."""
         self.newest_stop = await self._store.newest_stop(self._run.chat)
 
     def open(self) -> None:

@@ -1,9 +1,9 @@
 """The interface of a store that all workers of a run log share. The store keeps leases, the events of runs, and
 messages between workers.
 
-Each method is one atomic step in the store. A call may be repeated, for example if its first reply got lost. Each
-method raises ``RunLogError`` if the store cannot be reached, or takes too long. The modules ``_lease``,
-``_log_writer``, ``_log_tail`` and ``_shared_run_log`` work with any store.
+Each method is one atomic step in the store. A call of a method may be repeated, for example if the reply to the first
+call got lost. Each method raises ``RunLogError`` if the store cannot be reached, or takes too long. The modules
+``_lease``, ``_log_writer``, ``_log_tail`` and ``_shared_run_log`` work with any store.
 """
 
 from __future__ import annotations
@@ -234,8 +234,8 @@ class RunStore(Protocol):
 
         If the store has lost the lease, writes the lease again, even over the lease of an older run. A stop of the
         older run does not stop this run. A stop that came while the lease was lost stops this run. A stored phase
-        ``closed`` is not replaced by another phase. The run's events are kept for ``lease`` and ``log_retention`` of
-        ``LeaseTimes`` from now on.
+        ``closed`` is not replaced by another phase. From now on, the run's events are kept for the sum of
+        ``LeaseTimes.lease`` and ``LeaseTimes.log_retention``.
         """
 
     async def append(self, run: RunIdentity, token: int, piece: LogBatch) -> int | None:
@@ -316,7 +316,7 @@ def run_info(
 ) -> RunInfo:
     """Return the ``RunInfo`` of the run that holds a stored lease.
 
-    An open run that was asked to stop counts as closed, because it ends soon.
+    A run in the phase ``open`` that was asked to stop counts as ``closed``, because it ends soon.
 
     ``phase``: one of ``Phase``, as stored. ``stop``: True if the run was asked to stop. ``left_ms``: the remaining
     milliseconds of the lease.

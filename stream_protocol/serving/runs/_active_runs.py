@@ -52,8 +52,8 @@ class ActiveRuns:
     """The active runs of this worker, and access to the runs of other workers through the run log.
 
     ``limits``: the limits of each run. ``chat_exists``: returns True if this deployment's session store has the chat.
-    ``runs_are_recovered``: True if an engine recovers orphaned runs, so that the readers of such a run must reconnect.
-    Methods raise ``ChatRequestError`` (503) if the run log is unreachable.
+    ``runs_are_recovered``: True if an engine recovers orphaned runs, which are runs of dead workers. The readers of an
+    orphaned run must then reconnect. Methods raise ``ChatRequestError`` (503) if the run log is unreachable.
     """
 
     def __init__(
@@ -102,12 +102,13 @@ class ActiveRuns:
     ) -> Claim | Taken:
         """Claims the chat for a new run, or returns the active run of the chat.
 
-        In three cases, waits until the active run has ended: the run is stopping, its worker may be dead, or the
-        session store lacks the chat. Before the wait, takes ``waiting``, a place within the limit of waiting requests.
-        If no place is free, refuses the request (429, 503).
+        Waits until the active run has ended if this run is stopping, if its worker may be dead, or if the session store
+        lacks the chat. Before the wait, takes ``waiting``, a place within the limit of waiting requests. If no place is
+        free, refuses the request (429, 503).
 
-        ``request``: the request that the run answers; ``None`` if the chat is changed without a run. ``since_stop``:
-        see ``Run``. ``begins_run``: if False, claims nothing, and returns only the active run of an equal request.
+        ``request``: the request to which the run responds; ``None`` if the chat is changed without a run.
+        ``since_stop``: see ``Run``. ``begins_run``: if False, claims nothing, and returns only the active run of an
+        equal request.
 
         Raises ``ChatRequestError`` (503) if the active run does not end in time, and after ``close``. With
         ``begins_run=False``, also raises this error if no equal request has an active run.
@@ -152,8 +153,8 @@ class ActiveRuns:
         return {key for key, run in zip(keys, runs, strict=True) if run is None}
 
     async def written(self, key: ChatKey, run_id: str) -> list[bytes]:
-        """Returns the SSE events of an orphaned run. Returns an empty list if the run log has deleted these events, or
-        is unreachable."""
+        """Returns the SSE events of an orphaned run, the run of a dead worker. Returns an empty list if the run log has
+        deleted these events, or is unreachable."""
         try:
             return await self._run_log.written(self._name(key), run_id)
         except RunLogError as error:
@@ -171,8 +172,8 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def wait_for_end(self, key: ChatKey, run: RunInfo, patience: float | None) -> bool:
-        """Waits up to ``patience`` seconds until this run has ended and is stored. Returns False if the run has not
-        ended by then. ``patience``: ``None`` for no limit. Raises ``ChatRequestError`` (503) when this worker is
+        """Waits up to ``patience`` seconds until this run has ended and is stored. Returns False if the run is then
+        still active. ``patience``: ``None`` for no limit. Raises ``ChatRequestError`` (503) when this worker is
         closed."""
         deadline = inf if patience is None else _now() + patience
         left = await self._wait_while(key, lambda now: now.run_id == run.run_id, deadline, until_close=True)

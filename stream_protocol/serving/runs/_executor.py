@@ -115,8 +115,8 @@ class RunWork:
         return can_continue
 
     async def _is_overtaken(self, run: Run, job: Job) -> bool:
-        """Return True if a later run or another execution of this run has stored an event. Returns False if the session
-        cannot be read."""
+        """Return True if a later run, or another execution of this run after a crash, has stored an event. Returns
+        False if the session cannot be read."""
         try:
             reading = find_session(self._runner, job.session.user_id, job.session.id)
             session = await with_timeout(self._hook_timeout, reading)
@@ -195,7 +195,7 @@ class Executor:
         self._work = work
 
     async def start(self) -> None:
-        """Starts the recovery of orphaned runs. Later calls do nothing."""
+        """Starts the recovery of orphaned runs, the runs of dead workers. Later calls of ``start`` do nothing."""
 
     def drain(self) -> None:
         """Ends the recovery of orphaned runs."""
@@ -214,7 +214,8 @@ class Executor:
         return "none"
 
     async def recover(self, key: ChatKey) -> None:
-        """Recovers the orphaned runs of the chat, because a request waits until they have ended."""
+        """Recovers the orphaned runs of the chat, which are runs of dead workers. Called for a request that waits until
+        these runs have ended."""
 
     async def cancel(self, key: ChatKey) -> None:
         """Cancels the orphaned runs of the chat, which are runs of dead workers. The caller must hold the chat's
@@ -229,8 +230,9 @@ class Executor:
         return False
 
     async def wait_for_message(self, key: ChatKey, seconds: float) -> None:
-        """Waits up to ``seconds`` until the chat has no orphaned run."""
+        """Waits up to ``seconds`` until the chat has no orphaned run, the run of a dead worker."""
 
     async def wait_until_recovered(self, key: ChatKey) -> bool:
-        """Waits until the chat has no orphaned run. Returns True if the chat may have an active run now."""
+        """Waits until the chat has no orphaned run, the run of a dead worker. Returns True if the chat may have an
+        active run now."""
         return False

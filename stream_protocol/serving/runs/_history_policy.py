@@ -31,7 +31,7 @@ class Planned(NamedTuple):
     session: Session | None
     """The stored session; ``None`` for a new chat."""
     request_plan: RequestPlan
-    """The run's input: a user message, answers to calls, or nothing to run."""
+    """The run's input: a user message, answers to tool calls, or nothing to run."""
     transcript: Transcript | None = None
     """The stored conversation; ``None`` if the client sends the history."""
 

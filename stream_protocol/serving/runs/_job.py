@@ -70,7 +70,7 @@ _COMPUTED: Final = ("transcript", "_continuation")
 
 
 class StoppedBeforeStoredError(Exception):
-    """Raised if a run was stopped before the user's answers were stored."""
+    """Raised if a run was stopped before the user's answers to tool calls were stored."""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -87,8 +87,8 @@ class Job:
     options: ConverterOptions
     recorder: TurnRecorders
     on_stored: Callable[[Sequence[CallAnswer]], None]
-    """Called when the user's message or the first answers are stored. The argument is the list of accepted answers: all
-    answers of the request, or only its denials if the run was stopped before."""
+    """Called when the user's message or the first answers to tool calls are stored. The argument is the list of
+    accepted answers: all answers of the request, or only its denials if the run was stopped before."""
     invocation_id: str | None = None
     """The invocation id for the run of a new user message; ``None`` if ADK generates the id."""
     context: Any = None
@@ -100,7 +100,7 @@ class Job:
     known_transcript: Transcript | None = None
     """The conversation before the run, if the request has loaded it."""
     on_answered: Callable[[Sequence[CallAnswer]], None] = lambda _: None
-    """Called when answers that came with a new message are stored."""
+    """Called when answers to tool calls that came with a new message are stored."""
     is_rewound: bool = False
     """True once ``events`` has rewound the session. Until the user's message is stored, the chat then lacks it."""
 
@@ -163,9 +163,9 @@ class Job:
         First prepares the session: see ``_prepare_session``. An engine has already stored the run by then.
 
         The first event is the user's event, whose invocation id determines the id of the assistant message. A run that
-        was stopped before its start still stores a user message. Of the user's answers to calls, such a run stores only
-        the denials; the other calls stay unanswered. ``run``: the run that executes this job. Its idempotency key is
-        stored in the user's events.
+        was stopped before its start still stores a user message. Of the user's answers to tool calls, such a run stores
+        only the denials; the other calls stay unanswered. ``run``: the run that executes this job. Its idempotency key
+        is stored in the user's events.
         """
         await self._prepare_session()
         beginning = self.request_plan.client_message_id if isinstance(self.request_plan, NewUserTurn) else None
@@ -323,7 +323,7 @@ class Job:
     def _observed_sessions(
         self, run: Run, run_input: RunInput, compactions: list[Event], *, known: int
     ) -> ObservedSessions:
-        """Return a session service that calls ``on_stored`` after it has stored the user's message or answers.
+        """Return a session service that calls ``on_stored`` after it has stored the user's message or answers to calls.
 
         The service also appends each stored compaction to ``compactions``. If the run is stopped before the answers are
         stored, the service raises ``StoppedBeforeStoredError``. It does not raise this error if the answers in

@@ -57,7 +57,8 @@ async def notify(
     ai_sdk: AiSdkVersion,
     timeout: float | None,  # noqa: ASYNC109 - the hook may swallow the cancellation that `asyncio.timeout` waits for
 ) -> None:
-    """Calls the ``on_finish`` hook. Logs an error of the hook. After ``timeout`` seconds, cancels and logs the call.
+    """Calls the ``on_finish`` hook. Logs an error of the hook. If the hook takes longer than ``timeout`` seconds,
+    cancels the hook and logs a timeout.
 
     ``sent``: the SSE events of the response. ``stored``: the events of the chat's session. ``before``: a function that
     builds the messages before the response. ``continues``: True if the response continued the last of these messages.

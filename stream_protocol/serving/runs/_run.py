@@ -140,13 +140,13 @@ class Run:
             self.stop()
 
     def continue_message(self, request: ChatRequest) -> None:
-        """If the request answers calls of an assistant message, sets this message as the one that the response
-        continues. Must be called before the run can be stopped."""
+        """If the request answers tool calls of an assistant message, the response continues this message. Must be
+        called before the run can be stopped."""
         self._response.continue_message(request.continued_message)
 
     @property
     def mark(self) -> RunMark:
-        """The data that the run stores with the user's message and answers."""
+        """The data that the run stores with the user's message, and with the user's answers to tool calls."""
         return {"idempotency_key": self.idempotency_key, "record": self._record_id}
 
     def belong_to(self, record_id: str) -> None:
@@ -155,8 +155,8 @@ class Run:
 
     @property
     def is_recovered(self) -> bool:
-        """True if this run is the recovery of an orphaned run. Such a run continues later if a store is unreachable; a
-        new run is refused then."""
+        """True if this run is the recovery of an orphaned run, whose worker is dead. If a store is unreachable, a
+        recovery continues later, but a new run is refused."""
         return self._record_id not in (None, self.id)
 
     def allow_recovery(self, *, allowed: bool = True) -> None:
@@ -206,8 +206,8 @@ class Run:
     ) -> None:
         """Reads the agent's events to the end, and writes the response. Must be called in a separate task for the run.
 
-        If the run was stopped before this call, its response has already ended. The run still reads the events, so that
-        ADK stores the user's message.
+        If the run was stopped before ``run_agent`` is called, its response has already ended. The run still reads the
+        events, so that ADK stores the user's message.
 
         ``is_recovered_after``: called with the exception if the run can be recovered. Returns True if another worker
         recovers the run.
@@ -245,8 +245,8 @@ class Run:
 
     def may_store_input(self, request_plan: NewUserTurn | AnsweredCalls) -> bool:
         """Return True if the run may still store the input of this plan: the user's message, or the user's answers to
-        calls. A stopped run stores a user message, but no reply. It does not store the user's answers, except for the
-        denials."""
+        tool calls. A stopped run stores a user message, but no reply. Of the user's answers, a stopped run stores only
+        the denials."""
         return isinstance(request_plan, NewUserTurn) or not self.agent_task.abort_signal.is_set()
 
     async def _read(self, events: AsyncGenerator[Event], posts: RunPosts) -> None:
@@ -337,8 +337,8 @@ class Run:
             self._feed(event)
 
     def _show_earlier(self) -> None:
-        """Send the stored events of earlier executions that this execution has not repeated. Without these events, the
-        response would show less than the history. Does nothing if the run has not begun."""
+        """Send the stored events of the run's earlier executions that this execution has not repeated. Without these
+        events, the response would show less than the history. Does nothing if the run has not begun."""
         if self._earlier_is_shown or self.was_left or not self._response.is_prepared:
             return
         self._earlier_is_shown = True

@@ -95,7 +95,7 @@ class RunResponse:
             self._conversion.show_nested(shows=shows)
 
     def send_nested(self) -> None:
-        """Sends what agents inside tool calls have written while the response had no reader."""
+        """Sends the messages that agents inside tool calls have written while the response had no reader."""
         if self._conversion is not None and not self._log.closed:
             self._conversion.show_nested()
             self._write(self._conversion.take())
