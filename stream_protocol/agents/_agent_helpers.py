@@ -120,12 +120,12 @@ def data_part(name: str, model: type[T]) -> DataPart[T]:
 
 
 def check_part_name(name: str) -> None:
-    """Raise ``InvalidArgumentError`` if an app's data part cannot have this name."""
+    """Raise ``InvalidArgumentError`` if ``name`` is not valid for a data part of an app."""
     check_pattern("name", name, NAME, "letters, digits, `_` and `-`, without `adk-` at the beginning")
 
 
 def _check_model(model: Any) -> None:
-    """Raise ``InvalidArgumentError`` if pydantic cannot check data against this model."""
+    """Raise ``InvalidArgumentError`` if pydantic cannot check data against the type ``model``."""
     expected = "a pydantic model, a dataclass or a TypedDict"
     if not isinstance(model, type) and get_origin(model) is None:
         raise argument_error("model", expected, model)

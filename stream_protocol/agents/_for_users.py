@@ -90,8 +90,8 @@ def declared_title(tool: BaseTool) -> str | None:
 
 
 def approval_note(tool: BaseTool, args: Mapping[str, Any]) -> ApprovalNote:
-    """Return the approval reason and the approval descriptor of a tool call with these arguments. ``for_users``
-    declares both for the tool."""
+    """Return the approval reason and the approval descriptor that ``for_users`` declares for the tool. ``args``: the
+    arguments of the tool call."""
     _, reason, descriptor = _declaration(tool)
     text = _evaluate(reason, args, tool)
     return ApprovalNote(

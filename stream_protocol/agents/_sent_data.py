@@ -156,7 +156,7 @@ def _progress_data(progress: float, total: float | None, message: str | None) ->
 
 
 def _progress_sender(context: Context) -> Callable[[dict[str, Any]], None] | None:
-    """Return a function that sends the progress of this tool call from any task; ``None`` outside a tool call. A
+    """Return a function that sends the progress of the current tool call from any task; ``None`` outside a tool call. A
     progress notification arrives in the task of the MCP server's session. This task may belong to another run."""
     scope = scope_of(context)
     shown = context if scope is None else scope.shown or context
@@ -193,7 +193,7 @@ def _posted(context: Context, widget: UiWidget) -> Event:
 
 
 def _store(context: Context, widget: UiWidget) -> None:
-    """Let ADK store the widget in the next event of this context."""
+    """Let ADK store the widget, which is a data part, in the next event of the tool or callback."""
     with _STORING:
         widgets = context.actions.render_ui_widgets or []
         place = next((place for place, stored in enumerate(widgets) if stored.id == widget.id), None)

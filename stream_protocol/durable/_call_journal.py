@@ -58,8 +58,8 @@ class CallJournal:
             _current.reset(token)
 
     def model_call(self, agent: str, branch: str | None) -> str:
-        """Return the name of the agent's next model call in this branch. If the run is executed again, the call gets an
-        equal name."""
+        """Return the name of the agent's next model call in the branch ``branch``. If the run is executed again, the
+        call gets an equal name."""
         name = _model_calls(agent, branch)
         self._model_calls[name] += 1
         return f"{name}/{self._model_calls[name]}"
@@ -70,7 +70,7 @@ class CallJournal:
         return await self.kept(f"{name}/{self._model_calls[name] + 1}") is not None
 
     def tool_call(self, call: CallReference, args: Any, *, confirmed: bool) -> str:
-        """Return the name of the next tool call with these values: see ``UsedCalls``."""
+        """Return the name of the next tool call with this reference and these arguments: see ``UsedCalls``."""
         return self._used.name(call, args, confirmed=confirmed)
 
     async def kept(self, name: str) -> str | None:

@@ -45,7 +45,7 @@ class ModelCallNames:
             self._names[id(llm_request)] = calls.model_call(callback_context.agent_name, branch)
 
     def take(self, llm_request: LlmRequest) -> str | None:
-        """Return the stored name of the model call with this request. Forget the name."""
+        """Return the stored name of the model call that sends ``llm_request``. Then forget the name."""
         return self._names.pop(id(llm_request), None)
 
 

@@ -166,7 +166,7 @@ class KeptRun:
 
 
 def execution_attributes(log_id: str, state: LiveState | ToldEnd) -> dict[str, Any]:
-    """Return the workflow attributes that store this state of one execution of a run. ``log_id``: the execution's id in
+    """Return the workflow attributes that store the state of one execution of a run. ``log_id``: the execution's id in
     the run log."""
     name = f"{EXECUTION}{log_id}"
     if not isinstance(state, ToldEnd):

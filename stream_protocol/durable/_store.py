@@ -93,8 +93,8 @@ def with_timeouts(url: str) -> str:
 
 @contextmanager
 def without_prepared_statements() -> Iterator[None]:
-    """Context manager: apply ``ENGINE_OPTIONS`` to all connections that SQLAlchemy opens inside. Use this around code
-    that accepts no engine options."""
+    """Context manager: apply ``ENGINE_OPTIONS`` to all connections that SQLAlchemy opens inside. Needed for code that
+    accepts no engine options."""
 
     def connect(_dialect: object, _record: object, _arguments: object, options: dict[str, Any]) -> None:
         options.update(ENGINE_OPTIONS["connect_args"])

@@ -245,5 +245,5 @@ class LimitedHttp(H11Protocol):
 
 
 def limited_http(limits: ServerLimits) -> type[LimitedHttp]:
-    """Returns a protocol class with these limits, for ``uvicorn.Config(http=…)``."""
+    """Returns a protocol class with the given limits, for ``uvicorn.Config(http=…)``."""
     return type("LimitedHttp", (LimitedHttp,), {"limits": limits, "too_many": RareWarning(logger)})

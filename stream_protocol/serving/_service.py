@@ -81,22 +81,22 @@ class ChatService:
         await self._context.executor.start()
 
     def count_request(self, user_id: str, *, foreign: bool = False) -> None:
-        """Counts a request of this user. Raises ``ChatRequestError`` (429) if the user has sent too many.
+        """Counts a request of the user. Raises ``ChatRequestError`` (429) if the user has sent too many requests.
 
-        Call this for every request except a stop. ``foreign``: True if a page of another site has sent the request.
-        Such requests have a separate allowance, so that other sites cannot use up the user's allowance.
-        ``ChatEndpoints`` and ``SyncChatService.respond`` call this method. A route of your own must call it before it
-        reads the body.
+        Call ``count_request`` for every request, except requests that stop a run. ``foreign``: True if a page of
+        another site has sent the request. Requests from other sites have a separate allowance, so that these sites
+        cannot use up the user's allowance. ``ChatEndpoints`` and ``SyncChatService.respond`` call this method. A route
+        of your own must call ``count_request`` before the route reads the body.
         """
         check_text("user_id", user_id)
         check_flag("foreign", foreign)
         (self._context.foreign_rates if foreign else self._context.rates).count(user_id)
 
     def hold_memory(self, user_id: str) -> ByteShare:
-        """Returns a counter for the bytes of one response to this user.
+        """Returns a counter for the bytes of one response to the user.
 
         The counter begins at 0. ``ServiceLimits.max_response_bytes`` limits the bytes of all responses together.
-        ``ChatEndpoints`` uses a counter for each response. Use this in your own routes that send histories or
+        ``ChatEndpoints`` uses a counter for each response. Use a counter in your own routes that send histories or
         artifacts.
         """
         check_text("user_id", user_id)
@@ -233,10 +233,10 @@ class ChatService:
     async def choose_version(self, chat_id: str, version_id: str, *, user_id: str) -> None:
         """Chooses a version of a message.
 
-        The chat then shows this version, with the messages that followed it when it was last shown. The chat continues
-        after these messages. ``version_id``: one of ``MessageVersions.ids``; the present version may be chosen again.
-        Session state and artifacts are restored to this version, as after an edit. Raises ``ChatRequestError``: 404 if
-        this user has no such chat or version, 409 while a response is running.
+        The chat then shows this version, with the messages that followed this version when the chat last showed it. The
+        chat continues after these messages. ``version_id``: one of ``MessageVersions.ids``; the present version may be
+        chosen again. Session state and artifacts are restored to this version, as after an edit. Raises
+        ``ChatRequestError``: 404 if this user has no such chat or version, 409 while a response is running.
         """
         check_text("version_id", version_id)
         with self.in_progress:
@@ -289,8 +289,8 @@ class ChatService:
             await delete_chat(self._context, user_id, chat_id)
 
     def error_text(self, error: BaseException) -> str:
-        """Returns the error text that a client gets for this exception: the text of ``on_error``, which is masked by
-        default."""
+        """Returns the error text that a client gets for an exception. This is the text of ``on_error``, which is masked
+        by default."""
         check_instance("error", error, BaseException, "an exception")
         return self._context.settings.error_text(error)
 

@@ -164,7 +164,7 @@ class NestedCall:
 
 
 def current_nested_call() -> NestedCall | None:
-    """Return the ``AgentTool`` call inside which this code runs; ``None`` outside an ``AgentTool`` call."""
+    """Return the ``AgentTool`` call inside which the caller runs; ``None`` outside an ``AgentTool`` call."""
     channel = run_channel()
     return channel if isinstance(channel, NestedCall) else None
 
@@ -217,7 +217,7 @@ class NestedRuns:
 
 
 def _observe(context: InvocationContext, call: NestedCall) -> None:
-    """Pass the events of this invocation to ``call``, after the app's plugins have changed them.
+    """Pass the events of a nested agent's invocation to ``call``, after the app's plugins have changed the events.
 
     The original events must not be passed, because a plugin may remove private data. This function changes the
     invocation's plugin manager. ``AgentTool`` creates a plugin manager for each call, so only this call is affected.
@@ -253,7 +253,7 @@ def _to_json(event: Event) -> Any:
 
 
 def _ends_streams_whole(context: InvocationContext) -> bool:
-    """Return True if streaming does not change the result of the ``AgentTool`` that runs this invocation.
+    """Return True if streaming does not change the result of the ``AgentTool`` call around an invocation.
 
     The result of ``AgentTool`` is the content of the last event, so ADK runs the agent without streaming. Streaming is
     possible if the last event of a stream has the whole content.

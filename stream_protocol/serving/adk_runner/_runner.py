@@ -116,8 +116,8 @@ def _runner(
 
 
 def runner_for(agent: BaseNode | None, runner: Runner) -> Runner:
-    """Return a runner for this agent, with the services and plugins of ``runner``. Return ``runner`` itself if
-    ``agent`` is ``None``, or is already the agent of ``runner``."""
+    """Return a runner for ``agent``, with the services and plugins of ``runner``. Return ``runner`` itself if ``agent``
+    is ``None``, or is already the agent of ``runner``."""
     if agent is None or agent is runner.agent:
         return runner
     return Runner(
@@ -131,7 +131,7 @@ def runner_for(agent: BaseNode | None, runner: Runner) -> Runner:
 
 
 def with_sessions(runner: Runner, sessions: BaseSessionService) -> Runner:
-    """Return a copy of the runner that uses this session service."""
+    """Return a copy of the runner that uses the session service ``sessions``."""
     own = copy(runner)
     own.session_service = sessions
     return own

@@ -128,7 +128,7 @@ class SteeringInbox:
             self._invocation = None
 
     def refuse(self, refusal: Refusal) -> None:
-        """Refuses all later messages for this reason. A second call does not change the reason."""
+        """Refuses all later messages. ``refusal``: the reason. A second call does not change the reason."""
         self._refusal = self._refusal or refusal
 
     async def close(self) -> tuple[AcceptedMessage, ...]:

@@ -166,14 +166,14 @@ class AuditScope:
         self._transcript = transcript
 
     def plan(self, answers: tuple[CallAnswer, ...]) -> None:
-        """Sets the decisions of the request, which are these answers to tool calls. Also releases the request's stored
+        """Sets the decisions of the request, which are its answers to tool calls. Also releases the request's stored
         chat, so that a waiting request does not keep the chat in memory."""
         self._transcript = Transcript()
         self._decisions = tuple(answer.decision for answer in answers if answer.decision is not None)
 
     def accept(self, answers: Iterable[CallAnswer]) -> None:
-        """Records these answers to tool calls as accepted. Must be called when the answers are stored. If the request
-        is refused later, only its other answers are recorded as refused."""
+        """Records answers to tool calls as accepted. Must be called when the answers are stored. If the request is
+        refused later, only its other answers are recorded as refused."""
         for answer in answers:
             if self._decisions and answer.decision in self._decisions:
                 self._decisions = tuple(decision for decision in self._decisions if decision != answer.decision)

@@ -58,13 +58,13 @@ class Timers:
         self._closed = False
 
     def start(self, name: str, seconds: float | None, action: Callable[[], object]) -> None:
-        """Calls ``action`` after ``seconds``. If ``seconds`` is ``None``, only cancels the timer of this name."""
+        """Calls ``action`` after ``seconds``. If ``seconds`` is ``None``, only cancels the timer called ``name``."""
         self.cancel(name)
         if seconds is not None and not self._closed:
             self._timers[name] = asyncio.get_running_loop().call_later(seconds, action)
 
     def cancel(self, name: str) -> None:
-        """Cancels the timer of this name, if such a timer exists."""
+        """Cancels the timer called ``name``, if it exists."""
         if (timer := self._timers.pop(name, None)) is not None:
             timer.cancel()
 

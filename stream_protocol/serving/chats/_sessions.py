@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 async def find_session(
     runner: Runner, user_id: str, chat_id: str, *, config: GetSessionConfig | None = None
 ) -> Session | None:
-    """Returns the session of this user's chat, by default with all events; ``None`` if the user has no such chat. Do
-    not change the events, because they may be objects of the store."""
+    """Returns the session of the user's chat, by default with all events; ``None`` if the user has no such chat. Do not
+    change the events, because they may be objects of the store."""
     if is_details_id(chat_id):
         return None
     key = {"app_name": runner.app_name, "user_id": user_id, "session_id": chat_id}
@@ -52,7 +52,7 @@ async def find_session(
 
 
 async def create_session(runner: Runner, user_id: str, chat_id: str) -> Session:
-    """Creates a session for a chat of this user. Raises ``ChatRequestError`` (400) if the chat id is reserved."""
+    """Creates a session for a chat of the user. Raises ``ChatRequestError`` (400) if the chat id is reserved."""
     if is_details_id(chat_id):
         raise ChatRequestError("This chat id is reserved.")
     return await runner.session_service.create_session(app_name=runner.app_name, user_id=user_id, session_id=chat_id)
@@ -73,7 +73,7 @@ async def delete_session(runner: Runner, session: Session) -> None:
 async def rewind_session(
     runner: Runner, session: Session, invocation_id: str, *, kept_steering: tuple[str, ...] = ()
 ) -> Session:
-    """Rewinds the session to the point before this invocation. Returns the session after the rewind.
+    """Rewinds the session to the point before an invocation. Returns the session after the rewind.
 
     ``kept_steering``: the ids of steering messages that must wait again after the rewind. These ids are stored before
     the rewind. So no message is lost if the worker dies right after the rewind.

@@ -80,8 +80,8 @@ class LocalRun:
 
 
 class LocalRuns:
-    """The durable runs of this worker. At the end of a run, repeats the calls of the engine until they succeed. The
-    chat stays busy during these calls. Otherwise another worker could continue a run that has ended."""
+    """The durable runs of this worker. At the end of a run, reports the end to the engine, and repeats a failed report
+    until it succeeds. Until then, the chat stays busy. Otherwise, another worker could continue the ended run."""
 
     def __init__(self, service: DurableService) -> None:
         self._engine = service.engine
@@ -165,7 +165,7 @@ class LocalRuns:
         return True
 
     async def forget(self, record: RunRecord) -> None:
-        """Deletes this run from the engine, because no worker recovers it."""
+        """Deletes a run from the engine, because no worker recovers the run."""
         await self.ends.repeat(record, partial(self._engine.cancel, record))
 
     async def _forget_ended(self, local: LocalRun) -> None:

@@ -59,7 +59,7 @@ def _take_repeated(text: str, left: list[str]) -> bool:
 
 
 def as_log(text: str) -> list[bytes]:
-    """Return SSE events with this text, as a replacement for the deleted events of a run."""
+    """Return SSE events with ``text``, as a replacement for the deleted events of a run."""
     if not text:
         return []
     chunks: list[AnyChunk] = [

@@ -85,9 +85,9 @@ class ChatEndpoints:
     """The methods of a ``ChatService`` over HTTP. Each method takes a request, and returns the response for
     ``useChat``.
 
-    Use this in an app with its own routes, such as FastAPI path operations with ``Depends``, Starlette endpoints or
-    Django views. The app passes the user's id: ``await endpoints.respond(request, user_id=user.id)``. The app closes
-    the service in its lifespan. ``chat_router`` creates its routes from these methods.
+    Use ``ChatEndpoints`` in an app with its own routes, such as FastAPI path operations with ``Depends``, Starlette
+    endpoints or Django views. The app passes the user's id: ``await endpoints.respond(request, user_id=user.id)``. The
+    app closes the service in its lifespan. ``chat_router`` creates its routes from these methods.
 
     ``max_body_bytes``, ``max_bytes_in_flight``, ``keep_alive`` and ``allow_origins``: as in ``chat_router``.
 
@@ -255,7 +255,7 @@ class ChatEndpoints:
 
     @_errors_as_json
     async def update(self, request: Request, chat_id: str, *, user_id: str) -> Response:
-        """Changes the title of a chat, or archives the chat, even during a run.
+        """Changes the title of a chat, or archives the chat. A run of the chat may be active.
 
         The body is ``{"title", "archived"}``, both optional. A ``null`` title restores the generated title. The
         response is the chat in the format of ``chats``. The status is 404 if this user has no such chat, and 422 for a

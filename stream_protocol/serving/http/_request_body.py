@@ -2,7 +2,7 @@
 
 If a server responds before it has read the body, it closes the connection while the client still sends. A browser then
 reports a network error and does not show the response. So the body of a refused request is read to its end and dropped.
-Size and time of this reading are limited, because a hostile client could send forever.
+The size and the time of this reading are limited, because a hostile client could send forever.
 """
 
 import asyncio

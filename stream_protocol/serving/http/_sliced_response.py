@@ -69,7 +69,8 @@ class SlicedResponse(Response):
 
 
 def whole_response(content: bytes, memory: ByteShare, headers: Mapping[str, str]) -> SlicedResponse:
-    """Return a response with this body. Raises ``ChatRequestError`` (429, 503) if the body exceeds the memory limit."""
+    """Return a response with ``content`` as its body. Raises ``ChatRequestError`` (429, 503) if the body exceeds the
+    memory limit."""
     memory.take(len(content))
     return SlicedResponse(_slices_of(content), memory=memory, headers={**headers, "content-length": str(len(content))})
 

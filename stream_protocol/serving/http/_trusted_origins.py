@@ -39,7 +39,7 @@ _SAME_ORIGIN: Final = frozenset({"same-origin", "none"})
 
 
 def page_site(headers: Headers) -> PageSite:
-    """Return the relation of this server to the page that sent a request with these headers.
+    """Return the relation of this server to the page that sent a request. ``headers``: those of the request.
 
     Browsers send this relation in the header ``Sec-Fetch-Site``, which no page can change. Older browsers do not send
     the header, and some proxies remove it. With plain HTTP, browsers send it only to loopback addresses. Without the

@@ -372,8 +372,8 @@ class RequestLifecycle:
 
 def _accept(run: Run, scope: AuditScope, answers: Sequence[CallAnswer]) -> None:
     """Accept a request after its message or some of its answers to tool calls were stored. ``answers``: the stored
-    answers. If the user stops the run before the approvals of the request are stored, the request is refused. Its
-    denials are stored nevertheless."""
+    answers. If the user stops the run before the approvals of the request are stored, the request is refused. The
+    denials in the refused request are stored nevertheless."""
     if not run.is_open:
         scope.accept(answers)
         if not scope.decisions:

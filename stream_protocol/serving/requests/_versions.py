@@ -42,8 +42,8 @@ async def choose_version(service: ServiceContext, user_id: str, chat_id: str, ve
 
 
 async def _find(service: ServiceContext, key: ChatKey, version_id: str) -> tuple[Session, str | None]:
-    """Return the session, and the invocation to rewind to. The invocation is ``None`` if the chat already continues
-    from this version."""
+    """Return the session, and the invocation to which the session must be rewound. The invocation is ``None`` if the
+    chat already continues from the chosen version."""
     session = await service.store.session(key)
     if session is None:
         raise no_such_chat()

@@ -103,8 +103,8 @@ class EventBuffer:
         self._wake()
 
     def since(self, position: int) -> Iterator[bytes] | None:
-        """Returns the events from number ``position`` on; ``None`` if some of them are joined with earlier events. Does
-        not copy the events: the caller must read them before the next ``append``."""
+        """Returns the events from number ``position`` on; ``None`` if some of these events are joined with earlier
+        events. Does not copy the events: the caller must read them before the next ``append``."""
         return None if position < self._events.begin else self._events.since(position)
 
     def ack(self, count: int | None) -> None:

@@ -77,8 +77,8 @@ class EventList:
             self._join_above = max(above, min(self.size + above, self._bounds.max_size))
 
     def join(self, count: int, known: int) -> None:
-        """Joins up to ``JOIN_AT_ONCE`` more of the first ``count`` events. Frees the original events that no reader
-        needs."""
+        """Joins those of the first ``count`` events that are not yet joined, but at most ``JOIN_AT_ONCE``. Frees the
+        original events that no reader needs."""
         begin = self.joined_count - self._tail_begin
         events = self._tail[begin : min(count - self._tail_begin, begin + JOIN_AT_ONCE)]
         self.joined.add(events)

@@ -173,8 +173,8 @@ class RunLog(Protocol):
         """Returns the run that holds the chat's lease; ``None`` if the chat is free."""
 
     async def current_many(self, chats: Sequence[str]) -> list[RunInfo | None]:
-        """Returns the result of ``current`` for each of these chats, in the same order. Needs one round trip to the
-        store."""
+        """Returns the result of ``current`` for each chat in ``chats``, in the order of ``chats``. Needs one round trip
+        to the store."""
 
     async def read(
         self, chat: str, run_id: str, *, rebuild: bool = False, runs_are_recovered: bool = False
@@ -193,7 +193,7 @@ class RunLog(Protocol):
         worker that recovers the run calls this."""
 
     async def stop(self, chat: str, run_id: str | None = None) -> bool:
-        """Stops the run of this chat, whichever worker executes it. Returns True if the chat had a run. With
+        """Stops the run of a chat, whichever worker executes the run. Returns True if the chat had a run. With
         ``run_id``, stops only the run with this id. Without ``run_id``, also stores a new stop id for ``newest_stop``,
         even if the chat has no run."""
 
@@ -206,8 +206,8 @@ class RunLog(Protocol):
         """
 
     async def post(self, chat: str, run_id: str, post: bytes) -> bytes | None:
-        """Sends the bytes ``post`` to this run, whichever worker executes it. Returns the run's reply, which may take
-        long.
+        """Sends the bytes ``post`` to the run, whichever worker executes the run. Returns the run's reply, which may
+        take long.
 
         Returns ``None`` if the run no longer holds the chat's lease. If the store may have lost the bytes, they are
         sent again. So the run may get them twice.

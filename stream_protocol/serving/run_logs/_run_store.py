@@ -295,7 +295,7 @@ class RunStore(Protocol):
         """Returns the run's reply to the message with the id ``post_id``; ``None`` if the store has no reply."""
 
     async def request_renewal(self, worker: str, run_id: str) -> None:
-        """Asks a worker to renew the lease of this run now. The request may get lost."""
+        """Asks a worker to renew the lease of one of its runs now. The request may get lost."""
 
     def renewal_requests(self) -> AsyncGenerator[str | None]:
         """Yields ids of runs of this worker. Other workers have asked this worker to renew the leases of these runs

@@ -101,7 +101,7 @@ class RunWork:
                     run.begin_after(late[0], job.overrides)
 
     async def _is_recovered_after(self, run: Run, job: Job, error: BaseException) -> bool:
-        """Return True if another worker recovers the run after this error. The recovery has begun, or begins when the
+        """Return True if another worker recovers the run after the error. The recovery has begun, or begins when the
         session store is reachable again.
 
         Returns False if the session store failed before the request was accepted. The request is then refused. The run

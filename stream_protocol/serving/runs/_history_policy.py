@@ -102,8 +102,8 @@ class ServerHistory:
         return artifact_urls((self._files.artifact_base or base) if self._files.artifact_links else None, chat_id)
 
     def messages_before(self, job: Job) -> list[UIMessage]:
-        """Returns the messages of the chat before the response of this job. The response may continue the last of these
-        messages."""
+        """Returns the messages of the chat before the response that the job creates. The response may continue the last
+        of these messages."""
         return job.messages_before_response()
 
 

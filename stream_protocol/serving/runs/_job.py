@@ -115,7 +115,7 @@ class Job:
         return self.request_plan.answers if isinstance(self.request_plan, AnsweredCalls) else ()
 
     def with_runner(self, runner: Runner) -> Job:
-        """Return a copy of the job with this runner. The runner gets the session service of the job's present
+        """Return a copy of the job with ``runner``. This runner gets the session service of the job's present
         runner."""
         return self.changed(runner=with_sessions(runner, self.runner.session_service))
 
@@ -126,8 +126,8 @@ class Job:
         return other
 
     def read_session(self) -> None:
-        """Compute the transcript and the continued response from the session, and cache them. This can take long: see
-        ``run_off_loop``."""
+        """Compute the transcript and the continued response from the session, and cache them. The computation can take
+        long: see ``run_off_loop``."""
         _ = self.transcript
         if isinstance(self.request_plan, AnsweredCalls):
             with suppress(Exception):  # an app's hook may raise; it raises again when the response starts
@@ -394,7 +394,7 @@ class Job:
         }
 
     def _messages_after(self, stored: Sequence[Event], call_ids: CallIds = NO_IDS) -> list[UIMessage]:
-        """Return the messages of these stored events and of the request. ``call_ids``: the call ids that earlier
+        """Return the messages of the events in ``stored`` and of the request. ``call_ids``: the call ids that earlier
         messages use."""
         metadata = run_config_for_turn(self.request_plan, self.run_config).custom_metadata
         own: list[Event] = []

@@ -244,9 +244,9 @@ class Run:
         return self.opened.is_set()
 
     def may_store_input(self, request_plan: NewUserTurn | AnsweredCalls) -> bool:
-        """Return True if the run may still store the input of this plan: the user's message, or the user's answers to
-        tool calls. A stopped run stores a user message, but no reply. Of the user's answers, a stopped run stores only
-        the denials."""
+        """Return True if the run may still store its input: the user's message, or the user's answers to tool calls. A
+        stopped run stores a user message, but no reply. Of the user's answers, a stopped run stores only the
+        denials."""
         return isinstance(request_plan, NewUserTurn) or not self.agent_task.abort_signal.is_set()
 
     async def _read(self, events: AsyncGenerator[Event], posts: RunPosts) -> None:
@@ -367,7 +367,8 @@ class Run:
         self._end(partial(fail_response, error=error))
 
     def _end(self, write_end: Callable[[Conversion[bytes]], None]) -> None:
-        """Write the last chunk of the response and close the log. Does nothing if the response has ended."""
+        """Write the last chunk of the response, and close the run's log, which contains the response. Does nothing if
+        the response has ended."""
         if self.log.closed or self.was_left:
             return
         self.steering.refuse("finished")

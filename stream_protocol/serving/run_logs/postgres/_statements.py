@@ -343,5 +343,6 @@ logs."""
 
 
 def named(statement: str, prefix: str) -> str:
-    """Return the statement for tables with this prefix. ``prefix``: lower-case letters, digits and underscores."""
+    """Return the statement with ``prefix`` as the beginning of all table names. ``prefix``: lower-case letters, digits
+    and underscores."""
     return statement.replace(PREFIX, prefix)
