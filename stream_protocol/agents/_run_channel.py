@@ -61,7 +61,8 @@ _SCOPES: Final[WeakKeyDictionary[Context, CallScope]] = WeakKeyDictionary()
 
 
 def run_channel() -> RunChannel | None:
-    """Return the channel of the current run; ``None`` outside the runs of a ``ChatService``."""
+    """Return the current run's channel, which adds events to the response; ``None`` outside the runs of a
+    ``ChatService``."""
     return _CHANNEL.get()
 
 
@@ -92,7 +93,8 @@ def enter_call(context: Context) -> None:
 
 
 def scope_of(context: Context) -> CallScope | None:
-    """Return the scope of a tool call or callback, by its ADK context; ``None`` outside a ``ChatService``'s runs."""
+    """Return the ``CallScope`` of a tool call or callback, by its ADK context; ``None`` outside a ``ChatService``'s
+    runs."""
     channel = _CHANNEL.get()
     return _SCOPES.get(context) or (None if channel is None else CallScope(channel, _around(context)))
 

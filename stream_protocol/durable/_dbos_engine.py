@@ -132,9 +132,8 @@ class DbosEngine:
         self._deployment = deployment
 
     def prepare(self) -> None:
-        """Create missing tables in the store. Raises ``StreamProtocolError`` if the store cannot be used. ``start``
-        also creates missing tables, but the text of its errors has several lines. The text of an error of ``prepare``
-        has one line."""
+        """Create missing tables in the store. If the store cannot be used, raises ``StreamProtocolError`` with a text
+        of one line. ``start`` also creates missing tables, but its error texts have several lines."""
         if self._url is not None:
             self._take_file()
             _log_as_others()
@@ -282,8 +281,8 @@ class DbosEngine:
             await self._store.delete_workflows_async(deleted)
 
     async def _sweep(self) -> None:
-        """Delete old model and tool calls whose run is already deleted. A worker leaves such calls if it dies after the
-        end of the run and before the end of the call."""
+        """Delete old model and tool calls whose run is already deleted. A worker leaves calls without a run if it dies
+        after the run has ended, but before the calls have ended."""
         if self._deployment is None:  # without a deployment, its runs are not known
             return
         look = partial(self._store.list_workflows_async, load_input=False, load_output=False)

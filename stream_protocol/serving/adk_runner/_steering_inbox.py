@@ -56,8 +56,8 @@ class EarlierExecutions(Protocol):
 
 
 class SteeringInbox:
-    """The waiting steering messages of a run. A message is stored twice: when it is accepted, and when a model call
-    reads it."""
+    """The waiting steering messages of a run: user messages that arrive while the run is active. A message is stored
+    twice: when it is accepted, and when a model call reads it."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, AcceptedMessage] = {}
@@ -90,8 +90,8 @@ class SteeringInbox:
         taken_in: Iterable[Event] = (),
         earlier: EarlierExecutions | None = None,
     ) -> None:
-        """Sets the client's context, and adds the messages of earlier runs and executions. Must be called before the
-        run starts.
+        """Sets the client's context, and adds the steering messages that earlier runs and executions have left. Must be
+        called before the run starts.
 
         ``waiting``: messages that wait in the session. ``context``: the context of the request. ``delivered``: the ids
         of messages that earlier runs have read. ``taken_in``: the events with the messages that an earlier execution of

@@ -206,7 +206,7 @@ class UserReads:
 
     @asynccontextmanager
     async def turn(self, user_id: str) -> AsyncIterator[None]:
-        """Context manager for one read of this user. Waits at the start until the read may begin."""
+        """Context manager for one read of a user. Waits at the start until the read may begin."""
         semaphore = self._semaphores.setdefault(user_id, asyncio.Semaphore(self._per_user))
         async with semaphore, self._of_all:
             await asyncio.sleep(0)  # without this pause, an in-memory store would let no other task run
@@ -281,11 +281,13 @@ class RunSlot:
 
     @property
     def is_ending(self) -> bool:
-        """True if the slot is about to become free. The run's response has ended then, but is not yet stored."""
+        """True if the slot is about to become free. The response of the run with this slot has then ended, but is not
+        yet stored."""
         return self._is_ending()
 
     def used_until(self, is_ending: Callable[[], bool]) -> None:
-        """Sets the function that decides ``is_ending``: it returns True if the slot is about to become free."""
+        """Sets the function that computes the property ``is_ending``. The function returns True if the slot is about to
+        become free."""
         self._is_ending = is_ending
 
     def free(self) -> None:

@@ -196,7 +196,7 @@ class OrphanedRuns:
         return now >= self._suspects.setdefault(orphan.record.id, now) + self._times.suspect
 
     def _forget_others(self, found: Iterable[str]) -> None:
-        """Remove the data about ended runs. ``found``: the ids of the unfinished runs."""
+        """Remove this object's data about runs that have ended. ``found``: the ids of the unfinished runs."""
         left = {*found}
         self._postponed &= left
         for noted in (self._suspects, self._failures):

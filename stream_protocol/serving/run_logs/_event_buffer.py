@@ -191,8 +191,8 @@ class EventBuffer:
             self._readers.leave(cursor)
 
     async def _read_joined(self, cursor: Cursor, past: bytes) -> AsyncGenerator[bytes]:
-        """Read the present events, joined into longer events, and move the cursor to their end. All readers share the
-        joined events, so a slow reader needs no other events in memory."""
+        """Read the present events, joined into longer events. Move the reader's cursor behind these events. All readers
+        share the joined events, so a slow reader needs no other events in memory."""
         cursor.begin_joined()
         joined = self._events.joined
         while self._events.joined_count < self.count:

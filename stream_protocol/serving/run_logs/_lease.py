@@ -28,7 +28,8 @@ logger = logging.getLogger(__name__)
 
 
 class SharedLease:
-    """The ``Lease`` of one run. After ``claim``, the caller must run ``keep_until_released`` in a task.
+    """The ``Lease`` of one run, which is the run's right to its chat. After ``claim``, the caller must run
+    ``keep_until_released`` in a task.
 
     The lease is lost if it cannot be renewed in time, or if a newer run has taken the chat. Then ``owner.lease_lost``
     is called. If the worker's event loop was busy for seconds, the worker renews the lease late. The run then keeps the

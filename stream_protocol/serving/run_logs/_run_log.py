@@ -198,8 +198,8 @@ class RunLog(Protocol):
         even if the chat has no run."""
 
     async def newest_stop(self, chat: str) -> str:
-        """Returns the id of the chat's newest stop, from any worker. Returns an empty string if the chat was not
-        stopped in the last minute.
+        """Returns the id of the chat's newest stop, which any worker may have received. Returns an empty string if the
+        chat was not stopped in the last minute.
 
         A request calls this method when it arrives. Later, the request gets a lease of the chat. If the lease has
         another ``newest_stop``, the chat was stopped meanwhile, and so the request is stopped.

@@ -86,7 +86,7 @@ class LeaseTimes:
         """The time for which a worker tries to renew its lease before it gives up the run.
 
         So no run is lost if the store is unreachable for a third of a lease. With a lease of 15 s, a command that gets
-        no reply fails after a fifth of the lease. That leaves time for three commands.
+        no reply fails after a fifth of the lease. So the worker has time for three commands.
         """
         return self.lease / 2
 

@@ -246,8 +246,8 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def newest_stop(self, key: ChatKey) -> str:
-        """Returns the id of the chat's newest stop, from any worker. Returns an empty string if the chat was not
-        stopped recently."""
+        """Returns the id of the chat's newest stop, which any worker may have received. Returns an empty string if the
+        chat was not stopped recently."""
         return await self._run_log.newest_stop(self._name(key))
 
     @_refuse_if_unreachable()

@@ -226,7 +226,7 @@ class Executor:
         return await self._runs.stop(key) is not None
 
     async def lacks_message(self, key: ChatKey, session: Session) -> bool:
-        """Returns True if the chat has an orphaned run whose user message is not yet stored."""
+        """Returns True if the chat has a run of a dead worker, and the run's user message is not yet stored."""
         return False
 
     async def wait_for_message(self, key: ChatKey, seconds: float) -> None:

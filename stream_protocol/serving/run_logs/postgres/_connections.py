@@ -248,7 +248,7 @@ class Connections:
             ) from error
 
     async def _begin_to_listen(self, pool: Pool) -> None:
-        """Listen for messages, and check that messages arrive. Some connection poolers do not deliver them."""
+        """Listen for messages, and check that messages arrive. Some connection poolers do not deliver messages."""
         if self._listen_task is None:
             await self._listen()
             self._listen_task = asyncio.create_task(self._keep_listening(), context=Context())

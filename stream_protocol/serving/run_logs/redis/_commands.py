@@ -138,8 +138,8 @@ class Commands:
         return replies
 
     async def messages(self, channel: str) -> AsyncGenerator[str]:
-        """Yields the pub/sub messages of a channel. After a failure, subscribes again. Messages may get lost until
-        then."""
+        """Yields the pub/sub messages of a channel. After a failure, subscribes again. Messages may get lost before the
+        new subscription."""
         await self.warn_of_eviction()  # here, because no request waits for `messages`
         while True:
             try:
