@@ -87,7 +87,7 @@ class ConverterOptions(TypedDict, total=False):
     from its MCP server.
     """
     tool_schemas: Mapping[str, Any]
-    """Tool name -> JSON schema of its parameters. Empty by default. Names the tools of streamed calls that begin
+    """Tool name -> JSON schema of its parameters. Empty by default. Finds the tools of streamed calls that begin
     without a name.
 
     If the first fragments of a streamed call have no name, the converter finds the tool by its parameters. This works
