@@ -24,7 +24,8 @@ from stream_protocol.wire import (
 NAME: Final = re.compile(r"(?!adk-)[A-Za-z0-9_-]+")
 
 TOOL_NAME: Final = re.compile(r"(?!adk_)[A-Za-z_][A-Za-z0-9_-]{0,63}")
-"""Pattern of a client tool's name. The models of all providers accept such a name, and no tool of ADK has it."""
+"""Pattern of a client tool's name. The models of all providers accept names of this form. No tool of ADK has such a
+name."""
 
 T = TypeVar("T")
 
@@ -38,11 +39,12 @@ def client_tool(
 ) -> BaseTool:
     """Return a tool that the browser executes: ``LlmAgent(tools=[client_tool(…)])``.
 
-    A call of the tool stays open until the client answers with ``addToolOutput``. The model reads the client's output,
-    so treat the output as user input. ``name``: up to 64 letters, digits, ``_`` and ``-``, with a letter or ``_``
-    first. ``schema``: the JSON schema of the arguments, which must have the type object; ``None`` for a tool without
-    arguments. ``output_schema``: the JSON schema of the output, for the types that ``adk-ui-stream types`` generates.
-    Outputs are not checked against this schema. Raises ``StreamProtocolError`` for any other name or schema.
+    A call of the tool waits until the client sends the output with ``addToolOutput``. The model reads the client's
+    output, so treat the output as user input. ``name``: up to 64 letters, digits, ``_`` and ``-``, with a letter or
+    ``_`` first. ``schema``: the JSON schema of the arguments, which must have the type object; ``None`` for a tool
+    without arguments. ``output_schema``: the JSON schema of the output, for the types that ``adk-ui-stream types``
+    generates. Outputs are not checked against this schema. Raises ``StreamProtocolError`` for an invalid name or
+    schema.
     """
     return ClientTool(name, description, schema, output_schema)
 
@@ -73,7 +75,7 @@ class ClientTool(BaseTool):
         )
 
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> None:
-        """Return no result. ADK keeps a long-running call open as long as its tool returns no result."""
+        """Return no result. The tool is long-running, so ADK then leaves its call without a response."""
 
 
 class DataPart(Generic[T]):
@@ -88,8 +90,8 @@ class DataPart(Generic[T]):
         self.model: Final = model
 
     def to_json(self, data: object) -> Any:
-        """Return the data as JSON, with the aliases of the model. Raises ``ValueError`` if the data does not match the
-        model."""
+        """Return the data as JSON. The keys are the aliases of the model's fields. Raises ``ValueError`` if the data
+        does not match the model."""
         try:
             return self._adapter.dump_python(
                 self._adapter.validate_python(data), mode="json", by_alias=True, warnings="error"
@@ -118,12 +120,12 @@ def data_part(name: str, model: type[T]) -> DataPart[T]:
 
 
 def check_part_name(name: str) -> None:
-    """Raise ``InvalidArgumentError`` if an app's data part cannot have this name."""
+    """Raise ``InvalidArgumentError`` if ``name`` is not valid for a data part of an app."""
     check_pattern("name", name, NAME, "letters, digits, `_` and `-`, without `adk-` at the beginning")
 
 
 def _check_model(model: Any) -> None:
-    """Raise ``InvalidArgumentError`` if pydantic cannot check data against this model."""
+    """Raise ``InvalidArgumentError`` if pydantic cannot check data against the type ``model``."""
     expected = "a pydantic model, a dataclass or a TypedDict"
     if not isinstance(model, type) and get_origin(model) is None:
         raise argument_error("model", expected, model)

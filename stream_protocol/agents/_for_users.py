@@ -90,8 +90,8 @@ def declared_title(tool: BaseTool) -> str | None:
 
 
 def approval_note(tool: BaseTool, args: Mapping[str, Any]) -> ApprovalNote:
-    """Return the reason and the descriptor that ``for_users`` declares for an approval of the call with these
-    arguments."""
+    """Return the approval reason and the approval descriptor that ``for_users`` declares for the tool. ``args``: the
+    arguments of the tool call."""
     _, reason, descriptor = _declaration(tool)
     text = _evaluate(reason, args, tool)
     return ApprovalNote(

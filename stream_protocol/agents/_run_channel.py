@@ -28,8 +28,8 @@ class RunChannel(Protocol):
         """False once the response has ended."""
 
     def post(self, event: Event) -> None:
-        """Write the event to the response at once. If the response has ended, drop the event. The event is converted
-        and recorded like ADK's own events. It is not stored in the session."""
+        """Write the event to the response immediately. If the response has ended, drop the event. The event is
+        converted and recorded like ADK's own events. It is not stored in the session."""
 
     def post_newest(self, key: str, make: Callable[[], Event]) -> None:
         """Like ``post``, but writes only the newest event of each key, a few times per second.
@@ -39,8 +39,8 @@ class RunChannel(Protocol):
         """
 
     async def ready(self) -> None:
-        """Wait until the response can take another event. Nested agents wait here before each event. So a nested agent
-        is not faster than a slow client."""
+        """Wait until the response can take another event. A nested agent calls ``ready`` before each of its events. So
+        the agent does not create events faster than the client reads them."""
 
 
 class CallScope(NamedTuple):
@@ -76,13 +76,14 @@ def open_channel(channel: RunChannel) -> Iterator[None]:
 
 
 def set_channel(channel: RunChannel) -> None:
-    """Set the channel for the rest of this task. Forget the outermost ``AgentTool`` call of the task."""
+    """Set the channel for the rest of the current task. Forget the outermost ``AgentTool`` call of the task."""
     _CHANNEL.set(channel)
     _OUTERMOST.set(None)
 
 
 def enter_call(context: Context) -> None:
-    """Store the channel of the tool call that has this context. Must run in the call's task, when the call begins."""
+    """Store the channel for a tool call. ``context``: the context of the tool call. Must run in the call's task, when
+    the call begins."""
     channel = _CHANNEL.get()
     if channel is not None:
         _SCOPES[context] = CallScope(channel, _around(context))
@@ -91,7 +92,7 @@ def enter_call(context: Context) -> None:
 
 
 def scope_of(context: Context) -> CallScope | None:
-    """Return the scope of the tool call or callback with this context; ``None`` outside a ``ChatService``'s runs."""
+    """Return the scope of a tool call or callback, by its ADK context; ``None`` outside a ``ChatService``'s runs."""
     channel = _CHANNEL.get()
     return _SCOPES.get(context) or (None if channel is None else CallScope(channel, _around(context)))
 
@@ -104,7 +105,8 @@ def _around(context: Context) -> Context | None:
 
 
 def posted_event(context: Context, kind: str, actions: EventActions) -> Event:
-    """Return an event for ``RunChannel.post``. Its author is the agent of this tool or callback context."""
+    """Return an event for ``RunChannel.post``. The author of the event is the agent that ``context`` names.
+    ``context``: the context of a tool or callback."""
     return Event(
         author=context.agent_name,
         invocation_id=context.invocation_id,

@@ -29,8 +29,8 @@ MAX_MESSAGE: Final = 500
 because an MCP server of another organization may send them."""
 
 _STORING: Final = Lock()
-"""Lock for storing widgets. Several tools inside one ``AgentTool`` call may store widgets for this call, from several
-threads at once."""
+"""Lock for storing UI widgets, which are ADK's form of data parts. Several tools inside one ``AgentTool`` call may
+store widgets for that call, from several threads simultaneously."""
 
 
 @overload
@@ -54,7 +54,7 @@ def emit_data(
 ) -> None:
     """Send a part ``data-<name>`` to the client.
 
-    A tool's part is sent at once. A callback's part is sent with the agent's next event.
+    A part from a tool is sent immediately. A part from a callback is sent with the agent's next event.
 
     ``name``: a name, or the result of ``data_part``. Data for a declared part must match the part's model. A later call
     with an equal name and ``id`` replaces the data of the part. Without ``id``, each call creates a new part. Any
@@ -65,8 +65,8 @@ def emit_data(
     message, the part is stored with the event of the ``AgentTool``. Without a ``ChatService``, the client gets the part
     only with the stored event.
 
-    ``transient``: True to send the part at once and not store it. In the AI SDK, the client gets a transient part only
-    through ``onData``. Without a ``ChatService`` a transient part is dropped.
+    ``transient``: True to send the part immediately, without storing it. In the AI SDK, the client gets a transient
+    part only through ``onData``. Without a ``ChatService`` a transient part is dropped.
 
     A name has only letters, digits, ``_`` and ``-``, and does not begin with ``adk-``. Raises ``StreamProtocolError``
     for any other name. Raises ``ValueError`` if the data is not JSON or does not match the part's model.
@@ -98,8 +98,8 @@ def report_progress(
 ) -> None:
     """Show the tool's progress on the card of its call. Any thread may call this function, at any rate.
 
-    ``progress``: a number that increases. ``total``: its final value, if known. ``message``: the current activity of
-    the tool. A message of more than 500 characters is truncated.
+    ``progress``: a number that increases. ``total``: the final value of ``progress``, if known. ``message``: the
+    current activity of the tool. A message of more than 500 characters is truncated.
 
     The client gets a part ``data-adk-progress`` with the id of the call. At most a few reports per second are sent. The
     last report is always sent, and is stored with the tool's event. If an agent inside an ``AgentTool`` called the
@@ -156,7 +156,7 @@ def _progress_data(progress: float, total: float | None, message: str | None) ->
 
 
 def _progress_sender(context: Context) -> Callable[[dict[str, Any]], None] | None:
-    """Return a function that sends the progress of this tool call from any task; ``None`` outside a tool call. A
+    """Return a function that sends the progress of the current tool call from any task; ``None`` outside a tool call. A
     progress notification arrives in the task of the MCP server's session. This task may belong to another run."""
     scope = scope_of(context)
     shown = context if scope is None else scope.shown or context
@@ -193,7 +193,7 @@ def _posted(context: Context, widget: UiWidget) -> Event:
 
 
 def _store(context: Context, widget: UiWidget) -> None:
-    """Let ADK store the widget in the next event of this context."""
+    """Let ADK store the widget, which is a data part, in the next event of the tool or callback."""
     with _STORING:
         widgets = context.actions.render_ui_widgets or []
         place = next((place for place, stored in enumerate(widgets) if stored.id == widget.id), None)

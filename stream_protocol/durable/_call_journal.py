@@ -25,16 +25,17 @@ if TYPE_CHECKING:
 
 
 class UnfinishedCallError(Exception):
-    """The call began in an earlier execution of the run, and has no stored result. Its effect is unknown."""
+    """Raised for a call that began in an earlier execution of the run and has no stored result. The effect of the call
+    is unknown."""
 
 
 class CallJournal:
-    """The calls of one execution of a run. ``again``: True if the run was executed before. ``names_by_id``: see
-    ``UsedCalls``."""
+    """Stores the results of the model and tool calls in one execution of a run. ``again``: True if the run was executed
+    before. ``names_by_id``: see ``UsedCalls``."""
 
     def __init__(self, workflows: Workflows, run_id: str, *, again: bool, names_by_id: bool = False) -> None:
         self.is_live = not again
-        """True in a first execution. In a repeated execution, True as soon as a model call without a stored result
+        """True in a first execution. If the run is executed again, True as soon as a model call without a stored result
         begins."""
         self._workflows = workflows
         self._run_id = run_id
@@ -43,12 +44,13 @@ class CallJournal:
         self._used = UsedCalls(names_by_id=names_by_id)
 
     def go_live(self) -> None:
-        """Set ``is_live``, because a model call without a stored result begins."""
+        """Set ``is_live``. Called when a model call without a stored result begins."""
         self.is_live = True
 
     @contextmanager
     def current(self) -> Iterator[None]:
-        """Context manager: use this journal for calls made inside, and in tasks that are started inside."""
+        """Context manager: use this journal for model and tool calls of the code inside, and of tasks that this code
+        starts."""
         token = _current.set(self)
         try:
             yield
@@ -56,8 +58,8 @@ class CallJournal:
             _current.reset(token)
 
     def model_call(self, agent: str, branch: str | None) -> str:
-        """Return the name of the agent's next model call in this branch. A repeated execution gives the call an equal
-        name."""
+        """Return the name of the agent's next model call in the branch ``branch``. If the run is executed again, the
+        call gets an equal name."""
         name = _model_calls(agent, branch)
         self._model_calls[name] += 1
         return f"{name}/{self._model_calls[name]}"
@@ -68,12 +70,12 @@ class CallJournal:
         return await self.kept(f"{name}/{self._model_calls[name] + 1}") is not None
 
     def tool_call(self, call: CallReference, args: Any, *, confirmed: bool) -> str:
-        """Return the name of the next tool call with these values: see ``UsedCalls``."""
+        """Return the name of the next tool call with this reference and these arguments: see ``UsedCalls``."""
         return self._used.name(call, args, confirmed=confirmed)
 
     async def kept(self, name: str) -> str | None:
-        """Return the call's result that an earlier execution of the run has stored; ``None`` if there is no such
-        result."""
+        """Return the result that an earlier execution of the run has stored for the call with this name; ``None``
+        without a stored result."""
         for attempt in range(await self._attempts(name)):
             status = await DBOS.get_workflow_status_async(self._id(name, attempt))
             if status is not None and status.status == "SUCCESS":
@@ -81,10 +83,10 @@ class CallJournal:
         return None
 
     async def do(self, name: str, work: Callable[[], Awaitable[str]], *, repeatable: bool) -> str:
-        """Execute a call that has no stored result. Store its result, then return the result.
+        """Execute a call that has no stored result, by awaiting ``work()``. Store the result, then return it.
 
         ``repeatable``: True to execute the call even if an earlier execution began the call and did not finish it. If
-        False, such a call raises ``UnfinishedCallError``.
+        False, a call that began and did not finish raises ``UnfinishedCallError``.
         """
         attempts = await self._attempts(name)
         if attempts and not repeatable:
@@ -100,7 +102,7 @@ class CallJournal:
         return await self._workflows.call(self._id(name, attempts), outside)
 
     async def _attempts(self, name: str) -> int:
-        """Return the number of earlier executions that began this call."""
+        """Return the number of earlier executions of the run that began the call with this name."""
         attempts = 0
         while self._again and await DBOS.get_workflow_status_async(self._id(name, attempts)) is not None:
             attempts += 1

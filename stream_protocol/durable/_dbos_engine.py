@@ -58,10 +58,10 @@ if TYPE_CHECKING:
     from stream_protocol.serving.engine import Deployment, Execution, LiveState, OrphanedRun, RunRecord, ToldEnd
 
 NAME: Final = "adk-ui-stream"
-"""The application name in DBOS, which owns the workflows."""
+"""The name of the DBOS application that owns the workflows."""
 
 OLD: Final = timedelta(days=1)
-"""The age at which ``DbosEngine`` deletes stored calls whose run is already deleted."""
+"""The age at which ``DbosEngine`` deletes stored model and tool calls of a run that is already deleted."""
 
 
 @dataclass(frozen=True)
@@ -91,10 +91,10 @@ class DbosEngine:
     automatically.
 
     Several deployments can share a database. Each deployment finds only the runs of its own app, session store and run
-    log. An SQLite file is for one process at a time.
+    log. Only one process at a time can use an SQLite file.
 
-    Raises ``StreamProtocolError`` for a URL of any other kind of store, and for an SQLite file if the installed SQLite
-    is too old for DBOS. From Python 3.12 on, DBOS needs SQLite 3.42 or later.
+    Raises ``StreamProtocolError`` for a URL of neither PostgreSQL nor SQLite, and for an SQLite file if the installed
+    SQLite is too old for DBOS. From Python 3.12 on, DBOS needs SQLite 3.42 or later.
     """
 
     def __init__(self, url: str | None, *, idempotent_tools: Collection[str] = (), version: str = "") -> None:
@@ -114,8 +114,8 @@ class DbosEngine:
         self._file = StoreFile(url) if url is not None else None
         self._deployment: Deployment | None = None
         self._kept: dict[str, KeptRun | None] = {}
-        """Unfinished runs by workflow id, as of the last query. With this cache, each run is read only once. The value
-        is ``None`` if this release cannot read the run."""
+        """The unfinished runs that the last query returned, by workflow id. With this cache, each run is read only
+        once. The value is ``None`` if this release cannot read the run."""
         self._durable_runners: dict[int, tuple[Runner, Runner]] = {}
         self._launching = asyncio.Lock()
         self._workflows: Workflows | None = None
@@ -209,8 +209,8 @@ class DbosEngine:
             await self._store.check_connection_async()
 
     def unsupported(self, runner: Runner) -> Sequence[str]:
-        """Return the agents whose class or mode is not supported. If ADK's own resumability is on, return that setting,
-        too."""
+        """Return the agents whose class or mode is not supported. If the app has switched on ADK's own resumability,
+        also return the name of this setting."""
         resumability = runner.resumability_config
         resumable = resumability is not None and resumability.is_resumable
         return [*unsupported_agents(runner.agent), *(["`ResumabilityConfig(is_resumable=True)`"] if resumable else ())]
@@ -269,7 +269,7 @@ class DbosEngine:
         return [orphan for orphan in orphans if orphan is not None]
 
     async def cancel(self, record: RunRecord, *, has_ended: bool = False) -> None:
-        """Delete a run and its calls: see ``Engine``."""
+        """Delete a run with its model and tool calls: see ``Engine``."""
         run_id = workflow_id(record)
         # `found` includes the run's calls. DBOS fails if a call is deleted while the call is running.
         found = await self._store.list_workflows_async(workflow_id_prefix=run_id, load_input=False, load_output=False)
@@ -297,7 +297,8 @@ class DbosEngine:
 
     @property
     def _store(self) -> type[DBOS] | DBOSClient:
-        """Client for queries that must not block. While the store is unreachable, a query raises at once.
+        """The DBOS client for queries that must not block. While the store is unreachable, a query immediately raises
+        an error.
 
         The model and tool calls of a run use DBOS itself, which waits for the store. If the app has its own DBOS, all
         queries use the app's DBOS.

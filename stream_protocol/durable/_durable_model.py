@@ -45,7 +45,7 @@ class ModelCallNames:
             self._names[id(llm_request)] = calls.model_call(callback_context.agent_name, branch)
 
     def take(self, llm_request: LlmRequest) -> str | None:
-        """Return and remove the name of the call with this request."""
+        """Return the stored name of the model call that sends ``llm_request``. Then forget the name."""
         return self._names.pop(id(llm_request), None)
 
 
@@ -76,8 +76,8 @@ def durable_model(model: BaseLlm, names: ModelCallNames) -> BaseLlm:
 async def _generate(
     calls: CallJournal, name: str, model: BaseLlm, request: LlmRequest, *, stream: bool
 ) -> AsyncGenerator[LlmResponse, None]:
-    """Call the model, and yield its responses. Partial responses are yielded at once. Complete responses are yielded
-    after they are stored, because ADK runs the tools of a response as soon as ADK gets the response."""
+    """Call the model, and yield its responses. Partial responses are yielded immediately. Complete responses are
+    yielded after they are stored, because ADK runs the tools of a response as soon as ADK gets the response."""
     calls.go_live()
     partial = asyncio.Queue[LlmResponse | None]()
     whole: list[LlmResponse] = []
@@ -104,8 +104,8 @@ async def _generate(
 
 
 def _give_ids(response: LlmResponse) -> None:
-    """Give an id to each tool call of the response that does not have an id. ADK adds ids later, but the ids must be
-    the same in each execution of the run."""
+    """Give an id to each tool call of the response that does not have an id. ADK would add different ids in each
+    execution of the run."""
     for part in (response.content and response.content.parts) or ():
         if part.function_call is not None and not part.function_call.id:
             part.function_call.id = f"{AF_FUNCTION_CALL_ID_PREFIX}{uuid4()}"

@@ -35,12 +35,12 @@ OLDEST_PREFIX: Final = "adk-ui-stream/"
 """The prefix of workflow ids in the oldest stored format. ``PREFIX`` is the prefix in the present format."""
 
 EXECUTION: Final = "execution "
-"""Prefix of the name of a workflow attribute that contains the state of an execution. The execution's id in the run log
-follows the prefix."""
+"""Prefix of the name of a workflow attribute. The attribute contains the state of one execution of a run. The
+execution's id in the run log follows the prefix."""
 
 END: Final = "end "
-"""Prefix of the name of a workflow attribute that contains the end of an execution. If a ``LiveState`` is stored later,
-it does not replace this attribute."""
+"""Prefix of the name of a workflow attribute. The attribute contains the end of one execution of a run. A ``LiveState``
+that is stored later does not replace this attribute."""
 
 ERROR_TEXT: Final = "error"
 """Name of the workflow attribute with the error text that the client received. See ``ToldEnd``."""
@@ -53,13 +53,14 @@ UNFINISHED: Final = "text"
 """
 
 ENDS: Final[Mapping[Ending, str]] = {"abort": "stopped", "error": "failed", "timeout": "timeout"}
-"""The stored name of each end of an execution. Released versions use these names, so they must not change."""
+"""The stored name of each end that an execution of a run can have. Released versions use these names, so they must not
+change."""
 
 STATES: Final[Mapping[str, ExecutionState]] = {
     **{state: state for state in get_args(LiveState)},
     **{name: end for end, name in ENDS.items()},
 }
-"""The states of an execution by their stored names. A newer release may store other names. Runs with such names are
+"""The states of an execution by their stored names. A newer release may store other names. Runs with unknown names are
 ignored."""
 
 LOG: Final = "log"
@@ -115,7 +116,7 @@ class KeptRun:
     format: int = FORMAT
 
     def to_text(self) -> str:
-        """Return the workflow's input."""
+        """Return this run as text, which is the input of the run's workflow."""
         return json.dumps(
             {"format": self.format, "record": self.record.to_json(), "version": self.version, "log": self.log_id}
         )
@@ -141,7 +142,8 @@ class KeptRun:
     def with_attributes(self, attributes: Mapping[str, Any] | None) -> OrphanedRun | None:
         """Return the run with the stored states of its executions.
 
-        The first execution has no attribute while it is running. ``attributes``: those of the run's workflow.
+        While the first execution is running, it has no attribute. ``attributes``: the attributes of the run's workflow
+        in DBOS.
 
         Returns ``None`` if a newer release has stored an unknown state, because the run may have ended.
         """
@@ -164,7 +166,8 @@ class KeptRun:
 
 
 def execution_attributes(log_id: str, state: LiveState | ToldEnd) -> dict[str, Any]:
-    """Return the workflow attributes that store this state of one execution."""
+    """Return the workflow attributes that store the state of one execution of a run. ``log_id``: the execution's id in
+    the run log."""
     name = f"{EXECUTION}{log_id}"
     if not isinstance(state, ToldEnd):
         return {name: state}

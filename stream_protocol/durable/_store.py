@@ -93,8 +93,8 @@ def with_timeouts(url: str) -> str:
 
 @contextmanager
 def without_prepared_statements() -> Iterator[None]:
-    """Context manager: apply ``ENGINE_OPTIONS`` to all connections that SQLAlchemy opens inside. Use this around code
-    that accepts no engine options."""
+    """Context manager: apply ``ENGINE_OPTIONS`` to all connections that SQLAlchemy opens inside. Needed for code that
+    accepts no engine options."""
 
     def connect(_dialect: object, _record: object, _arguments: object, options: dict[str, Any]) -> None:
         options.update(ENGINE_OPTIONS["connect_args"])
@@ -132,7 +132,8 @@ class StoreFile:
 
     def take(self) -> bool:
         """Lock the SQLite file until ``free`` is called or this process ends. Returns False if another process holds
-        the lock. Creates a missing file. Only its owner can read the new file, because the file contains messages."""
+        the lock. Creates the file if it is missing. Only the file's owner can read the new file, because the file
+        contains messages."""
         if self._path is None or self._lock is not None:
             return True
         with suppress(OSError):  # SQLite reports errors of the path later

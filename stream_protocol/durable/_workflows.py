@@ -1,7 +1,8 @@
-"""The DBOS workflows of this process, and the work that each of them does.
+"""The DBOS workflows of this process, and the work of each workflow.
 
-A workflow's function cannot be a closure, because another process may have to start it. So the function looks up its
-work by the workflow's id. Before a process starts a workflow, it stores the work under this id.
+A workflow's function cannot be a closure, because another process may have to start the workflow. So the function looks
+up its work, a coroutine function, by the workflow's id. Before a process starts a workflow, it keeps the work in memory
+under this id.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ CALL: Final = "adk_ui_stream.call"
 """The name of the workflow function for a call of a model or a tool."""
 
 NOTHING: Final = "adk-ui-stream/nothing"
-"""A workflow id that no workflow has. Deleting this id tests if the store can be written to."""
+"""A workflow id that no workflow has. To test whether the store can be written to, the engine deletes the workflow with
+this id."""
 
 
 class Workflows:

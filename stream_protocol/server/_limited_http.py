@@ -51,7 +51,7 @@ SERVICE_UNAVAILABLE: Final = _response(
 
 
 REASONS: Final = {BAD_REQUEST: "bad_http", REQUEST_TIMEOUT: "slow_request", SERVICE_UNAVAILABLE: "connections"}
-"""The refusal's reason for each response: see ``count_refusal``."""
+"""For each error response, the reason that ``count_refusal`` counts for the refused request."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +90,7 @@ class ServerLimits:
 
 
 class _InPieces(asyncio.BufferedProtocol):
-    """Buffered protocol that reads at most ``READ_BYTES`` at once, and passes the bytes to a ``LimitedHttp``.
+    """Buffered protocol that reads at most ``READ_BYTES`` in one step, and passes the bytes to a ``LimitedHttp``.
 
     asyncio asks only an ``asyncio.BufferedProtocol`` for a buffer. uvicorn's protocol is an ``asyncio.Protocol``, so a
     second class is needed.
@@ -245,5 +245,5 @@ class LimitedHttp(H11Protocol):
 
 
 def limited_http(limits: ServerLimits) -> type[LimitedHttp]:
-    """Returns a protocol class with these limits, for ``uvicorn.Config(http=…)``."""
+    """Returns a protocol class with the given limits, for ``uvicorn.Config(http=…)``."""
     return type("LimitedHttp", (LimitedHttp,), {"limits": limits, "too_many": RareWarning(logger)})

@@ -1,5 +1,5 @@
-"""h11's connection with limits for requests that take much more time than their size suggests. h11 parses each header
-and each chunk of a body in Python. 4 KiB in chunks of one byte take as long as 20 MiB in large chunks."""
+"""h11's connection, with limits for small requests that take much time. h11 parses each header and each chunk of a body
+in Python. 4 KiB in chunks of one byte take as long as 20 MiB in large chunks."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ MAX_HEADERS: Final = 100
 (``LimitRequestFields``). Browsers send 20 to 30 headers, and each proxy adds a few."""
 
 CHUNK_BYTES: Final = 32
-"""The smallest average size of a chunk. A client that streams JSON line by line sends larger chunks."""
+"""The smallest average size of a chunk, in bytes. A client that streams JSON line by line sends larger chunks."""
 
 CHUNKS_AT_ONCE: Final = 100
-"""The number of chunks that may be smaller than ``CHUNK_BYTES``. If they arrive at once, h11 needs about two
+"""The number of chunks that may be smaller than ``CHUNK_BYTES``. If all of them arrive together, h11 needs about two
 milliseconds."""
 
 _BLANK_LINE: Final = re.compile(rb"\n\r?\n")

@@ -83,8 +83,8 @@ class _WithTraceback(logging.Formatter):
 
 
 def _ids(record: logging.LogRecord) -> list[str]:
-    """Return the texts that must not be redacted in a record of this library. A run's id is such a text, because it
-    looks like an API key."""
+    """Return the texts in a record of this library that must not be redacted, such as a run's id. A run's id looks like
+    an API key, so it would be redacted."""
     named = record.args if is_ours(record) and isinstance(record.args, tuple) else ()
     return [arg for arg in named if isinstance(arg, str)]
 

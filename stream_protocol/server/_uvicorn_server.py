@@ -37,8 +37,8 @@ ACCEPTED_AT_ONCE = 32
 """The number of connections that asyncio accepts in one step. asyncio's default is about three times as high."""
 
 BEING_REFUSED = 3 * ACCEPTED_AT_ONCE
-"""The number of connections above the limit that may be open for a moment. The server refuses such a connection two
-iterations of the event loop after it has accepted the connection."""
+"""The number of connections above the limit that may be open for a moment. The server accepts a connection above the
+limit, and refuses it two iterations of the event loop later."""
 
 OTHER_FILES = 50
 """The number of open files that the process needs in addition to its clients' connections, such as connections to
@@ -85,7 +85,7 @@ class ChatServer(uvicorn.Server):
     """
 
     ends_streams: Final = True
-    """True, so that the app's lifespan does not close the service at the signal."""
+    """True, so that the app's lifespan does not close the service when a signal stops the server."""
 
     def __init__(
         self,
@@ -126,9 +126,9 @@ class ChatServer(uvicorn.Server):
         """Lets the runs end, and then stops the server.
 
         After the runs have ended, or after ``drain`` seconds, the server first refuses connections. Then the server
-        closes the service. Clients of runs that have not ended get an ``abort``. No request may come after this,
-        because the service closes its stores. uvicorn itself would close the service only after all responses have
-        ended.
+        closes the service. Clients of runs that have not ended get an ``abort``. No request may arrive after the
+        service is closed, because its stores are then closed, too. uvicorn itself would close the service only after
+        all responses have ended.
         """
         draining = asyncio.create_task(self._service.drain())
         await self._wait(lambda: draining.done() and not self.server_state.tasks, self._drain)

@@ -41,8 +41,8 @@ class ChatService:
     raise ``ChatRequestError`` (400) for an invalid ``chat_id``.
 
     ``target``: an agent, an ``App`` or a ``Runner``. ``options``: see ``ServiceOptions``, which include the options of
-    the converter. If a task-mode sub-agent is shown ``"flat"`` (``nested_agents``), the calls of this sub-agent are
-    hidden, as if ``hidden_tools`` named it. Raises ``StreamProtocolError`` for an invalid value.
+    the converter. If ``nested_agents`` shows a task-mode sub-agent as ``"flat"``, the tool calls that start this
+    sub-agent are hidden, as if ``hidden_tools`` named them. Raises ``StreamProtocolError`` for an invalid value.
     """
 
     def __init__(self, target: Target, **options: Unpack[ServiceOptions]) -> None:
@@ -51,12 +51,12 @@ class ChatService:
         self.runner = context.runner
         self._reads = ChatReads(context)
         self.in_progress = InProgress()
-        """The counter of open calls that use the stores. ``aclose`` waits for these calls."""
+        """Counts the unfinished method calls that use the stores. ``aclose`` waits for these method calls."""
         self._draining = False
 
     @property
     def accepts_runs(self) -> bool:
-        """True until ``drain`` or ``aclose`` is called. Later requests cannot begin runs."""
+        """True until ``drain`` or ``aclose`` is called. While it is False, requests cannot begin runs."""
         return not self._draining
 
     @property
@@ -81,22 +81,22 @@ class ChatService:
         await self._context.executor.start()
 
     def count_request(self, user_id: str, *, foreign: bool = False) -> None:
-        """Counts a request of this user. Raises ``ChatRequestError`` (429) if the user has sent too many.
+        """Counts a request of the user. Raises ``ChatRequestError`` (429) if the user has sent too many requests.
 
-        Call this for every request except a stop. ``foreign``: True if a page of another site has sent the request.
-        Such requests have a separate allowance, so that other sites cannot use up the user's allowance.
-        ``ChatEndpoints`` and ``SyncChatService.respond`` call this method. A route of your own must call it before it
-        reads the body.
+        Call ``count_request`` for every request, except requests that stop a run. ``foreign``: True if a page of
+        another site has sent the request. Requests from other sites have a separate allowance, so that these sites
+        cannot use up the user's allowance. ``ChatEndpoints`` and ``SyncChatService.respond`` call this method. A route
+        of your own must call ``count_request`` before the route reads the body.
         """
         check_text("user_id", user_id)
         check_flag("foreign", foreign)
         (self._context.foreign_rates if foreign else self._context.rates).count(user_id)
 
     def hold_memory(self, user_id: str) -> ByteShare:
-        """Returns a counter for the bytes of one response to this user.
+        """Returns a counter for the bytes of one response to the user.
 
         The counter begins at 0. ``ServiceLimits.max_response_bytes`` limits the bytes of all responses together.
-        ``ChatEndpoints`` uses a counter for each response. Use this in your own routes that send histories or
+        ``ChatEndpoints`` uses a counter for each response. Use a counter in your own routes that send histories or
         artifacts.
         """
         check_text("user_id", user_id)
@@ -108,12 +108,12 @@ class ChatService:
         """Starts a run for the request, and returns the SSE events of the response.
 
         The caller may read the events slowly. If the response to an equal request is still running, returns that
-        response. A new message interrupts the chat's active run (see ``on_busy``). An answer to a call waits until the
-        active run has ended. Raises ``ChatRequestError`` for a refused request. A refused request stores nothing, and
-        neither starts nor interrupts a run.
+        response. A new message interrupts the chat's active run (see ``on_busy``). An approval or a client tool's
+        output waits until the active run has ended. Raises ``ChatRequestError`` for a refused request. A refused
+        request stores nothing, and neither starts nor interrupts a run.
 
-        If an answer has to wait for more than ``stop_timeout``, its response begins without chunks, so that no client
-        or proxy times out. If the answer is refused later, the response is one ``error`` chunk.
+        If an approval or an output waits for more than ``stop_timeout``, its response begins without chunks. So no
+        client or proxy times out. If the service then refuses the request, the response is one ``error`` chunk.
         """
         check_text("user_id", user_id)
         check_request(request, overrides)
@@ -131,7 +131,8 @@ class ChatService:
         return chunks_of(await self.respond(request, user_id=user_id, overrides=overrides))
 
     async def resume(self, chat_id: str, *, user_id: str) -> AsyncIterator[bytes] | None:
-        """Returns the running response of a chat, as SSE events from ``start``; ``None`` if no response is running.
+        """Returns the running response of a chat as SSE events, from the ``start`` chunk on; ``None`` if no response is
+        running.
 
         The events contain the whole message, including its content from earlier responses. Returns ``None`` for chats
         of other users.
@@ -170,11 +171,11 @@ class ChatService:
     ) -> StoredChat | None:
         """Returns a stored chat with the versions of its messages; ``None`` if this user has no such chat.
 
-        During a run, the messages include the stored part of the run's message. Calls without a result are shown as
-        open. ``artifact_base``: see ``RunOverrides``. ``memory``: a counter from ``hold_memory``. The estimated size of
-        the messages is counted before they are created. If they do not fit into the memory limit within some seconds,
-        raises ``ChatRequestError`` (429, 503). ``encoded``: True to get the URLs of files as text. The chat routes pass
-        False, and encode each file only when they send it.
+        During a run, the messages include the stored part of the run's message. Tool calls without a result are shown
+        as unfinished. ``artifact_base``: see ``RunOverrides``. ``memory``: a counter from ``hold_memory``. The
+        estimated size of the messages is counted before they are created. If they do not fit into the memory limit
+        within some seconds, raises ``ChatRequestError`` (429, 503). ``encoded``: True to get the URLs of files as text.
+        The chat routes pass False, and encode each file only when they send it.
         """
         check_text("artifact_base", artifact_base, or_none=True)
         check_flag("encoded", encoded)
@@ -205,9 +206,9 @@ class ChatService:
     ) -> ChatListPage:
         """Returns a page of the user's chats, newest first.
 
-        ``cursor``: ``next_cursor`` of the previous page. All calls for one list must have the same ``search`` and
-        ``archived``. Each chat is on exactly one page, even if chats change between two calls. ``search``: a text of up
-        to 200 characters. The result has only the chats whose title contains this text. Case does not matter.
+        ``cursor``: ``next_cursor`` of the previous page. All pages of one list need equal ``search`` and ``archived``.
+        Each chat is on exactly one page, even if chats change before the next page is read. ``search``: a text of up to
+        200 characters. The result has only the chats whose title contains this text. Case does not matter.
         ``archived``: True for the archived chats, False for all other chats.
 
         Raises ``ChatRequestError`` (422) for a search that is too long, or a cursor of a different list.
@@ -232,10 +233,10 @@ class ChatService:
     async def choose_version(self, chat_id: str, version_id: str, *, user_id: str) -> None:
         """Chooses a version of a message.
 
-        The chat then shows this version, with the messages that followed it when it was last shown. The chat continues
-        after these messages. ``version_id``: one of ``MessageVersions.ids``; the present version may be chosen again.
-        Session state and artifacts are restored to this version, as after an edit. Raises ``ChatRequestError``: 404 if
-        this user has no such chat or version, 409 while a response is running.
+        The chat then shows this version, with the messages that followed this version when the chat last showed it. The
+        chat continues after these messages. ``version_id``: one of ``MessageVersions.ids``; the present version may be
+        chosen again. Session state and artifacts are restored to this version, as after an edit. Raises
+        ``ChatRequestError``: 404 if this user has no such chat or version, 409 while a response is running.
         """
         check_text("version_id", version_id)
         with self.in_progress:
@@ -254,7 +255,7 @@ class ChatService:
             return await write_state(self._context, user_id, chat_id, changes)
 
     async def stop(self, chat_id: str, *, user_id: str) -> None:
-        """Stops the active run of a chat, if the chat has one. The run's response ends with ``abort`` at once.
+        """Stops the active run of a chat, if the chat has one. The run's response immediately ends with ``abort``.
 
         A disconnect does not stop a run, because the client may be reloading the page. Raises ``ChatRequestError``
         (404) if this user has no such chat.
@@ -288,8 +289,8 @@ class ChatService:
             await delete_chat(self._context, user_id, chat_id)
 
     def error_text(self, error: BaseException) -> str:
-        """Returns the error text that a client gets for this exception: the text of ``on_error``, which is masked by
-        default."""
+        """Returns the error text that a client gets for an exception. This is the text of ``on_error``, which is masked
+        by default."""
         check_instance("error", error, BaseException, "an exception")
         return self._context.settings.error_text(error)
 

@@ -53,7 +53,8 @@ class SyncChatService:
     server detects a disconnected client only when it writes. ``allow_origins``: see ``ChatEndpoints``. Only
     ``admit`` uses ``allow_origins``.
 
-    When the process exits, ``close`` is called. A process that a signal kills does not exit: handle the signal.
+    When the process exits, ``close`` is called. If a signal kills the process, ``close`` is not called, so handle the
+    signal.
     """
 
     def __init__(
@@ -80,7 +81,7 @@ class SyncChatService:
         threading._register_atexit(_close, weakref.ref(self))  # type: ignore[attr-defined]  # noqa: SLF001
 
     def admit(self, method: str, headers: Iterable[tuple[str, str]]) -> None:
-        """Refuses a request that a page of another site has sent to change data. Call this first in each request.
+        """Refuses a request that a page of another site has sent to change data. Call ``admit`` first in each request.
 
         ``headers``: pairs of name and value, such as ``request.headers.items()`` of Flask and Django. Raises
         ``ChatRequestError`` (403).
@@ -91,11 +92,12 @@ class SyncChatService:
     def respond(
         self, request: ChatRequest, *, user_id: str, overrides: RunOverrides = NO_OVERRIDES
     ) -> Generator[bytes, None, None]:
-        """Returns the SSE events of the response: see ``ChatService.respond``. ``parse_sse`` parses them into chunks.
+        """Returns the SSE events of the response: see ``ChatService.respond``. ``parse_sse`` parses the events into
+        chunks.
 
         The call counts toward the user's ``max_requests_per_minute``: see ``ChatService.count_request``. Closing the
-        iterator counts as a disconnect. Every WSGI server closes the iterator when the client disconnects. Raises
-        ``ChatRequestError`` at once for a refused request.
+        iterator counts as a disconnect. Every WSGI server closes the iterator when the client disconnects. For a
+        refused request, the call itself raises ``ChatRequestError``, before the first event is read.
         """
         check_text("user_id", user_id)
         check_request(request, overrides)

@@ -32,7 +32,8 @@ class UsedModels:
     names: tuple[str, ...]
     """The distinct names of the models."""
     missing: tuple[str, ...]
-    """A sentence for each missing API key or package. A run that fails for the same reason logs the same sentence."""
+    """A sentence for each missing API key or package. If a run fails because of the missing key or package, the server
+    logs the same sentence."""
 
 
 def model_names(root: BaseNode) -> tuple[str, ...]:
@@ -44,8 +45,8 @@ def model_names(root: BaseNode) -> tuple[str, ...]:
 
 
 def used_models(root: BaseNode) -> UsedModels:
-    """Return the models of all agents in the tree, and what is missing for them. Creates each model, and lets the
-    model's library look for an API key. Sends no request."""
+    """Return the models of all agents in the tree, and the missing API keys and packages. Creates each model, and lets
+    the model's library look for an API key. Sends no request."""
     names: dict[str, None] = {}
     missing: dict[str, None] = {}
     for agent in agent_tree(root):

@@ -33,9 +33,9 @@ REFUSED_PAUSES: Final = (0.1, 0.2, 0.4, 0.8, 1.6)
 """The pauses, in seconds, between attempts to connect to a database server that is full or starting."""
 
 NOTIFY_SECONDS: Final = 6.0
-"""The maximum number of seconds for a ``NOTIFY`` message. A server waits for such a message once, when it starts. On a
-busy machine, this takes long. This timeout must be shorter than ``ProbeTimes.limit``, which would raise a less precise
-error."""
+"""The maximum number of seconds for a ``NOTIFY`` message. A server waits for one ``NOTIFY`` message when it starts. On
+a busy machine, the message may take long. This timeout must be shorter than ``ProbeTimes.limit``, which would raise a
+less precise error."""
 
 STATEMENT_ERRORS: Final = ("42P05", "26000")
 """The SQLSTATE codes for a prepared statement that already exists, or does not exist."""
@@ -68,8 +68,9 @@ def database_sessions(uri: str) -> DatabaseSessionService:
 
 
 async def check_pooler(service: BaseSessionService) -> None:
-    """Raises ``PoolerError`` if a pooler loses the settings of a connection between transactions. Such a pooler also
-    loses prepared statements. A database server that refuses ``LISTEN``, such as a standby, is not checked."""
+    """Raises ``PoolerError`` if a pooler loses the settings of a connection between transactions. A pooler that loses
+    these settings also loses prepared statements. A database server that refuses ``LISTEN``, such as a standby, is not
+    checked."""
     if not isinstance(service, DatabaseSessionService) or service.db_engine.dialect.driver != "asyncpg":
         return
     try:

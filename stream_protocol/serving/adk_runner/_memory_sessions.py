@@ -52,8 +52,8 @@ class MemorySessionService(InMemorySessionService):
 
     async def read_session(self, *, app_name: str, user_id: str, session_id: str) -> Session | None:
         """Returns a copy of the session that contains the stored events themselves; ``None`` if the session does not
-        exist. Use this only in code that changes no event. For a session with thousands of events, this is much faster
-        than ``get_session``."""
+        exist. Use this method only in code that changes no event. For a session with thousands of events, the method is
+        much faster than ``get_session``."""
         key = {"app_name": app_name, "user_id": user_id, "session_id": session_id}
         stored = self.sessions.get(app_name, {}).get(user_id, {}).get((session_id or "").strip())
         # No other task runs until `super()` has copied the state. So events and state are from one moment.
@@ -65,8 +65,8 @@ class MemorySessionService(InMemorySessionService):
 
     def set_history(self, session: Session, events: Sequence[Event]) -> None:
         """Sets the events of a new session. The events must not change the state. ADK's ``append_event`` is too slow
-        for a long history, because it compares each event with all earlier events. For 25,000 events, this takes twelve
-        seconds."""
+        for a long history, because it compares each event with all earlier events. For 25,000 events, the comparisons
+        take twelve seconds."""
         for copy in (session, self.sessions[session.app_name][session.user_id][session.id]):
             copy.events = list(events)
 

@@ -83,8 +83,8 @@ class NestedCall:
         self._has_begun = False
         """True if our plugin was called inside the call. False if the ``AgentTool`` runs its agent without plugins."""
         self._streams = InnerStreams(MAX_UNFINISHED)
-        """The streamed texts whose complete event is missing. They are stored only if the run stops before the complete
-        event."""
+        """The streamed texts whose complete event is missing. These texts are stored only if the run stops before the
+        complete event."""
         self._events: list[Any] = []
         self._size = 0
         self._omitted = 0
@@ -145,8 +145,8 @@ class NestedCall:
         return {"events": [*self._events, *unfinished], "omitted": self._omitted}
 
     def restore(self, kept: dict[str, Any] | None) -> None:
-        """Sets the events that an earlier execution of the call has kept. Must be called if the nested agent does not
-        run again."""
+        """Sets the events that an earlier execution of this tool call has kept. Must be called if the nested agent does
+        not run again."""
         if kept is not None:
             self._has_begun, self._events, self._omitted = True, kept["events"], kept["omitted"]
 
@@ -164,7 +164,7 @@ class NestedCall:
 
 
 def current_nested_call() -> NestedCall | None:
-    """Return the ``AgentTool`` call inside which this code runs; ``None`` outside such a call."""
+    """Return the ``AgentTool`` call inside which the caller runs; ``None`` outside an ``AgentTool`` call."""
     channel = run_channel()
     return channel if isinstance(channel, NestedCall) else None
 
@@ -217,7 +217,7 @@ class NestedRuns:
 
 
 def _observe(context: InvocationContext, call: NestedCall) -> None:
-    """Pass the events of this invocation to ``call``, after the app's plugins have changed them.
+    """Pass the events of a nested agent's invocation to ``call``, after the app's plugins have changed the events.
 
     The original events must not be passed, because a plugin may remove private data. This function changes the
     invocation's plugin manager. ``AgentTool`` creates a plugin manager for each call, so only this call is affected.
@@ -237,7 +237,7 @@ def _observe(context: InvocationContext, call: NestedCall) -> None:
 
 def _with_changes(event: Event, changed: Event) -> Event:
     """Return the event with the fields of ``changed``, the event that a plugin has returned. ADK merges the two events
-    in the same way."""
+    by an equal rule."""
     kept = {"id", "invocation_id", "timestamp"}
     return event.model_copy(update={name: getattr(changed, name) for name in changed.model_fields_set - kept})
 
@@ -253,7 +253,7 @@ def _to_json(event: Event) -> Any:
 
 
 def _ends_streams_whole(context: InvocationContext) -> bool:
-    """Return True if streaming does not change the result of the ``AgentTool`` that runs this invocation.
+    """Return True if streaming does not change the result of the ``AgentTool`` call around an invocation.
 
     The result of ``AgentTool`` is the content of the last event, so ADK runs the agent without streaming. Streaming is
     possible if the last event of a stream has the whole content.

@@ -89,7 +89,7 @@ class RunPlugin(BasePlugin):
         """The reason and the descriptor for the approval of each started call, as JSON."""
 
     def raised_in(self, invocation_id: str) -> list[CallReference]:
-        """Return the calls of this invocation whose tools raised an exception."""
+        """Return the tool calls of the invocation whose tools raised an exception."""
         return [call.reference for call in self._raised if call.invocation_id == invocation_id]
 
     async def before_run_callback(self, *, invocation_context: InvocationContext) -> None:
@@ -110,7 +110,8 @@ class RunPlugin(BasePlugin):
     async def before_tool_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext
     ) -> None:
-        """Stores the start of the call, and the texts for the user if the call needs an approval."""
+        """Notes that the tool call has started. If the call needs an approval, also stores the texts that the user gets
+        with the approval."""
         enter_call(tool_context)
         call = self._calls.start(tool_context, tool.name, tool_args)
         if note := approval_note(tool, tool_args).to_json():
@@ -121,7 +122,7 @@ class RunPlugin(BasePlugin):
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, error: BaseException
     ) -> None:
         """Notes that the call's tool raised an exception. If a tool raises, ADK cancels the parallel calls, and calls
-        this method for each of them, too."""
+        this method for each cancelled call, too."""
         self._nested.end_call(tool_context)
         if isinstance(error, Exception):
             # A call of an unknown tool has no start.
@@ -131,8 +132,8 @@ class RunPlugin(BasePlugin):
     async def after_tool_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, result: dict[str, Any]
     ) -> None:
-        """Stores the end of the call, and the state keys that the call has written. ADK merges the events of parallel
-        calls later."""
+        """Notes that the tool call has ended, and which state keys the call has written. ADK merges the events of
+        parallel tool calls later."""
         self._nested.end_call(tool_context)
         may_be_silent = tool.is_long_running and not result
         if (call := self._calls.end(tool_context, may_be_silent=may_be_silent)) is not None:
@@ -157,8 +158,8 @@ class RunPlugin(BasePlugin):
             await self._apply_writes(invocation_context)
 
     async def _apply_writes(self, invocation_context: InvocationContext) -> None:
-        """Store the state that the client has written, before the next model call. If the state cannot be read now, the
-        next step or the next run applies it."""
+        """Store the state that the client has written, before the next model call. If the client's state cannot be read
+        now, the next step or the next run applies the state."""
         session = invocation_context.session
         if self._writes is None or not self._writes.are_of(session):
             return
@@ -194,10 +195,10 @@ class RunPlugin(BasePlugin):
 def extended_runner(
     runner: Runner, plugin: BasePlugin, sessions: BaseSessionService, *, last: Sequence[BasePlugin] = ()
 ) -> Runner:
-    """Return a copy of the runner with this session service and these plugins.
+    """Return a copy of the runner with another session service and additional plugins.
 
-    ``plugin`` comes first. So the runner's other plugins get the events that this plugin has changed. The plugins
-    ``last`` come last. So they get what the other plugins have changed.
+    ``plugin`` comes first. So the runner's own plugins get the events that ``plugin`` has changed. The plugins in
+    ``last`` come after the runner's own plugins. So they get the events that all other plugins have changed.
     """
     extended = copy(runner)
     extended.session_service = sessions

@@ -57,11 +57,11 @@ def default_run_config() -> RunConfig:
 def with_cheap_telemetry(run_config: RunConfig) -> RunConfig:
     """Return the config with the cheapest telemetry, unless it sets ``telemetry`` itself.
 
-    Without ``telemetry``, ADK reads the environment for each chunk of a model. This takes a fifth of the time that a
-    chunk needs. So this function reads the environment once, and puts the values into a ``TelemetryConfig``. If no
-    telemetry is recorded, the config selects OpenTelemetry's older semantic conventions. With the newer conventions,
-    ADK would keep each chunk in memory until the model has ended. The config then sets each option to "off" explicitly,
-    because ADK looks up an unset option several times per chunk.
+    Without ``telemetry``, ADK reads the environment for each chunk of a model. Reading the environment takes a fifth of
+    the time that a chunk needs. So this function reads the environment once, and puts the values into a
+    ``TelemetryConfig``. If no telemetry is recorded, the config selects OpenTelemetry's older semantic conventions.
+    With the newer conventions, ADK would keep each chunk in memory until the model has ended. The config then sets each
+    option to "off" explicitly, because ADK looks up an unset option several times per chunk.
     """
     if run_config.telemetry is not None:
         return run_config
@@ -116,8 +116,8 @@ def _runner(
 
 
 def runner_for(agent: BaseNode | None, runner: Runner) -> Runner:
-    """Return a runner for this agent, with the services and plugins of ``runner``. Return ``runner`` itself if
-    ``agent`` is ``None``, or is already its agent."""
+    """Return a runner for ``agent``, with the services and plugins of ``runner``. Return ``runner`` itself if ``agent``
+    is ``None``, or is already the agent of ``runner``."""
     if agent is None or agent is runner.agent:
         return runner
     return Runner(
@@ -131,7 +131,7 @@ def runner_for(agent: BaseNode | None, runner: Runner) -> Runner:
 
 
 def with_sessions(runner: Runner, sessions: BaseSessionService) -> Runner:
-    """Return a copy of the runner that uses this session service."""
+    """Return a copy of the runner that uses the session service ``sessions``."""
     own = copy(runner)
     own.session_service = sessions
     return own
@@ -175,7 +175,7 @@ def announces_user_message(root: BaseNode) -> bool:
 
 
 def resumed_agent(runner: Runner, author: str) -> str:
-    """Return the name of the agent that ADK resumes after the user's answer to a call of the agent ``author``.
+    """Return the name of the agent that ADK resumes after the user's answer to a tool call of the agent ``author``.
 
     In a workflow or a resumable app, ADK resumes the root agent. In any other app, ADK resumes ``author``, or the agent
     that has delegated to ``author``.

@@ -93,7 +93,8 @@ def _refusal(uri: str, reason: str) -> SessionServiceError:
 
 @contextmanager
 def silenced(name: str) -> Iterator[None]:
-    """Context manager: disable the logger with this name, because its messages only repeat the raised errors."""
+    """Context manager: disable the logger called ``name``, because its messages only repeat errors that are also
+    raised."""
     logger = logging.getLogger(name)
     was, logger.disabled = logger.disabled, True
     try:
@@ -189,7 +190,7 @@ def _make(uri: str) -> BaseSessionService:
 
 
 def _is_shared_database(uri: str) -> bool:
-    """Return True if several session services can share the database of this URI. An SQLite database in memory belongs
-    to one service."""
+    """Return True if several session services can share the database that the URI names. An SQLite database in memory
+    belongs to one service."""
     is_sqlite = urlsplit(uri).scheme.startswith("sqlite")
     return not is_in_memory(uri) if is_sqlite else names_driver(uri)

@@ -98,7 +98,8 @@ def is_agent_folder(folder: Path) -> bool:
 
 
 def other_module(name: str, place: Path) -> str | None:
-    """Return the path of the loaded module with this name, if that path is outside of ``place``; otherwise ``None``."""
+    """Return the path of the loaded module called ``name``, if this path is outside of ``place``; otherwise
+    ``None``."""
     module = sys.modules.get(name)
     if module is None:
         return None
@@ -112,7 +113,7 @@ def agent_folders(folder: Path) -> list[Path]:
 
 
 def module_targets(folder: Path, *, of_agents: bool = False) -> list[str]:
-    """Return the targets of the Python files in this folder and its packages, as ``module:attribute``. ``folder``: the
+    """Return the targets of the Python files in ``folder`` and its packages, as ``module:attribute``. ``folder``: the
     working directory. ``of_agents``: True to search packages that are agent folders, too."""
     packages = [path for path in _folders(folder, levels=1) if of_agents or not _looks_like_agent(path)]
     files = (file for path in (folder, *packages) for file in sorted(path.glob("*.py")))
@@ -315,8 +316,8 @@ def _statements(body: Sequence[ast.AST]) -> Iterator[ast.stmt]:
 
 
 def _adk_object(dotted: str) -> Any:
-    """Return the ADK object with this dotted name; ``None`` for other names. ADK modules may be imported here, because
-    ADK is loaded anyway."""
+    """Return the ADK object with the dotted name ``dotted``; ``None`` if ADK has no such object. ADK modules may be
+    imported here, because ADK is loaded anyway."""
     module, _, attribute = dotted.rpartition(".")
     if not module.startswith("google.adk"):
         return None

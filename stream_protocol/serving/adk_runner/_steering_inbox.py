@@ -42,16 +42,16 @@ wait."""
 
 
 class EarlierExecutions(Protocol):
-    """Interface of the earlier executions that a run repeats."""
+    """Interface to the earlier executions of a run that is executed again after a crash."""
 
     async def repeats_model_call(self, agent: str, branch: str | None) -> bool:
-        """Return True if the agent's next model call repeats a call of an earlier execution."""
+        """Return True if the agent's next model call repeats a model call of an earlier execution."""
 
     async def events_before(self, message: Event | None, *, author: str, invocation_id: str) -> Sequence[Event]:
         """Return the events that the response must show before a steering message.
 
-        ``message``: the event in which an earlier execution has stored the message; ``None`` for a new message.
-        ``author``: the agent that reads the message.
+        ``message``: the event that contains the steering message, if an earlier execution of the run has stored it;
+        otherwise ``None``. ``author``: the agent that reads the message.
         """
 
 
@@ -64,8 +64,8 @@ class SteeringInbox:
         self._delivered: set[str] = set()
         """The ids of all steering messages that this run has accepted or read."""
         self._earlier_events: defaultdict[str, list[Event]] = defaultdict(list)
-        """For each model call of an earlier execution of the run, the events with the messages that the model call has
-        read."""
+        """The events with the steering messages that earlier executions of the run have read. The key is the model call
+        that has read them."""
         self._calls = Counter[str]()
         """The number of started model calls for each agent and branch."""
         self._invocation: InvocationContext | None = None
@@ -94,9 +94,9 @@ class SteeringInbox:
         run starts.
 
         ``waiting``: messages that wait in the session. ``context``: the context of the request. ``delivered``: the ids
-        of messages that earlier runs have read. ``taken_in``: events with messages that an earlier execution of this
-        run has read. ``earlier``: the earlier executions that the run repeats, or ``None``. During a repetition, the
-        model calls return stored results, which cannot respond to a new message. So new messages wait for the first
+        of messages that earlier runs have read. ``taken_in``: the events with the messages that an earlier execution of
+        this run has read. ``earlier``: the earlier executions that the run repeats, or ``None``. During a repetition,
+        the model calls return stored results, which cannot respond to a new message. So new messages wait for the first
         model call that is not repeated.
         """
         self.context = context
@@ -128,7 +128,7 @@ class SteeringInbox:
             self._invocation = None
 
     def refuse(self, refusal: Refusal) -> None:
-        """Refuses all later messages for this reason. A second call does not change the reason."""
+        """Refuses all later messages. ``refusal``: the reason. A second call does not change the reason."""
         self._refusal = self._refusal or refusal
 
     async def close(self) -> tuple[AcceptedMessage, ...]:
@@ -141,12 +141,13 @@ class SteeringInbox:
             return self.waiting
 
     async def receive(self, message: UIMessage, context: Any, holds_lease: Callable[[], bool]) -> Receipt:
-        """Stores a message as accepted, and keeps the message for the next model call. A repeated message is stored
-        only once.
+        """Stores a message as accepted, and keeps the message for the next model call. If a message is sent again, it
+        is stored only once.
 
         The message is stored even if its request is cancelled. If the request was cancelled, a failure is ignored.
         ``context``: the client's context that came with the message; ``None`` without context. ``holds_lease``: returns
-        True if the run holds the chat's lease. Without the lease, the message is not stored, and the reply is ``left``.
+        True if this worker holds the chat's lease, the right to execute the chat's run. Without the lease, the message
+        is not stored, and the reply is ``left``.
         """
         receiving = self._tasks.start(self._receive(message, context, holds_lease))
         receiving.add_done_callback(ignore_failure)
@@ -200,8 +201,8 @@ class SteeringInbox:
             self._changed.notify_all()
 
     async def _seen_by_plugins(self, invocation: InvocationContext, content: types.Content) -> types.Content:
-        """Pass the content to the app's plugins, and return the content that the plugins return. ADK does the same with
-        each user message."""
+        """Pass the content to the app's plugins, and return the content that the plugins return. ADK also passes each
+        user message to the plugins."""
         changed = await invocation.plugin_manager.run_on_user_message_callback(
             user_message=content, invocation_context=invocation
         )

@@ -224,7 +224,7 @@ def _targets_of(file: Path) -> list[str]:
 
 
 def _by_attribute(targets: Iterable[str], attribute: str) -> list[str]:
-    """Return the targets in a new order: targets with this attribute come first."""
+    """Return the targets in a new order: those with the attribute name ``attribute`` come first."""
     return sorted(targets, key=lambda target: target.partition(":")[2] != attribute)
 
 

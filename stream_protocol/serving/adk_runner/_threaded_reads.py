@@ -34,8 +34,8 @@ class Closable(Protocol):
 
 class ThreadedReads(DelegatingSessions):
     """Session service that reads sessions with a second service, in a thread. ``make``: creates a session service for
-    the store. It is called twice, and both services must see all sessions of the store. So it must not create services
-    that keep the sessions in memory."""
+    the store. ``make`` is called twice, and both services must see all sessions of the store. So ``make`` must not
+    create services that keep the sessions in memory."""
 
     def __init__(self, make: Callable[[], BaseSessionService]) -> None:
         self.service = make()

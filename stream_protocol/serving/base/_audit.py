@@ -70,14 +70,16 @@ class AuditRecord:
     status: int | None = None
     """The HTTP status of the refusal; ``None`` if the act was accepted."""
     call_id: str | None = None
-    """The call's ``toolCallId``. ``None`` for acts on a whole chat, and for a refused request that named no call."""
+    """The ``toolCallId`` of the tool call that the act is about. ``None`` for acts on a whole chat, and for a refused
+    request that named no tool call."""
     tool: str | None = None
     """The name of the called tool. ``None`` without a ``call_id``, and if no call with this id is stored."""
     arguments_sha256: str | None = None
     """SHA-256 of the call's stored arguments, as hexadecimal text: see ``arguments_digest``. ``None`` if ``tool`` is
     ``None``. In the record of an accepted ``context`` or ``state``: SHA-256 of the data that the client sent."""
     omitted: int = 0
-    """The number of the user's answers that have no audit record. Set only in the last record of a refused request."""
+    """The number of the user's answers to tool calls that have no audit record. Set only in the last record of a
+    refused request."""
 
     def to_json(self) -> str:
         """Returns the record as one line of JSON, in ASCII."""
@@ -88,8 +90,9 @@ OnAudit: TypeAlias = Callable[[AuditRecord], Awaitable[None] | None]
 """Hook that receives each audit record after the act, one record at a time, in order.
 
 An ``async def`` runs on the event loop, a plain ``def`` in a thread. No request waits for the hook. The service logs
-each failure of the hook. If a call takes longer than ``ServiceLimits.hook_timeout``, the service logs this. It then
-cancels an ``async def``, but cannot cancel a plain ``def``. Until the slow ``def`` ends, later records are only logged.
+each failure of the hook. If a call takes longer than ``ServiceLimits.hook_timeout``, the service logs the delay. It
+then cancels an ``async def`` hook, but cannot cancel a plain ``def`` hook. Until a slow plain ``def`` hook ends, later
+records are only logged.
 """
 
 
@@ -150,7 +153,7 @@ class AuditScope:
 
     @property
     def transcript(self) -> Transcript:
-        """The stored chat of the request. The service needs the chat until it has decided what to run."""
+        """The stored chat of the request. The service needs the chat until the service has decided what to run."""
         return self._transcript
 
     @property
@@ -163,14 +166,14 @@ class AuditScope:
         self._transcript = transcript
 
     def plan(self, answers: tuple[CallAnswer, ...]) -> None:
-        """Sets the decisions of the request, from the answers in it. Also releases the transcript. Otherwise, a request
-        that waits would keep the transcript in memory."""
+        """Sets the decisions of the request, which are its answers to tool calls. Also releases the request's stored
+        chat, so that a waiting request does not keep the chat in memory."""
         self._transcript = Transcript()
         self._decisions = tuple(answer.decision for answer in answers if answer.decision is not None)
 
     def accept(self, answers: Iterable[CallAnswer]) -> None:
-        """Records these answers as accepted. Must be called when the answers are stored. If the request is refused
-        later, only its other answers are recorded as refused."""
+        """Records answers to tool calls as accepted. Must be called when the answers are stored. If the request is
+        refused later, only its other answers are recorded as refused."""
         for answer in answers:
             if self._decisions and answer.decision in self._decisions:
                 self._decisions = tuple(decision for decision in self._decisions if decision != answer.decision)

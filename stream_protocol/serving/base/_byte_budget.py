@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 UNCOUNTED_BYTES: Final = 64 * 1024
 """The number of bytes of each request that are not counted. So small requests are served even if the budget is full.
-The maximum number of connections limits how many such requests are served at once."""
+The maximum number of connections limits the number of concurrent small requests."""
 
 USER_SHARE: Final = 2
 """Divisor for the share of one user. With 2, a user can hold at most half of the budget."""
@@ -52,11 +52,11 @@ class ByteBudget:
         return self._taken.total()
 
     def share(self, user_id: str) -> ByteShare:
-        """Return an empty share for one request of this user."""
+        """Return an empty share of the budget for one request of the user."""
         return ByteShare(self, user_id)
 
     def refusal(self, user_id: str, count: int) -> ChatRequestError | None:
-        """Return the error for a request of this user that needs ``count`` more bytes; ``None`` if the bytes fit."""
+        """Return the error for a request of the user that needs ``count`` more bytes; ``None`` if the bytes fit."""
         if self._limit is None or count <= 0:
             return None
         own, taken = self._taken[user_id], self.taken
@@ -67,7 +67,7 @@ class ByteBudget:
         return None
 
     def count(self, user_id: str, change: int) -> None:
-        """Add ``change`` to the counted bytes of this user. ``change`` is negative for released bytes."""
+        """Add ``change`` to the counted bytes of the user. ``change`` is negative for released bytes."""
         self._taken[user_id] += change
         if not self._taken[user_id]:
             del self._taken[user_id]
@@ -110,8 +110,8 @@ class ByteShare:
                     await self._budget.wait_for_less()
 
     def handed_over(self) -> ByteShare:
-        """Move all bytes to a new share, and return the new share. A response that outlives the ``with`` block needs
-        this."""
+        """Move all bytes to a new share, and return the new share. Needed for a response that continues after the
+        ``with`` block of the old share."""
         size, self._size = self._size, 0
         return ByteShare(self._budget, self._user_id, size)
 

@@ -26,8 +26,8 @@ MAX_RUNS_PER_USER: Final = 50
 to one user. So the limit also has to suffice for a parallel test suite."""
 
 MAX_WAITING_PER_USER: Final = 50
-"""The maximum number of one user's requests that wait for the end of a run. Each of them keeps a connection, and
-messages in memory."""
+"""The maximum number of one user's requests that wait for the end of a run. Each waiting request keeps a connection,
+and messages in memory."""
 
 MAX_REQUESTS_PER_MINUTE: Final = 1200
 """The maximum number of requests of one user in a minute: 20 a second. If a request takes 10 ms, one user can use at
@@ -75,7 +75,8 @@ _MINUTE: Final = 60 * 10**9
 _SECOND: Final = 10**9
 
 SlotKey: TypeAlias = tuple[str, object]
-"""The key of a ``RunSlot``: the id of the user, and a value that identifies the holder, such as a chat id."""
+"""The key of a ``RunSlot``: the id of the user, and a value such as a chat id, which identifies the run or request with
+the slot."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,20 +101,20 @@ class ServiceLimits:
     max_waiting_per_user: int | None = MAX_WAITING_PER_USER
     """Maximum number of requests of one user that wait for a run to end.
 
-    Additional requests are refused (429). All users together may have ``max_runs`` such requests. Beyond that, requests
+    Additional requests are refused (429). All users together may have ``max_runs`` waiting requests. Further requests
     are refused (503).
     """
     max_requests_per_minute: int | None = MAX_REQUESTS_PER_MINUTE
-    """Maximum number of requests of one user in a minute, except stops.
+    """Maximum number of requests of one user in a minute. Requests that stop a run are not counted.
 
-    Additional requests are refused (429). The user may send all of these requests at once. The allowance is then
+    Additional requests are refused (429). The user may send all of these requests in one burst. The allowance is then
     refilled evenly over a minute. Requests that pages of other sites send as this user have a separate allowance.
     """
     max_response_bytes: int | None = MAX_RESPONSE_BYTES
-    """Memory for histories, artifacts and repeated responses that are being sent.
+    """Memory for histories, artifacts and stored responses that are being sent.
 
     A response that does not fit is refused (503). One user may use half of this memory (429). A response of up to 64
-    KiB is never refused. A response that is larger than the whole memory is sent when no other response is open.
+    KiB is never refused. A response that is larger than the whole memory is sent when no other response is being sent.
     """
     max_chunks: int | None = MAX_CHUNKS
     """Maximum number of chunks of one response.
@@ -137,8 +138,8 @@ class ServiceLimits:
     After this time, the request is refused (503, with ``Retry-After``).
     """
     hook_timeout: float | None = HOOK_TIMEOUT
-    """Time limit for ``on_finish``, and for each access to the session store outside a run. A longer call is cancelled
-    and logged.
+    """Time limit for ``on_finish``, and for each access to the session store outside a run. A call that takes longer is
+    cancelled and logged.
 
     The chat then accepts the next run.
     """
@@ -213,8 +214,9 @@ class UserReads:
 
 
 class RunSlots:
-    """Slots for active runs or waiting requests: up to ``per_user`` for a user, ``per_worker`` in total. ``patience``:
-    seconds that a request waits for a slot that is about to become free."""
+    """Limits the number of active runs or of waiting requests. Each run or request takes a slot: up to ``per_user``
+    slots for a user, ``per_worker`` in total. ``patience``: seconds that a request waits for a slot that is about to
+    become free."""
 
     def __init__(self, per_user: int | None, per_worker: int | None, patience: float = 0) -> None:
         self._per_user = per_user

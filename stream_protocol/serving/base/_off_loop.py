@@ -47,8 +47,8 @@ async def run_off_loop(
     """Returns the result of ``work()``. Large work runs in a thread. Only one call at a time gets a thread.
 
     ``size``, ``events`` and ``items`` tell how large the work is. ``size``: the bytes of a request or a response.
-    ``events``: the events of a session. ``items``: the chats of a list. No other task may change what ``work`` reads.
-    ``work`` must not use objects of the event loop.
+    ``events``: the events of a session. ``items``: the chats of a list. No other task may change the data that ``work``
+    reads. ``work`` must not use objects of the event loop.
     """
     if not (
         max(len(events), len(items)) > LONG_SESSION

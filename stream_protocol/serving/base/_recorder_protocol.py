@@ -40,14 +40,14 @@ class TurnRecorder(Protocol):
 
 @runtime_checkable
 class RunObserving(Protocol):
-    """Optional methods of a ``TurnRecorder`` that also observes the run behind the events."""
+    """Optional methods of a ``TurnRecorder`` that observes the run itself, in addition to its events."""
 
     def plugin(self) -> BasePlugin:
         """Returns an ADK plugin for the run. ADK calls this plugin after all others. An exception of the plugin would
         fail the run."""
 
     def failed(self, error: BaseException) -> None:
-        """Called with the exception with which the run or a hook of the app fails, before the response ends."""
+        """Called before the response ends, with the exception that made the run or a hook of the app fail."""
 
 
 class Recorder(Protocol):

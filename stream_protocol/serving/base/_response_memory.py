@@ -28,11 +28,11 @@ class ResponseMemory:
         self._budget = response_budget(limit)
 
     def share(self, user_id: str) -> ByteShare:
-        """Returns an empty share of the memory for a response to this user."""
+        """Returns an empty share of the memory for a response to the user."""
         return self._budget.share(user_id)
 
     async def size_of(self, events: Sequence[Event]) -> int:
-        """Returns the estimated bytes of a response with these stored events; 0 if there is no limit."""
+        """Returns the estimated bytes of a response with the stored ``events``; 0 if there is no limit."""
         if (limit := self._limit) is None:
             return 0
         return await run_off_loop(
@@ -48,7 +48,7 @@ MEMBER_BYTES: Final = 100
 
 
 def held_size(events: Iterable[Event], *, with_state: bool, enough: int) -> int:
-    """Return the estimated bytes of the messages for these events.
+    """Return the estimated bytes of the messages that the events become.
 
     For a file, the size of its Base64 text is counted. For a text, its size in Python's memory is counted: four bytes a
     character if the text contains an emoji. ``with_state``: True if the messages contain changes of the state

@@ -1,5 +1,5 @@
 """Helpers for asyncio: background tasks, timers, time limits, reliable cancellation, cached probes, and a counter of
-open calls."""
+unfinished calls."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ class Timers:
         self._closed = False
 
     def start(self, name: str, seconds: float | None, action: Callable[[], object]) -> None:
-        """Calls ``action`` after ``seconds``. If ``seconds`` is ``None``, only cancels the timer of this name."""
+        """Calls ``action`` after ``seconds``. If ``seconds`` is ``None``, only cancels the timer called ``name``."""
         self.cancel(name)
         if seconds is not None and not self._closed:
             self._timers[name] = asyncio.get_running_loop().call_later(seconds, action)
 
     def cancel(self, name: str) -> None:
-        """Cancels the timer of this name, if such a timer exists."""
+        """Cancels the timer called ``name``, if it exists."""
         if (timer := self._timers.pop(name, None)) is not None:
             timer.cancel()
 
@@ -90,7 +90,7 @@ async def cancel_and_wait(tasks: Iterable[asyncio.Task[Any]]) -> None:
 
 
 class InProgress:
-    """Counter of open calls. A call is open inside a ``with`` block."""
+    """Counter of unfinished calls. A call counts while its ``with`` block runs."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -107,7 +107,7 @@ class InProgress:
             self._idle.set()
 
     async def wait(self, seconds: float) -> None:
-        """Waits up to ``seconds`` until no call is open."""
+        """Waits up to ``seconds`` until no call is unfinished."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._idle.wait()

@@ -20,21 +20,19 @@ class ServiceTimes:
     """The minimum time between two progress reports of one tool call. After this time, only the newest report is
     sent."""
     reader_check: float = 1.0
-    """The minimum time between two checks for readers of a run at other workers."""
+    """The minimum time between two checks of whether clients read the run at other workers."""
     completing: float = 0.5
     """The time between the first two attempts to store the end of a run. The attempts continue while the session store
     is unreachable."""
     max_completing: float = 4.0
     """The maximum time between two attempts to store the end of a run."""
     response_patience: float = 5.0
-    """The time that a history request waits for free memory. So two tabs can open a large chat one after the other."""
+    """The time that a history request waits for free memory. So two tabs can load a large chat one after the other."""
     shutdown: float = 10.0
     """The time that ``aclose`` waits for stopped runs; must be longer than ``stop``. A stopped run that the engine has
     not stored within this time is cancelled, so that its chat becomes free.
 
-    The engine has the same time to record a stopped run. If the engine takes longer, the run ends unrecorded, and its
-    chat is free. When the service reports the end of a run to the engine, and the engine takes longer than this time,
-    the report is repeated.
+    Each report of a run's end to the engine also has this time. If the engine takes longer, the report is repeated.
     """
     answering: float = 3.0
     """The time that ``aclose`` waits for open requests before it closes the run log."""
@@ -46,7 +44,7 @@ class ServiceTimes:
     """The time that a stop or a history request waits for the engine. After this time, the request proceeds without the
     engine."""
     look: float = 2.0
-    """The time between two searches for orphaned runs."""
+    """The time between two searches for orphaned runs, which are runs of dead workers."""
     forgetting: float = 0.2
     """The time between the first two attempts to delete an ended run from the engine's store."""
     max_forgetting: float = 5.0
@@ -54,13 +52,14 @@ class ServiceTimes:
     recovery_check: float = 0.2
     """The time between two checks while a client waits for the recovery of a run."""
     recovery: float = 30.0
-    """The time that a reconnecting client waits until another worker recovers the run. The run's lease must expire
-    first."""
+    """The time that a reconnecting client waits until another worker recovers the run. The dead worker's lease, which
+    is its right to execute the run, must expire first."""
     suspect: float = 30.0
     """The time that a busy worker leaves a suspect run to idle workers. A suspect run may have crashed its workers."""
     alone: float = 10.0
     """The maximum duration of each of two waits around a suspect run. New runs wait until the worker's other runs have
-    ended. Then new runs wait while the suspect run executes alone. Most runs that crash their worker do so at once."""
+    ended. Then new runs wait while the suspect run executes alone. Most runs that crash their worker crash it
+    immediately."""
 
     readiness: float = 0.8
     """The time in which a store must respond to a readiness probe. Kubernetes allows one second for a probe."""

@@ -88,8 +88,8 @@ async def _load_saved_file(runner: Runner, session: Session, file: SavedFile) ->
 
 
 def artifact_urls(base: str | None, chat_id: str) -> ArtifactUrl:
-    """Return a function for the converter's option ``artifact_url``. It takes a name and a version, and returns a URL.
-    Without a ``base``, the function returns ``None``."""
+    """Return a function for the converter's option ``artifact_url``. The function takes the name and the version of an
+    artifact, and returns a URL. Without a ``base``, the function returns ``None``."""
     return _no_url if base is None else partial(artifact_url, base, chat_id)
 
 

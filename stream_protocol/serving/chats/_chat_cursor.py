@@ -41,7 +41,8 @@ class ChatCursor:
     """Cursor in the list of one user's chats with one filter.
 
     ``chat_list``: a hash that identifies the list. ``named``: the hashes of the chats on earlier pages.
-    ``from_top_to``: all chats from the top of the list to this position were also on earlier pages.
+    ``from_top_to``: a position in the list; all chats from the top of the list to this position were also on earlier
+    pages.
     """
 
     chat_list: bytes
@@ -54,7 +55,8 @@ class ChatCursor:
         return cls(chat_list=blake2b(json.dumps(of_list).encode(), digest_size=8).digest())
 
     def parse(self, text: str) -> ChatCursor:
-        """Parses the text of a cursor of this list. Raises ``ChatRequestError`` (422) for any other text."""
+        """Parses the text of a cursor of the user's list of chats. Raises ``ChatRequestError`` (422) for any other
+        text."""
         try:
             packed = base64.b64decode(text, altchars=b"-_", validate=True)
             chat_list, *position = _HEAD.unpack_from(packed)

@@ -96,13 +96,14 @@ def checked_changes(changes: object) -> ChatChanges:
 
 
 def is_details_id(session_id: str) -> bool:
-    """Return True if the session with this id contains a chat's details (title and archive mark), and not the chat
+    """Return True if the session ``session_id`` contains a chat's details (title and archive mark), and not the chat
     itself. The check ignores case. With MySQL's default collation, ids that differ only in case are equal."""
     return session_id.strip().lower().startswith(DETAILS_PREFIX)
 
 
 def details_by_id(sessions: Iterable[Session]) -> dict[str, ChatDetails]:
-    """Return the details (title and archive mark) in these sessions, by session id: see ``details_id``."""
+    """Return the chats' details (title and archive mark) that ``sessions`` contain, by session id: see
+    ``details_id``."""
     return {session.id: _details(session) for session in sessions if is_details_id(session.id)}
 
 

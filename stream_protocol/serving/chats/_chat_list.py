@@ -84,8 +84,9 @@ async def list_chats(
 
     Each chat is on only one page, even if it changes between two pages. Titles are in the session's state, so no events
     are loaded. Sessions of other programs or earlier versions have no stored title. The newest ``MAX_LOADED`` of these
-    sessions are loaded, and their titles come from their events. The others have no title until the user's next
-    message. Raises ``ChatRequestError`` (422) for a cursor of a different list, and for a search that is too long.
+    sessions are loaded, and their titles come from their events. The other sessions without a stored title have no
+    title until the user's next message. Raises ``ChatRequestError`` (422) for a cursor of a different list, and for a
+    search that is too long.
     """
     if len(search) > MAX_SEARCH_LENGTH:
         raise ChatRequestError(f"The search is longer than {MAX_SEARCH_LENGTH} characters.", status=422)
@@ -164,7 +165,8 @@ def _listed(chat: Session, title: str | None, details: ChatDetails) -> ListedCha
 async def _titles(
     runner: Runner, chats: Sequence[Session], details: Mapping[str, ChatDetails]
 ) -> dict[str, str | None]:
-    """Return the titles of these chats, by chat id. Loads the newest ``MAX_LOADED`` chats without a stored title."""
+    """Return the titles of the given chats, by chat id. Loads the newest ``MAX_LOADED`` chats without a stored
+    title."""
     titles = {chat.id: _stored_title(chat, details[chat.id]) for chat in chats}
     for chat in [chat for chat in chats if titles[chat.id] is None][:MAX_LOADED]:
         loaded = await find_session(runner, chat.user_id, chat.id)
@@ -178,8 +180,8 @@ async def _said_title(chat: Session) -> str | None:
 
 
 def _stored_title(chat: Session, details: ChatDetails) -> str | None:
-    """Return the stored title: that of the user, of the app, or of the first message, in this order. Return ``None``
-    without a stored title."""
+    """Return the stored title of a chat. The user's title comes before the app's title. The title from the first
+    message comes last. Return ``None`` without a stored title."""
     titles = (details.title, chat.state.get(APP_TITLE_KEY), chat.state.get(OWN_TITLE_KEY))
     return next((title for title in titles if isinstance(title, str)), None)
 

@@ -61,17 +61,17 @@ class ChatStore:
         return await self.read(key[0], partial(find_session, self._runner, *key, config=WITHOUT_EVENTS))
 
     async def find(self, key: ChatKey) -> Session | None:
-        """Returns the session of a chat, without a time limit. For code that has its own limit. Returns ``None`` if
-        this user has no such chat. Raises the session store's errors."""
+        """Returns the session of a chat, without a time limit. For callers that have their own time limit. Returns
+        ``None`` if this user has no such chat. Raises the session store's errors."""
         return await self._in_turn(key[0], partial(find_session, self._runner, *key))
 
     async def look_up(self, key: ChatKey) -> Session | None:
-        """Returns the session of a chat, for code outside of a request. Returns ``None`` if this user has no such chat.
-        Raises ``HookTimeoutError``, and the session store's errors."""
+        """Returns the session of a chat, for callers outside of a request. Returns ``None`` if this user has no such
+        chat. Raises ``HookTimeoutError``, and the session store's errors."""
         return await with_timeout(self._timeout, self.find(key))
 
     async def read(self, user_id: str, read: Callable[[], Awaitable[T]]) -> T:
-        """Returns the result of ``read()``, which reads or changes a chat of this user."""
+        """Returns the result of ``read()``, which reads or changes a chat of the user."""
         return await self.with_timeout(self._in_turn(user_id, read))
 
     async def with_timeout(self, work: Coroutine[Any, Any, T], *, of: str = SESSION_STORE) -> T:

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 async def find_session(
     runner: Runner, user_id: str, chat_id: str, *, config: GetSessionConfig | None = None
 ) -> Session | None:
-    """Returns the session of this user's chat, by default with all events; ``None`` if the user has no such chat. Do
-    not change the events, because they may be objects of the store."""
+    """Returns the session of the user's chat, by default with all events; ``None`` if the user has no such chat. Do not
+    change the events, because they may be objects of the store."""
     if is_details_id(chat_id):
         return None
     key = {"app_name": runner.app_name, "user_id": user_id, "session_id": chat_id}
@@ -52,7 +52,7 @@ async def find_session(
 
 
 async def create_session(runner: Runner, user_id: str, chat_id: str) -> Session:
-    """Creates a session for a chat of this user. Raises ``ChatRequestError`` (400) if the chat id is reserved."""
+    """Creates a session for a chat of the user. Raises ``ChatRequestError`` (400) if the chat id is reserved."""
     if is_details_id(chat_id):
         raise ChatRequestError("This chat id is reserved.")
     return await runner.session_service.create_session(app_name=runner.app_name, user_id=user_id, session_id=chat_id)
@@ -73,7 +73,7 @@ async def delete_session(runner: Runner, session: Session) -> None:
 async def rewind_session(
     runner: Runner, session: Session, invocation_id: str, *, kept_steering: tuple[str, ...] = ()
 ) -> Session:
-    """Rewinds the session to the point before this invocation. Returns the session after the rewind.
+    """Rewinds the session to the point before an invocation. Returns the session after the rewind.
 
     ``kept_steering``: the ids of steering messages that must wait again after the rewind. These ids are stored before
     the rewind. So no message is lost if the worker dies right after the rewind.
@@ -117,11 +117,12 @@ def _upload_plugin_state(runner: Runner, state: Mapping[str, Any]) -> dict[str, 
 
 
 def is_overtaken(events: Iterable[Event], *, mark: RunMark, execution: str) -> bool:
-    """Return True if another run, or a later execution of this run, has stored an event.
+    """Return True if another run, or a later execution of this run after a crash, has stored an event.
 
-    A fail-over of the run log can lose the lease of a run. The run's worker detects the loss only at the next renewal.
-    Before that, another worker may begin a later run, or recover this run. ``events``: the events since the run began.
-    ``mark``: the ``RunMark`` of the run. ``execution``: the run-log id of this execution.
+    A fail-over of the run log can lose the lease of a run, which is its worker's right to execute the run. The run's
+    worker detects the loss only at the next renewal. Before that, another worker may begin a later run, or recover this
+    run. ``events``: the events since the run began. ``mark``: the ``RunMark`` of the run. ``execution``: the run-log id
+    of this execution.
     """
     newest = execution
     for event in events:
@@ -138,9 +139,10 @@ class Completion:
     Also stores that the run was interrupted.
 
     ``before``: the session when the run began. ``agent``: the name of the run's root agent. ``mark``: the ``RunMark``
-    that the run's user events have. ``holds_lease``: returns True if the run still holds the chat's lease; called after
-    the session is read. If another worker stores an event later, the store refuses to append to the outdated session.
-    ``is_overtaken``: returns True if another run or a later execution has stored an event in the session.
+    that the run's user events have. ``holds_lease``: returns True if this worker still holds the chat's lease, the
+    right to execute the chat's run. Called after the session is read. If another worker stores an event later, the
+    store refuses to append to the outdated session. ``is_overtaken``: returns True if another run or a later execution
+    has stored an event in the session.
     """
 
     def __init__(
@@ -164,8 +166,8 @@ class Completion:
         self._holds_lease = holds_lease
         self._is_overtaken = is_overtaken
         self._events: list[Event] | None = None
-        """The events to store. They are created only once, so that a second attempt can skip the events of the first
-        attempt."""
+        """The events to store. These events are created only once, so that a second attempt can skip the events that
+        the first attempt has stored."""
 
     async def store(self) -> None:
         """Stores the missing events. May be called again after a failure, because no event is stored twice."""

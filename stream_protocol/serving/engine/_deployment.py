@@ -24,7 +24,7 @@ POSTGRES_PORT: Final = 5432
 
 @runtime_checkable
 class _Placed(Protocol):
-    """A run log that knows the address of its store. A custom run log may lack ``place``."""
+    """A run log with the attribute ``place``: the address of its store. A custom run log may lack this attribute."""
 
     @property
     def place(self) -> str: ...

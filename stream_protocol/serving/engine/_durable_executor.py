@@ -45,7 +45,7 @@ def _of_engine(
 
 
 class DurableExecutor(Executor):
-    """Executes runs with an engine, and recovers the orphaned runs of the deployment."""
+    """Executes runs with an engine. Recovers the orphaned runs of the deployment, which are runs of dead workers."""
 
     def __init__(self, service: DurableService) -> None:
         super().__init__(service.runs, service.work)
@@ -59,12 +59,13 @@ class DurableExecutor(Executor):
         self._orphans = OrphanedRuns(service, self._local, self._isolation)
 
     async def start(self) -> None:
-        """Connects to the engine, and starts the recovery of orphaned runs. Later calls do nothing."""
+        """Connects to the engine, and starts the recovery of orphaned runs, the runs of dead workers. Later calls of
+        ``start`` do nothing."""
         await self._orphans.start()
 
     def drain(self) -> None:
-        """Ends the recovery of orphaned runs. If this worker is killed later, the engine does not count the kill as a
-        crash of its runs."""
+        """Ends the recovery of orphaned runs, the runs of dead workers. If this worker is killed later, the engine does
+        not count the kill as a crash that a run has caused."""
         self._orphans.drain()
         self._local.drain()
 
@@ -77,7 +78,8 @@ class DurableExecutor(Executor):
         """Executes a new run, so that another worker can recover it.
 
         The run does not begin in two cases. If the engine cannot store the run, raises ``NotRecordedError``. If the
-        lease was lost while the engine stored the run, returns without an error.
+        lease (the worker's right to execute the run) was lost while the engine stored the run, returns without an
+        error.
         """
         with self._work.observed(run, job):
             if job.invocation_id is None:
@@ -102,8 +104,9 @@ class DurableExecutor(Executor):
 
     @_of_engine
     async def recover_same(self, key: ChatKey, claim: Claim) -> FoundOrphans:
-        """Recovers the orphaned run of an earlier, equal request. The run uses the claim of the current request. Does
-        not change the chat's other orphaned runs. For these runs, see ``cancel`` and ``recover``."""
+        """Recovers the orphaned run that an earlier, equal request has begun. Orphaned runs are those of dead workers.
+        ``claim``: the current request's right to begin a run in the chat; the recovered run uses this claim. Does not
+        change the chat's other orphaned runs: see ``cancel`` and ``recover``."""
         others, idempotency_key = False, claim.run.idempotency_key
         for each in self._local.in_chat(key):  # such a run has lost the chat's lease, and becomes an orphaned run
             if each.record.idempotency_key == idempotency_key:
@@ -131,7 +134,7 @@ class DurableExecutor(Executor):
 
     @_of_engine
     async def stop(self, key: ChatKey) -> bool:
-        """Stops the active run and the orphaned runs of the chat. Returns False if the chat had no such run.
+        """Stops the active run and the orphaned runs of the chat. Returns False if the chat had no run to stop.
 
         The engine has stored the stop when this method returns. So no worker executes a stopped run again, even if the
         run's worker dies. A worker that recovers a stopped run only stores the run's end. Runs that begin later are not
@@ -191,6 +194,7 @@ class DurableExecutor(Executor):
             await asyncio.sleep(self._times.recovery_check)
 
     async def _in_stored_chat(self, key: ChatKey) -> Sequence[OrphanedRun]:
-        """Return the orphaned runs of the chat. Return no runs if the session store does not have the chat."""
+        """Return the orphaned runs of the chat, which are runs of dead workers. Return no runs if the session store
+        does not have the chat."""
         orphans = await self._orphans.in_chat(key)
         return orphans if orphans and await self._store.session_without_events(key) is not None else ()

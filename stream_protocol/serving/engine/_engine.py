@@ -15,25 +15,25 @@ if TYPE_CHECKING:
     from google.adk.runners import Runner
 
 CRASHES_OF_SUSPECT: Final = 2
-"""The number of crashes after which a run is a suspect. The worker that recovers a suspect executes no other run at the
-same time, if possible."""
+"""The number of crashes after which a run is a suspect: the run may have caused the crashes. If possible, the worker
+that recovers a suspect executes no other run at the same time."""
 
 MAX_CRASHES: Final = 6
 """The number of crashes after which no worker executes the run again, even if it was never the only run of its
 worker."""
 
 LiveState: TypeAlias = Literal["running", "alone", "left"]
-"""The state of an execution without an end. ``running``: the worker executes the run, or has crashed. ``alone``: like
-``running``, but this run is the worker's only run. ``left``: the worker has handed the run over to other workers, so it
-has not crashed."""
+"""The state of an execution of a run that has no end yet. ``running``: the worker executes the run, or has crashed.
+``alone``: like ``running``, but this run is the worker's only run. ``left``: the worker has handed the run over to
+other workers, so it has not crashed."""
 
 ExecutionState: TypeAlias = LiveState | Ending
-"""The state of an execution. An ``Ending`` means that the client has received this end of the response. The session may
-lack this end."""
+"""The state of one execution of a run. An ``Ending`` means that the client has received this end of the response. The
+session may lack this end."""
 
 
 _KEYS: Final = {"idempotency_key": "digest"}
-"""Maps the fields of ``RunRecord`` that are stored under another name to this name."""
+"""The fields of ``RunRecord`` that are stored under a different name, each with the stored name."""
 
 
 @dataclass(frozen=True)
@@ -67,15 +67,15 @@ class RunRecord:
     user_id: str
     chat_id: str
     request: dict[str, Any]
-    """The request's body for ``parse_chat_request``, with its last message. Also has the message before it, if that
-    message has answers of the user."""
+    """The body of the request, for ``parse_chat_request``. Of the messages, it contains only the last message. If the
+    second-last message has the user's answers to tool calls, the body also contains this message."""
     idempotency_key: str
     """The idempotency key of the request."""
     chat_was_busy: bool
     """True if another run was active in the chat when the request arrived."""
     invocation_id: str
     """ADK's invocation id for the run of a new user message. The id of the assistant message depends on this id. A run
-    with answers to calls continues the invocation of these calls instead."""
+    with answers to tool calls continues the invocation of these calls instead."""
     found_events: int
     """Number of events in the session when the engine stored the run."""
     state: dict[str, Any]
@@ -86,9 +86,9 @@ class RunRecord:
     refusal: str | None = None
     """The error text for the client if the run cannot be executed again; otherwise ``None``."""
     words: list[dict[str, Any]] | None = None
-    """The texts and files of the user's message: see ``record_content``. ``None`` for answers to calls."""
+    """The texts and files of the user's message: see ``record_content``. ``None`` for answers to tool calls."""
     trace: str | None = None
-    """The span of the first execution, as a ``traceparent`` header; ``None`` without tracing."""
+    """The tracing span of the run's first execution, as a ``traceparent`` header; ``None`` without tracing."""
     deployment: dict[str, str] | None = None
     """The ``Deployment`` of the run; ``None`` if an older release has stored the run."""
 
@@ -120,9 +120,9 @@ class OrphanedRun:
 
     record: RunRecord
     executions: Mapping[str, ExecutionState]
-    """The state of each execution, by the execution's id in the run log."""
+    """The state of each execution of the run, by the execution's id in the run log."""
     log_id: str
-    """The run-log id of the last execution."""
+    """The run-log id of the run's last execution."""
     error_text: str = ""
     shown: tuple[str, ...] | None = None
     unfinished_text: str = ""
@@ -141,8 +141,8 @@ class OrphanedRun:
 
     @property
     def is_given_up(self) -> bool:
-        """True if the run must not be executed again. Such a run has crashed too many workers, or a worker that
-        executed only this run."""
+        """True if the run must not be executed again. The run is given up if it has crashed too many workers, or a
+        worker that executed only this run."""
         return self.is_suspect and ("alone" in self.executions.values() or self.crashes >= MAX_CRASHES)
 
 
@@ -151,7 +151,7 @@ class OtherVersionError(Exception):
 
 
 class Execution(Protocol):
-    """One execution of a run."""
+    """One execution of a run. After a crash of its worker, a run is executed again."""
 
     @property
     def runner(self) -> Runner:
@@ -159,7 +159,8 @@ class Execution(Protocol):
 
     @property
     def is_live(self) -> bool:
-        """True after the first model call without a stored result. Until then, the execution uses stored results."""
+        """True once the execution has reached a model call that has no stored result. Until then, the execution uses
+        stored results."""
 
     async def repeats_model_call(self, agent: str, branch: str | None) -> bool:
         """Return True if the result of the agent's next model call in this branch is stored.
@@ -173,7 +174,8 @@ class Engine(Protocol):
 
     @property
     def is_shared(self) -> bool:
-        """True if several processes can use the engine's store at once. Such processes also need a shared run log."""
+        """True if several processes can use the engine's store at the same time. Processes that share an engine's store
+        also need a shared run log."""
 
     def attach(self, deployment: Deployment) -> None:
         """Sets the deployment whose runs the engine stores and finds. Called once, before all other methods."""
@@ -185,12 +187,12 @@ class Engine(Protocol):
         """Closes the engine's store. Other workers recover the unfinished runs."""
 
     async def ping(self) -> None:
-        """Raises an error if the engine cannot store a run at present. May be called before ``start``. The caller
-        never makes two calls at once, so at most one thread is blocked."""
+        """Raises an error if the engine cannot store a run at present. May be called before ``start``. The caller never
+        makes two concurrent calls, so at most one thread is blocked."""
 
     def unsupported(self, runner: Runner) -> Sequence[str]:
-        """Return texts that name the parts of this runner whose calls the engine cannot store. The list is empty if the
-        engine supports all parts."""
+        """Return texts that name the parts of this runner whose model and tool calls the engine cannot store. The list
+        is empty if the engine supports all parts."""
 
     async def execute(
         self, record: RunRecord, runner: Runner, log_id: str, work: Callable[[Execution], Awaitable[None]]
@@ -206,10 +208,11 @@ class Engine(Protocol):
         *,
         alone: bool = False,
     ) -> None:
-        """Executes an orphaned run again. Does nothing if the stored run was deleted. Raises ``OtherVersionError``.
+        """Executes an orphaned run, whose worker is dead, again. Does nothing if the stored run was deleted. Raises
+        ``OtherVersionError``.
 
-        The caller must hold the lease of the chat, so that no second worker executes the run. ``alone``: True if this
-        worker executes no other run.
+        The caller must hold the lease of the chat: the right to execute the chat's run. So no second worker executes
+        the run. ``alone``: True if this worker executes no other run.
         """
 
     async def mark(self, record: RunRecord, log_id: str, state: LiveState | ToldEnd) -> None:
@@ -226,6 +229,6 @@ class Engine(Protocol):
     async def cancel(self, record: RunRecord, *, has_ended: bool = False) -> None:
         """Deletes a run from the engine's store, so that the run is not executed again.
 
-        The engine may keep the data of an active call until the call has ended. ``has_ended``: True if this worker has
-        executed the run to its end, so that no call is active.
+        The engine may keep the data of an active model or tool call until the call has ended. ``has_ended``: True if
+        this worker has executed the run to its end, so that no call is active.
         """

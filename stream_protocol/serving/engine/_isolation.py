@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 class Isolation:
-    """Counts this worker's runs, and lets a suspect run alone for a limited time. In this time, the worker executes no
-    other run. ``alone``: see ``ServiceTimes``."""
+    """Counts this worker's runs. For a limited time, a suspect run is executed alone: the worker executes no other run.
+    ``alone``: see ``ServiceTimes``."""
 
     def __init__(self, alone: float) -> None:
         self._alone = alone
@@ -31,8 +31,8 @@ class Isolation:
 
     @asynccontextmanager
     async def beside_others(self, stopped: asyncio.Event) -> AsyncIterator[None]:
-        """Context manager for an ordinary run. If a suspect runs alone, the run waits before it starts. A stopped run
-        does not wait."""
+        """Context manager for an ordinary run. While a suspect run has to be the only run, the ordinary run waits
+        before it starts. A stopped run does not wait."""
         while self.holds_back and not stopped.is_set():
             await self._next_change(stopped)
         with self._counted():
@@ -40,10 +40,10 @@ class Isolation:
 
     @asynccontextmanager
     async def alone(self, stopped: asyncio.Event, let_in: Callable[[], Awaitable[None]]) -> AsyncIterator[bool]:
-        """Context manager for a suspect run, which never runs beside another suspect. Yields True if the suspect runs
-        alone.
+        """Context manager for a suspect run. Two suspect runs are never executed together. Yields True if the suspect
+        is the only run of this worker.
 
-        The suspect runs alone if all other runs end in time. After a limited time, other runs may start beside the
+        The suspect is the only run if all other runs end in time. After a limited time, other runs may start beside the
         suspect. ``let_in``: called before other runs may start; must not raise.
         """
         while self._has_suspect and not stopped.is_set():

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, kw_only=True)
 class DurableService:
     """The objects of a service that its durable runs use. ``deployment``: this worker recovers only the orphaned runs
-    of this deployment."""
+    (runs of dead workers) of this deployment."""
 
     engine: Engine
     runner: Runner
@@ -41,8 +41,8 @@ class DurableService:
 
 
 class LocalRun:
-    """One execution of a durable run on this worker. ``earlier``: the run-log id of the recovered execution; ``None``
-    for a new run."""
+    """One execution of a durable run on this worker. After a crash, another worker executes the run again. ``earlier``:
+    the run-log id of the recovered execution; ``None`` for a new run."""
 
     def __init__(self, record: RunRecord, run: Run, *, earlier: str | None = None) -> None:
         self.record = record
@@ -51,9 +51,10 @@ class LocalRun:
         self.is_over = asyncio.Event()
         """Set when this worker has ended the run, or has handed it over to other workers."""
         self.is_kept = False
-        """True once the run may begin: the engine has stored this execution, and the run holds its lease."""
+        """True once the run may begin. The engine has then stored this execution, and this worker holds the lease: the
+        right to execute the run."""
         self.has_record = asyncio.Event()
-        """Set when the engine has stored the run, in this execution or in an earlier execution."""
+        """Set when the engine has stored the run, in this execution of the run or in an earlier one."""
         if earlier is not None:
             self.has_record.set()
 
@@ -79,8 +80,8 @@ class LocalRun:
 
 
 class LocalRuns:
-    """The durable runs of this worker. At the end of a run, repeats the engine's calls until they succeed. The chat
-    stays busy during these calls. Otherwise another worker could continue a run that has ended."""
+    """The durable runs of this worker. At the end of a run, reports the end to the engine, and repeats a failed report
+    until it succeeds. Until then, the chat stays busy. Otherwise, another worker could continue the ended run."""
 
     def __init__(self, service: DurableService) -> None:
         self._engine = service.engine
@@ -115,13 +116,13 @@ class LocalRuns:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def execute(self, local: LocalRun, execution: Coroutine[None, None, None]) -> None:
-        """Executes a run. If the run is stopped, stores its end in the engine at once, so that no worker executes the
-        run again. When the run has ended, deletes it from the engine. If the run is left to other workers, stores the
-        state ``left`` instead.
+        """Executes a run. If the run is stopped, immediately stores its end in the engine, so that no worker executes
+        the run again. When the run has ended, deletes it from the engine. If the run is left to other workers, stores
+        the state ``left`` instead.
 
-
-        A new run may lose its lease before it begins. To delete such a run, claims the chat again. If a recovery loses
-        its lease, its run stays in the engine, and other workers recover it.
+        The lease is this worker's right to execute the run. A new run may lose its lease before it begins. To delete
+        this run, the worker claims the chat again. If a recovered run loses its lease, the run stays in the engine, and
+        other workers recover it.
         """
         run, task = local.run, asyncio.current_task()
         assert task is not None
@@ -149,7 +150,8 @@ class LocalRuns:
         """Notes that the engine has stored a new run. Returns True if the run may begin. From then on, other workers
         can recover the run.
 
-        Returns False if the run has lost its lease. In this case, another run may have answered the request.
+        Returns False if the run has lost its lease, which is this worker's right to execute the run. In this case,
+        another run may have answered the request.
         """
         local.has_record.set()
         if self._draining:  # `drain` was called before the engine had stored the run
@@ -163,14 +165,15 @@ class LocalRuns:
         return True
 
     async def forget(self, record: RunRecord) -> None:
-        """Deletes this run from the engine, because no worker recovers it."""
+        """Deletes a run from the engine, because no worker recovers the run."""
         await self.ends.repeat(record, partial(self._engine.cancel, record))
 
     async def _forget_ended(self, local: LocalRun) -> None:
         """Delete from the engine a run that this worker has ended.
 
-        If the run log has lost the lease, another worker may already recover the run. Then a run that did not finish
-        stays in the engine for that worker. No worker continues a finished run, because all its events are stored.
+        If the run log has lost the lease (this worker's right to execute the run), another worker may already recover
+        the run. Then a run that did not finish stays in the engine for the other worker. No worker continues a finished
+        run, because all its events are stored.
         """
         is_finished = local.run.outcome == "finish"
         cancel = partial(self._engine.cancel, local.record) if is_finished else partial(self._cancel_if_newest, local)

@@ -1,5 +1,5 @@
-"""Provides ``OrphanedRuns``, which finds the runs of dead workers. Before it recovers a run, it claims the run's
-chat."""
+"""Provides ``OrphanedRuns``, which finds the runs of dead workers. Before it recovers a run, it claims the run's chat,
+so that no other worker executes a run in the chat."""
 
 from __future__ import annotations
 
@@ -67,7 +67,8 @@ class OrphanedRuns:
         self._draining = False
 
     async def start(self) -> None:
-        """Connects to the engine, and starts the periodic search for orphaned runs. Later calls do nothing."""
+        """Connects to the engine, and starts the periodic search for orphaned runs, the runs of dead workers. Later
+        calls of ``start`` do nothing."""
         await self._engine.start()
         if self._watching is None:
             self._watching = asyncio.create_task(self._watch(), context=Context())
@@ -88,7 +89,7 @@ class OrphanedRuns:
         return [orphan for orphan in await self._engine.unfinished(key) if orphan.record.id not in self._absent]
 
     async def claim_and_recover(self, orphan: OrphanedRun) -> None:
-        """Recovers the run, unless its chat has an active run."""
+        """Claims the chat of the orphaned run, and recovers the run. Does nothing if the chat has an active run."""
         record = orphan.record
         key = record.key
         claim = await self._runs.claim_free(key, record.idempotency_key)
@@ -107,7 +108,8 @@ class OrphanedRuns:
                     self._note_failure(record, error)
 
     async def recover(self, claim: Claim, orphan: OrphanedRun) -> bool:
-        """Recovers a run. ``claim``: the claim of the run's chat. Returns False if the run cannot continue."""
+        """Recovers a run. ``claim``: this worker's right to execute a run in the chat. Returns False if the run cannot
+        continue."""
         record = orphan.record
         match await self._recover(claim, orphan):
             case "recovered":
@@ -179,14 +181,15 @@ class OrphanedRuns:
                 await asyncio.sleep(0)  # lets the task of the recovery begin
 
     def _order(self, orphan: OrphanedRun) -> tuple[bool, bool]:
-        """Return the sort key of a run. Suspects come first, so that they run alone. A run comes last if a store was
-        unreachable when its recovery was tried. A second such failure would end the search, before it reaches the other
-        runs."""
+        """Return the sort key of a run. Suspect runs, which may crash their worker, come first, so that no other run is
+        active yet. A run whose recovery failed because of an unreachable store comes last. If its recovery fails again,
+        the search ends, but the other runs are already recovered."""
         return orphan.record.id in self._postponed, not orphan.is_suspect
 
     def _may_recover(self, orphan: OrphanedRun) -> bool:
-        """Return True if this worker may recover the run now. A worker with other runs waits ``ServiceTimes.suspect``
-        seconds before it recovers a suspect, so that an idle worker can do so."""
+        """Return True if this worker may recover the run now. A suspect run may crash its worker. A worker with other
+        runs waits ``ServiceTimes.suspect`` seconds before it recovers a suspect, so that an idle worker can recover the
+        suspect first."""
         if not orphan.is_suspect or orphan.is_given_up or self._isolation.is_empty:
             return True
         now = asyncio.get_running_loop().time()

@@ -48,8 +48,9 @@ class RecoveryTools:
 
 
 class Recovery:
-    """The recovery of one orphaned run. ``run``: the new execution, which holds the lease of the chat. ``refusal``: the
-    error text for the client if the run cannot be executed again; otherwise ``None``."""
+    """The recovery of one orphaned run, whose worker is dead. ``run``: the new execution, which holds the lease of the
+    chat: the right to execute the chat's run. ``refusal``: the error text for the client if the run cannot be executed
+    again; otherwise ``None``."""
 
     def __init__(
         self,
@@ -168,7 +169,8 @@ class Recovery:
 
     async def _fence(self) -> bool:
         """Make the session store refuse events of the run's earlier worker: see ``ResumedSessions.fence``. Return False
-        if the session store is unreachable or the lease is lost. This worker then leaves the run to other workers."""
+        if the session store is unreachable, or if this worker has lost the lease: its right to execute the run. If the
+        result is False, this worker leaves the run to other workers."""
         try:
             await self._sessions.fence(self._run.id)
         except Exception as error:  # noqa: BLE001 - any error of the store
@@ -179,7 +181,7 @@ class Recovery:
         return not self._run.was_left
 
     async def _logs(self) -> list[list[bytes]]:
-        """Return the SSE events of each earlier execution, the oldest execution first."""
+        """Return the SSE events of each earlier execution of the run, the oldest execution first."""
         runs = self._tools.service.runs
         return [await runs.written(self._record.key, log_id) for log_id in self._sessions.executions]
 
@@ -187,10 +189,10 @@ class Recovery:
 async def _ending(
     job: Job, logs: Sequence[list[bytes]], run: Run, sessions: ResumedSessions, end: ToldEnd
 ) -> AsyncGenerator[Event]:
-    """End a run that is not executed again. First yield its stored events and its last partial texts.
+    """End a run that is not executed again. First yield the run's stored events and its last partial texts.
 
-    ``logs``: the SSE events of each earlier execution, the oldest first. ``end``: the end of the run for the client.
-    The first yielded event is an empty event with the invocation id.
+    ``logs``: the SSE events of each earlier execution of the run, the oldest first. ``end``: the end of the run for the
+    client. The first yielded event is an empty event with the invocation id.
     """
     invocation_id = job.invocation_id or ""
     yield Event(author="user", invocation_id=invocation_id)

@@ -19,15 +19,16 @@ if TYPE_CHECKING:
 
 
 class RepeatedRun:
-    """A repeated execution of a run whose workers have died. Partial texts that a client has received are shown again.
+    """A new execution of a run whose earlier workers have died. Partial texts that a client has received are shown
+    again.
 
     Stored partial texts keep their position. If a worker died during a model call, the partial text of this call is
-    only in the run log. The new execution repeats the call. It stores the text before the model's new response, and
-    before the steering messages that the call reads. If this response is not streamed, its first event comes before the
-    text.
+    only in the run log. The new execution repeats the model call. It stores the partial text before the model's new
+    response, and before the steering messages that the call reads. If the new response is not streamed, the first event
+    of the response comes before the partial text.
 
-    ``logs``: the SSE events of each earlier execution, the oldest first. ``response``: the SSE events of this
-    execution.
+    ``logs``: the SSE events of each earlier execution of the run, the oldest first. ``response``: the SSE events of
+    this execution.
     """
 
     def __init__(
@@ -47,8 +48,8 @@ class RepeatedRun:
         """Return the partial texts that come before a steering message. Stores those texts that are only in the run
         log.
 
-        ``message``: the event in which an earlier execution has stored the message; ``None`` for a new message.
-        ``author``: the agent that reads the message.
+        ``message``: the event that contains the steering message, if an earlier execution of the run has stored it;
+        otherwise ``None``. ``author``: the agent that reads the message.
         """
         if message is not None:
             return self._sessions.take_partial_texts(before=message)
@@ -56,7 +57,8 @@ class RepeatedRun:
         return [*stored, *await self._unfinished(stored, author=author, invocation_id=invocation_id)]
 
     async def shown(self, events: AsyncGenerator[Event]) -> AsyncGenerator[Event]:
-        """Yield the events of this execution, and the partial texts of earlier executions at their positions."""
+        """Yield the events of this execution of the run. Also yield the partial texts of earlier executions, each at
+        its position."""
         sessions, execution = self._sessions, self._execution
         async with aclosing(events):
             async for event in events:
@@ -74,8 +76,8 @@ class RepeatedRun:
                     yield event
 
     async def _unfinished(self, taken: Sequence[Event], *, author: str, invocation_id: str) -> list[Event]:
-        """Store the partial texts that are only in the run log, and return their events. Later calls return no events.
-        ``taken``: stored partial texts that the response does not yet contain."""
+        """Store the partial texts that are only in the run log, and return their events. Later calls of this method
+        return no events. ``taken``: stored partial texts that the response does not yet contain."""
         if self._has_shown_all:
             return []
         self._has_shown_all = True

@@ -55,11 +55,11 @@ class ResumedSessions(DelegatingSessions):
             state.update(_lasting(event.actions.state_delta))
         self._found = stored.model_copy(update={"events": list(stored.events[:begin]), "state": state})
         self._earlier = list(stored.events[begin:])
-        """The stored events of earlier executions that this execution has not yet repeated."""
+        """The stored events of the run's earlier executions that this execution has not yet repeated."""
         self._partial_texts: list[Event] = []
         """The stored partial texts before the current position that ``take_partial_texts`` has not yet returned."""
         self.earlier = (*self._earlier,)
-        """All stored events of earlier executions."""
+        """All stored events of the run's earlier executions."""
         self._has_diverged = False
         """True after this execution has stored an event of the agent that no earlier execution has stored."""
         self._prepares = not self._earlier
@@ -74,15 +74,15 @@ class ResumedSessions(DelegatingSessions):
 
     @property
     def has_input(self) -> bool:
-        """True if an earlier execution has stored the user's message, or the first answers to calls."""
+        """True if an earlier execution of the run has stored the user's message, or the first answers to tool calls."""
         return any(map(self._is_input, self.earlier))
 
     def _is_input(self, event: Event) -> bool:
         return is_user_event(event) and EventMetadata.of(event).idempotency_key == self._mark["idempotency_key"]
 
     def _is_preparing(self, event: Event) -> bool:
-        """Return True for an event with which a run prepares the session, such as a rewind. The responses to denied
-        calls have the agent's name."""
+        """Return True for an event with which a run prepares the session, such as a rewind or the response to a denied
+        tool call. The author of such a response is the agent."""
         is_of_user = event.author == USER or bool(event.get_function_responses())
         return is_of_user and not self._is_input(event)
 
@@ -92,7 +92,7 @@ class ResumedSessions(DelegatingSessions):
 
     @property
     def executions(self) -> tuple[str, ...]:
-        """The run-log ids of the earlier executions, the oldest first. ``fence`` stores the id of each repeated
+        """The run-log ids of the run's earlier executions, the oldest first. ``fence`` stores the id of each repeated
         execution before that execution writes to the run log. The id of the first execution is ``RunRecord.id``."""
         recoveries = (EventMetadata.of(event).execution for event in self.earlier)
         return (self._record_id, *(execution for execution in recoveries if execution is not None))
@@ -109,7 +109,7 @@ class ResumedSessions(DelegatingSessions):
         return [message for message in Transcript(self._stored.events).waiting if message.id not in found]
 
     def is_repeating(self) -> bool:
-        """Return True while the agent still repeats events that an earlier execution has stored."""
+        """Return True while the agent still repeats events that an earlier execution of the run has stored."""
         return not self._has_diverged and any(
             event.author != USER and not is_partial_text(event) for event in self._earlier
         )
@@ -124,7 +124,7 @@ class ResumedSessions(DelegatingSessions):
 
         The earlier worker may be alive, but paused. Its copy of the session is outdated, because the copy lacks the
         empty event. If the earlier worker reads the session again, it finds the empty event: see ``is_overtaken``.
-        ``execution``: the run-log id of the new execution.
+        ``execution``: the run-log id of the new execution of the run.
         """
         event = Event(author=USER)
         update_metadata(event, execution=execution)
@@ -163,9 +163,9 @@ class ResumedSessions(DelegatingSessions):
         return await BaseSessionService.append_event(self, session, event)  # adds the event only to this session object
 
     def take_partial_texts(self, *, rest: bool = False, before: Event | None = None) -> list[Event]:
-        """Return the stored partial texts up to the current position, and remove them from this object. ``rest``: True
-        to return all partial texts. ``before``: an event of an earlier execution; the texts before this event are also
-        returned."""
+        """Return the stored partial texts up to the event that this execution has reached, and remove them from this
+        object. ``rest``: True to return all partial texts. ``before``: an event of an earlier execution; the texts
+        before this event are also returned."""
         if rest:
             self._pass_partial_texts(len(self._earlier))
         elif before is not None and before in self._earlier:
@@ -182,12 +182,12 @@ class ResumedSessions(DelegatingSessions):
         return await super().get_session(app_name=app_name, user_id=user_id, session_id=session_id, config=config)
 
     async def _store(self, event: Event) -> None:
-        """Store a new event. Concurrent calls wait for each other."""
+        """Store a new event. Concurrent calls of this method wait for each other."""
         async with self._storing:
             await append_in_order(self._sessions, self._stored, event)
 
     def _pass_partial_texts(self, index: int) -> None:
-        """Move the partial texts before the event with this index to ``_partial_texts``."""
+        """Move the partial texts before the event number ``index`` to ``_partial_texts``."""
         passed = [event for event in self._earlier[:index] if is_partial_text(event)]
         self._earlier = [event for event in self._earlier if event not in passed]
         self._partial_texts += passed
@@ -202,8 +202,8 @@ def _is_written_state(event: Event) -> bool:
 
 
 def _comparable(event: Event) -> str:
-    """Return an event's content, actions and steering message as JSON. Leave out values that differ in each
-    execution."""
+    """Return an event's content, actions and steering message as JSON. Leave out values that differ in each execution
+    of a run."""
     actions, metadata = event.actions, EventMetadata.of(event)
     content = event.content and event.content.model_dump(mode="json", exclude_none=True)
     for part in (content and content.get("parts")) or ():
@@ -226,7 +226,7 @@ def _comparable(event: Event) -> str:
 
 
 def _comparable_call(call: dict[str, Any]) -> dict[str, Any]:
-    """Return a call without ADK's random values, which are generated ids and the state of a sign-in."""
+    """Return a tool call without ADK's random values, which are generated ids and the state of a sign-in."""
     if call["name"] == REQUEST_EUC_FUNCTION_CALL_NAME:
         return {"name": call["name"], "for": call.get("args", {}).get("functionCallId")}
     drawn = str(call.get("id")).startswith(AF_FUNCTION_CALL_ID_PREFIX)

@@ -1,7 +1,7 @@
 """Provides ``RunEnds``, which stores the ends of runs in the engine.
 
-A run with an end is never executed again. The run's client has received this end. If the worker that sent the end has
-died, ``_recovery`` only stores the end in the session.
+An end is stored as soon as the client has received it. A run with an end is never executed again. If the worker that
+sent the end has died, ``_recovery`` only stores the end in the session.
 """
 
 from __future__ import annotations
@@ -41,16 +41,18 @@ class RunEnds:
         self._times = service.times
         self._closed = closed
         self._unforgotten: set[str] = set()
-        """The ids (``RunRecord.id``) of runs for which an engine call has failed. Only the first failure is logged."""
+        """The ids (``RunRecord.id``) of runs for which a call of the engine has failed. Only the first failure is
+        logged."""
 
     async def find(self, orphan: OrphanedRun) -> ToldEnd | None:
-        """Return the end of an orphaned run; ``None`` if the run has no end. See ``end_of_orphan``."""
+        """Return the end of an orphaned run, whose worker is dead; ``None`` if the run has no end. See
+        ``end_of_orphan``."""
         return end_of_orphan(orphan, await self._runs.written(orphan.record.key, orphan.log_id))
 
     async def report(self, local: LocalRun, task: asyncio.Task[object]) -> None:
         """Stores the end of a run in the engine as soon as the client has received the end. ``task``: the run's task.
 
-        Cancels the task if the run is stopped, and the engine has not stored it within ``ServiceTimes.shutdown``
+        Cancels the task if the run is stopped, and the engine has not stored the stop within ``ServiceTimes.shutdown``
         seconds.
         """
         await local.run.agent_task.abort_signal.wait()
@@ -68,8 +70,8 @@ class RunEnds:
     async def store(self, unfinished: LocalRun | OrphanedRun) -> ToldEnd:
         """Stores the end of a run in the engine, and returns the end. A run without an end counts as stopped.
 
-        If the end is ``finish``, it is not stored: the run's calls may wait for the user. If such a run is executed
-        again, it finishes again.
+        The end ``finish`` is not stored, because tool calls of the run may wait for the user. If a run that ended with
+        ``finish`` is executed again, it finishes again.
         """
         if isinstance(unfinished, OrphanedRun):
             end = await self.find(unfinished) or ToldEnd("abort")
@@ -107,7 +109,7 @@ class RunEnds:
 
 
 def log_absence(text: str, error: Exception) -> None:
-    """Logs the consequence of an unreachable store (``text``), and the store's error."""
+    """Logs ``text``, which names the consequence of an unreachable store. Also logs the store's error."""
     logger.error(text)
     log_error(logger, error)
 
@@ -115,8 +117,8 @@ def log_absence(text: str, error: Exception) -> None:
 def end_of_orphan(orphan: OrphanedRun, log: Sequence[bytes]) -> ToldEnd | None:
     """Return the end of an orphaned run, from the engine or from the run log; ``None`` if the run has no end.
 
-    A run with an end is not executed again. If one execution was stopped and another one failed, the run counts as
-    stopped. ``log``: the SSE events of the last execution.
+    A run with an end is not executed again. If one execution of the run was stopped and another execution failed, the
+    run counts as stopped. ``log``: the SSE events of the last execution.
     """
     ends = (end for end in _ENDS if end in orphan.executions.values())
     recorded = (ToldEnd(end, orphan.error_text, orphan.shown, orphan.unfinished_text) for end in ends)

@@ -50,7 +50,7 @@ def _unfinished_text(shown: Sequence[str], again: Iterable[str]) -> str:
 
 def _take_repeated(text: str, left: list[str]) -> bool:
     """Find a text in ``left`` that is equal to ``text`` or begins with ``text``, and remove it from ``left``. Return
-    False if there is none."""
+    False if ``left`` contains no such text."""
     repeated = text if text in left else next((whole for whole in left if whole.startswith(text)), None)
     if repeated is None:
         return False
@@ -59,7 +59,7 @@ def _take_repeated(text: str, left: list[str]) -> bool:
 
 
 def as_log(text: str) -> list[bytes]:
-    """Return SSE events with this text, as a replacement for the deleted events of a run."""
+    """Return SSE events with ``text``, as a replacement for the deleted events of a run."""
     if not text:
         return []
     chunks: list[AnyChunk] = [

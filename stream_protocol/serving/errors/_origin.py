@@ -21,7 +21,8 @@ _PACKAGE: Final = str(Path(__file__).parents[2])
 
 
 def find_origin(error: BaseException) -> Origin | None:
-    """Return the innermost tool, model or agent in whose method the exception was raised; ``None`` if there is none.
+    """Return the innermost tool, model or agent in whose method the exception was raised; ``None`` if the exception was
+    raised elsewhere.
 
     A tool is also the origin of an exception in the tool's callbacks, or of an exception that ADK raises because of the
     tool's result. If a tool runs another agent, the tool is not the origin of the agent's exceptions.

@@ -102,7 +102,7 @@ def explain_error(error: BaseException, *, quoting: bool = True) -> str:
 
 def explain_missing_key(error: BaseException) -> str | None:
     """Returns the sentence for a model without an API key or credentials; ``None`` for other errors. The sentence names
-    the model, and what to set. It quotes nothing."""
+    the model and the setting to add. The sentence quotes nothing."""
     origin = find_origin(error)
     model = origin if isinstance(origin, BaseLlm) else None
     return _explain_missing_key(error, model) if model is not None or _is_of_provider(error) else None
@@ -282,7 +282,8 @@ def _description(error: BaseException, *, quoting: bool) -> str:
 
 
 def located_text(error: BaseException) -> str:
-    """Return the exception's type and text, without a full stop. If the file and the line are known, add them."""
+    """Return the exception's type and text, without a full stop. If the file and the line of the code that raised the
+    exception are known, the text names them."""
     if (stated := stated_problem(error)) is not None:
         problem, place = stated
         return f"{type(error).__name__}: {one_line(problem).rstrip('.')} ({place})"

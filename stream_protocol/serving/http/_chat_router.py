@@ -29,8 +29,8 @@ def chat_router(target: Target | ChatService, **options: Unpack[RouteOptions]) -
     * ``GET /healthz``, 200 while the process lives
     * ``GET /readyz``, 503 if the process starts no more runs, or if a store that each run needs does not respond
 
-    The router's lifespan starts and closes the service. ``include_router`` adds this lifespan to the app's. When the
-    server shuts down, the runs are stopped and stored.
+    The router's lifespan starts and closes the service. ``include_router`` adds this lifespan to the app's lifespan.
+    When the server shuts down, the runs are stopped and stored.
 
     ``target``: an agent, an ``App`` or a ``Runner``, for a ``ChatService`` with default options; or your own
     ``ChatService``. ``options``: see ``RouteOptions``.

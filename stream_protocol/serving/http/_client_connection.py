@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SLICE_BYTES: Final = 2**16
-"""The maximum number of bytes that are passed to the ASGI server (such as uvicorn) at once. The server buffers the
+"""The maximum number of bytes that are passed to the ASGI server (such as uvicorn) in one step. The server buffers the
 bytes that the client does not read."""
 
 STALLED_SECONDS: Final = 60.0
@@ -77,7 +77,8 @@ class ClientConnection:
         """Send keep-alive comments, and check that the client reads.
 
         A comment is sent after ``keep_alive`` seconds without a send. While a send waits for a slow client, no comment
-        is sent. ``look``: called at least every ``STALLED_SECONDS``.
+        is sent. ``look``: a function that is called at least every ``STALLED_SECONDS``, and may raise to end the
+        response.
 
         Raises ``TimeoutError`` if the client reads nothing for ``STALLED_SECONDS``. Also raises the exceptions of
         ``look``.

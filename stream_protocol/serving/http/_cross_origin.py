@@ -20,8 +20,8 @@ logger = logging.getLogger(__name__)
 ALL_METHODS: Final = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
 
 EXPOSED_HEADERS: Final = "x-vercel-ai-ui-message-stream, retry-after"
-"""The response headers that a page of another origin may read. They contain the version of the stream's protocol, and
-the time after which the page may retry."""
+"""The response headers that a page of another origin may read. These headers contain the version of the stream's
+protocol, and the time after which the page may retry."""
 
 REMEMBERED_SECONDS: Final = 3600
 """Seconds for which a browser may cache the response to a preflight. Chromium allows up to two hours."""
@@ -30,11 +30,11 @@ REFUSAL: Final = "A page of this origin may not use this server unless allow_ori
 
 
 class CrossOrigin:
-    """ASGI middleware that lets pages of these origins send requests, change data and read responses.
+    """ASGI middleware that lets pages of the origins in ``origins`` send requests, change data and read responses.
 
     Pages of a named origin may send the user's cookies. Pages that are allowed only by ``*`` must not send cookies.
     Responses to other origins have no CORS headers. Starlette's ``CORSMiddleware`` is not used here, because it would
-    let all allowed pages send cookies. It would even let a page send cookies that only another middleware of the app
+    let all allowed pages send cookies. It would even allow cookies for a page that only another middleware of the app
     allows. ``methods``: the HTTP methods of the path.
     """
 
@@ -66,7 +66,7 @@ class CrossOrigin:
             await self._app(scope, receive, send_allowing)
 
     def _allowing(self, origin: str | None) -> dict[str, str]:
-        """Return the headers with which a page of this origin can read a response; an empty dictionary if the page must
+        """Return the headers with which a page of ``origin`` can read a response; an empty dictionary if the page must
         not read the response."""
         permission = None if origin is None else permission_of(origin, self._origins)
         if origin is None or permission is None:
@@ -98,8 +98,8 @@ def _add_vary(headers: MutableHeaders) -> None:
 
 
 def cross_origin_routes(routes: Sequence[Route], origins: Collection[str]) -> list[Route]:
-    """Return the routes with CORS for these origins. For each path, add a route for preflights. Without origins, the
-    routes stay unchanged."""
+    """Return the routes with CORS for the given origins. For each path, add a route for preflights. Without origins,
+    the routes stay unchanged."""
     if not origins:
         return [*routes]
     methods: dict[str, set[str]] = {}

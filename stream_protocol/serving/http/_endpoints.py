@@ -61,8 +61,8 @@ P = ParamSpec("P")
 def _errors_as_text(
     method: Callable[Concatenate[ChatEndpoints, P], Awaitable[Response]], *, as_json: bool = False
 ) -> Callable[Concatenate[ChatEndpoints, P], Coroutine[Any, Any, Response]]:
-    """Decorate a method, so that its errors become responses in plain text or JSON. The error text is that of the
-    service's ``on_error``."""
+    """Decorate a method, so that its errors become responses in plain text or JSON. The service's ``on_error`` returns
+    the error text."""
     with_errors = json_errors if as_json else plain_text_errors
 
     @wraps(method)
@@ -76,28 +76,29 @@ _errors_as_json = partial(_errors_as_text, as_json=True)
 
 
 def no_such_chat() -> Response:
-    """Returns the response for a chat that does not exist. The response is the same for a new chat, a deleted chat, and
-    a chat of another user."""
+    """Returns the response for a chat that does not exist. A new chat, a deleted chat, and a chat of another user all
+    get an equal response."""
     return JSONResponse({"messages": [], "error": "There is no such chat."}, 404)
 
 
 class ChatEndpoints:
-    """The methods of a ``ChatService`` over HTTP. Each takes a request, and returns the response for ``useChat``.
+    """The methods of a ``ChatService`` over HTTP. Each method takes a request, and returns the response for
+    ``useChat``.
 
-    Use this in an app with its own routes, such as FastAPI path operations with ``Depends``, Starlette endpoints or
-    Django views. The app passes the user's id: ``await endpoints.respond(request, user_id=user.id)``. The app closes
-    the service in its lifespan. ``chat_router`` creates its routes from these methods.
+    Use ``ChatEndpoints`` in an app with its own routes, such as FastAPI path operations with ``Depends``, Starlette
+    endpoints or Django views. The app passes the user's id: ``await endpoints.respond(request, user_id=user.id)``. The
+    app closes the service in its lifespan. ``chat_router`` creates its routes from these methods.
 
     ``max_body_bytes``, ``max_bytes_in_flight``, ``keep_alive`` and ``allow_origins``: as in ``chat_router``.
 
-    ``allow_origins`` names other sites that may change data. If a page of any other site tries to change data, the
-    response is a 403. In FastAPI and Starlette, name the origins in the app's ``CORSMiddleware`` instead, which also
-    handles preflights.
+    Pages of the sites in ``allow_origins`` may change data, and so may pages of this server. If any other page tries to
+    change data, the response is a 403. In FastAPI and Starlette, name the origins in the app's ``CORSMiddleware``
+    instead, which also handles preflights.
 
     For a refused request, a method returns a 4xx with one short plain sentence, which the client shows. The sentence is
-    plain text, or ``{"error": …}`` for methods that return JSON, such as ``history`` and ``chats``. All other failures
-    are logged. The response is then a 500 with the text of the service's ``on_error``, which is masked by default. An
-    empty ``user_id`` is refused (401). Requests above the limits of the service are refused (429): see
+    plain text, or ``{"error": …}`` for methods that return JSON, such as ``history`` and ``chats``. Any other failure
+    is logged, and the response is a 500 with the text of the service's ``on_error``. By default, this text is masked.
+    An empty ``user_id`` is refused (401). Requests above the limits of the service are refused (429): see
     ``ServiceLimits``. The constructor raises ``StreamProtocolError`` for a wrong value.
     """
 
@@ -130,9 +131,9 @@ class ChatEndpoints:
         """Handles a ``POST`` of ``useChat``. The response is a UI message stream.
 
         ``overrides``: settings for this request, or a function that returns them, like ``prepare`` of ``chat_router``.
-        The function is called after the body was read. If it raises an ``HTTPException``, the exception is not caught.
-        ``artifact_path``: if the app has a route for ``artifact``, the route's path before
-        ``/{chat_id}/artifacts/{name}``. The agent's files are then sent as links to this route. With ``None``, the
+        The function is called after the body was read. An ``HTTPException`` of the function is not caught.
+        ``artifact_path``: the first part of the path of the app's route for ``artifact``. The rest of the route's path
+        must be ``/{chat_id}/artifacts/{name}``. The agent's files are sent as links to this route. With ``None``, the
         files are sent as bytes.
         """
         if not isinstance(overrides, RunOverrides):
@@ -189,11 +190,11 @@ class ChatEndpoints:
         """Returns a chat as the client shows it: ``{"messages": […], "versions": […], "stopped": […], "failed": […],
         "state": {…}}``.
 
-        ``versions``: see ``MessageVersions``; absent if every message has only one version. ``stopped``, ``failed``:
-        the ids of the messages whose run was stopped, or ended with an error; absent without such a message. If the
-        agent has shown nothing, this is the id of the user message. ``state``: absent if the service has no
-        ``shared_state``. If this user has no such chat, the response is a 404 with an empty ``messages`` and an
-        ``error``. A chat does not exist before its first message.
+        ``versions``: see ``MessageVersions``; absent if every message has only one version. ``stopped``: the ids of the
+        messages whose run was stopped. ``failed``: the ids of the messages whose run ended with an error. An empty list
+        is left out. If the agent had shown nothing, the list has the id of the user message instead. ``state``: absent
+        if the service has no ``shared_state``. If this user has no such chat, the response is a 404 with an empty
+        ``messages`` and an ``error``. A chat does not exist before its first message.
 
         ``artifact_path``: see ``respond``.
         """
@@ -254,7 +255,7 @@ class ChatEndpoints:
 
     @_errors_as_json
     async def update(self, request: Request, chat_id: str, *, user_id: str) -> Response:
-        """Changes the title of a chat, or archives the chat, even during a run.
+        """Changes the title of a chat, or archives the chat. A run of the chat may be active.
 
         The body is ``{"title", "archived"}``, both optional. A ``null`` title restores the generated title. The
         response is the chat in the format of ``chats``. The status is 404 if this user has no such chat, and 422 for a
@@ -276,7 +277,7 @@ class ChatEndpoints:
 
     @_errors_as_text
     async def artifact(self, request: Request, chat_id: str, name: str, *, user_id: str) -> Response:
-        """Returns an artifact of a chat, with headers that keep it from running scripts in the page's origin.
+        """Returns an artifact of a chat, with headers that forbid the artifact to run scripts in the page's origin.
 
         The URL's query may have ``version``; by default, the newest version is returned. The status is 404 if this user
         has no such chat or artifact.
@@ -310,8 +311,8 @@ class ChatEndpoints:
         """Refuse a request without a user, a request above the user's limit, and a change by an untrusted page of
         another site.
 
-        Reads and drops the body of a refused request. ``counted=False``: for stops, which are allowed even if the user
-        has sent too many requests.
+        Reads and drops the body of a refused request. ``counted``: False for a request to stop a run, because stops are
+        allowed even if the user has sent too many requests.
         """
         check_instance("request", request, Request, "a Request of Starlette or FastAPI")
         async with dropping_body_if_refused(request):

@@ -43,10 +43,10 @@ def local_user(_request: Request) -> str:
 def header_user(name: str) -> Identify:
     """Returns an ``identify`` hook that reads the user's id from a header, which a proxy sets for signed-in users.
 
-    Use this only if all requests come through that proxy, and the proxy removes this header from requests of clients. A
-    request must have the header exactly once. A request without the header is refused (401). A request with several
-    such headers is refused, too, because one of them may come from the client. Raises ``StreamProtocolError`` for an
-    invalid header name.
+    Use this hook only if all requests come through this proxy, and the proxy removes the header from requests of
+    clients. A request must have the header exactly once. A request without the header is refused (401). A request that
+    has the header more than once is refused, too, because one value may come from the client. Raises
+    ``StreamProtocolError`` for an invalid header name.
     """
     check_header_name("name", name)
 
@@ -87,8 +87,8 @@ def require_user(user_id: str) -> None:
 
 
 async def prepare_run(overrides: RunOverrides | Prepare, request: Request, chat_request: ChatRequest) -> RunOverrides:
-    """Return the settings of the run. If ``overrides`` is a ``prepare`` hook, the hook returns the settings. Otherwise
-    ``overrides`` is the settings."""
+    """Return the settings of the run. If ``overrides`` is a ``prepare`` hook, the hook returns the settings. Otherwise,
+    return ``overrides`` itself."""
     if isinstance(overrides, RunOverrides):
         return overrides
     prepared = overrides(request, chat_request)
@@ -156,6 +156,6 @@ def is_developer(request: Request, user_id: str) -> bool:
 
 
 def _listed(request: Request, *headers: str) -> list[str]:
-    """Return the comma-separated values in these headers."""
+    """Return the comma-separated values in the given headers."""
     lines = [line for header in headers for line in request.headers.getlist(header)]
     return [value.strip() for line in lines for value in line.split(",")]

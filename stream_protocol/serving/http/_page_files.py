@@ -21,7 +21,7 @@ _REVALIDATE: Final = "no-cache"
 
 
 def page_files(directory: Path) -> ASGIApp:
-    """Return an ASGI app that serves the built page in this folder, with the page's security headers."""
+    """Return an ASGI app that serves the built page in the folder ``directory``, with the page's security headers."""
     return ResponseHeaders(_PageFiles(directory=directory, html=True), PAGE_HEADERS)
 
 

@@ -2,7 +2,7 @@
 
 If a server responds before it has read the body, it closes the connection while the client still sends. A browser then
 reports a network error and does not show the response. So the body of a refused request is read to its end and dropped.
-Size and time of this reading are limited, because a hostile client could send forever.
+The size and the time of this reading are limited, because a hostile client could send forever.
 """
 
 import asyncio
@@ -191,7 +191,7 @@ def _declared_length(request: Request) -> int:
 
 def _require_json(request: Request) -> None:
     """Refuse media types other than JSON, and compressed bodies. Before a page of another origin sends JSON, the
-    browser sends a CORS preflight. So no such page can send an accepted body without a preflight."""
+    browser sends a CORS preflight. So a page of another origin cannot send an accepted body without a preflight."""
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json" and not media_type.endswith("+json"):
         raise ChatRequestError("The request body must be application/json.", status=415)

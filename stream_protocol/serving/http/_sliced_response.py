@@ -34,7 +34,7 @@ class SlicedResponse(Response):
 
     ``pieces``: the parts of the body. Several small parts are combined into one slice. ``memory``: the memory share
     that counts the body. The share is released when the response ends, even if the client disconnects or reads nothing
-    for a minute. For a ``HEAD`` request, the share is released at once.
+    for a minute. For a ``HEAD`` request, the share is released immediately.
     """
 
     def __init__(self, pieces: Generator[bytes], *, memory: ByteShare, headers: Mapping[str, str]) -> None:
@@ -69,7 +69,8 @@ class SlicedResponse(Response):
 
 
 def whole_response(content: bytes, memory: ByteShare, headers: Mapping[str, str]) -> SlicedResponse:
-    """Return a response with this body. Raises ``ChatRequestError`` (429, 503) if the body exceeds the memory limit."""
+    """Return a response with ``content`` as its body. Raises ``ChatRequestError`` (429, 503) if the body exceeds the
+    memory limit."""
     memory.take(len(content))
     return SlicedResponse(_slices_of(content), memory=memory, headers={**headers, "content-length": str(len(content))})
 

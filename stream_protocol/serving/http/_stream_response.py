@@ -38,8 +38,8 @@ KEEP_ALIVE = 15.0
 """Seconds without data after which a stream sends a comment. Proxies close idle connections after 30 to 100 seconds."""
 
 UNCOUNTED_SECONDS: Final = 10.0
-"""Seconds after the end of a response. A client may still be reading the response in this time, but its memory is not
-counted yet. Nearly all clients need less time."""
+"""Seconds after the end of a response in which its memory is not counted, even if a client is still reading the
+response. Nearly all clients need less time."""
 
 
 HINT: Final = "`stream_sse(events)` makes them of the events of a run"

@@ -1,8 +1,8 @@
 """Finds the site of the page that sent a request, and refuses changes from other sites.
 
 A browser lets any page send a ``POST`` without a body to any server, with the user's cookies. The page uses a form, or
-``fetch`` with ``no-cors``. The browser only hides the response from the page. Such a request would be enough to stop a
-run. Only requests that change data are refused, because the page cannot read the response to a ``GET``.
+``fetch`` with ``no-cors``. The browser only hides the response from the page. A ``POST`` without a body would be enough
+to stop a run. Only requests that change data are refused, because the page cannot read the response to a ``GET``.
 
 ``_admit`` has the rule for changes, and ``_cross_origin`` the rule for reads. ``admit`` applies the rule for changes to
 all routes: chats, Inspector, replay server and ``/metrics``. ``admit_headers`` applies it to requests of other
@@ -39,7 +39,7 @@ _SAME_ORIGIN: Final = frozenset({"same-origin", "none"})
 
 
 def page_site(headers: Headers) -> PageSite:
-    """Return the relation of this server to the page that sent a request with these headers.
+    """Return the relation of this server to the page that sent a request. ``headers``: those of the request.
 
     Browsers send this relation in the header ``Sec-Fetch-Site``, which no page can change. Older browsers do not send
     the header, and some proxies remove it. With plain HTTP, browsers send it only to loopback addresses. Without the
@@ -118,8 +118,8 @@ def _admit(
 
 def check_cors_of_app(app: object, allow_origins: Collection[str]) -> None:
     """Raise ``StreamProtocolError`` if the app's ``CORSMiddleware`` refuses one of ``allow_origins``. The
-    ``CORSMiddleware`` handles all preflights of the app. So a page of such an origin could send no request that needs a
-    preflight."""
+    ``CORSMiddleware`` handles all preflights of the app. So a page of a refused origin could send no request that needs
+    a preflight."""
     cors = _cors_of(app)
     refused = [] if cors is None else [origin for origin in allow_origins if not cors.is_allowed_origin(origin)]
     if refused:

@@ -118,7 +118,8 @@ def app_around(
     allow_origins: Sequence[str],
     page: PageInfo | None,
 ) -> Starlette:
-    """Return an app of these routes, with the page (unless ``page`` is ``None``) and CORS for ``allow_origins``.
+    """Return an app with the given routes, with CORS for ``allow_origins``, and with the page, unless ``page`` is
+    ``None``.
 
     CORS covers the whole app, so a page of another origin can also read the error of an unknown path.
     """

@@ -52,10 +52,11 @@ class StoredChat:
     versions: list[MessageVersions]
     """The versions of each message that has more than one version, in the order of the chat."""
     stopped: list[str]
-    """The ids of the messages whose run was stopped: of the assistant message, or of the user message if the agent has
-    shown nothing."""
+    """The ids of the messages whose run was stopped. If the agent had shown nothing, this is the id of the user
+    message, otherwise of the assistant message."""
     failed: list[str]
-    """The ids of the messages whose run ended with an error, as in ``stopped``."""
+    """The ids of the messages whose run ended with an error. If the agent had shown nothing, this is the id of the user
+    message, otherwise of the assistant message."""
     state: dict[str, Any] | None = None
     """The values of the shared session state; ``None`` if the app shares no state with the client."""
 
@@ -150,7 +151,8 @@ def _stored_chat(session: Session, answered: str | None, options: ConverterOptio
 
 
 def _last_messages(turns: Iterable[Turn], shown: Container[str]) -> list[str]:
-    """Return the id of the last message of each turn that the client is shown."""
+    """Return for each turn the id of its last message that the client sees. ``shown``: the ids of all messages that the
+    client sees."""
     ids = (next(filter(shown.__contains__, (turn.message_id, *turn.user_message_ids)), None) for turn in turns)
     return [message_id for message_id in ids if message_id is not None]
 
@@ -165,7 +167,7 @@ async def stop_chat(service: ServiceContext, user_id: str, chat_id: str) -> None
 
 async def delete_chat(service: ServiceContext, user_id: str, chat_id: str) -> None:
     """Stops the run of a chat, then deletes the chat. Raises ``ChatRequestError``: see ``ChatService.delete``. The
-    deletion claims the chat, so that no run begins meanwhile."""
+    deletion claims the chat, so that no run begins during the deletion."""
     with service.audit.acting(user_id, chat_id, "delete"):
         key = chat_key(user_id, chat_id)
         if await service.store.session(key) is None:
@@ -180,8 +182,8 @@ async def delete_chat(service: ServiceContext, user_id: str, chat_id: str) -> No
 
 
 async def claim_chat(service: ServiceContext, key: ChatKey, idempotency_key: str, *, interrupts: bool) -> Claim:
-    """Claims a chat for a change that needs no run. ``interrupts``: True to stop the chat's active run. If False,
-    raises ``ChatRequestError`` (409) if the chat has an active run."""
+    """Claims a chat for a change that needs no run, so that no run begins during the change. ``interrupts``: True to
+    stop the chat's active run. If False, raises ``ChatRequestError`` (409) if the chat has an active run."""
     waiting = RunSlot(service.waiting, (key[0], object()))
     try:
         while not isinstance(found := await service.runs.claim(key, idempotency_key, waiting), Claim):

@@ -78,9 +78,9 @@ class ServiceContext:
     tasks: Tasks
     """The tasks of runs. Also the tasks of requests that still wait although their response has begun."""
     slots: RunSlots
-    """The slots of active runs."""
+    """Limits and counts the active runs."""
     waiting: RunSlots
-    """The slots of requests that wait for the end of a run."""
+    """Limits and counts the requests that wait for the end of a run."""
     on_busy: OnBusy
     keeps_history: bool
     """True if the server stores the chats."""
@@ -92,14 +92,15 @@ class ServiceContext:
     times: ServiceTimes
 
     async def drain(self) -> None:
-        """Ends the recovery of orphaned runs, and waits until no run or request is active."""
+        """Ends the recovery of orphaned runs (runs of dead workers), and waits until no run or request is active."""
         self.executor.drain()
         while self.tasks or self.runs.any_here or self.waiting:  # noqa: ASYNC110 - three conditions, polled once
             await asyncio.sleep(self.times.drain_check)
 
     async def aclose(self, in_progress: InProgress) -> None:
         """Stops the runs, then closes all stores. If the service has created the runner, closes the runner, too.
-        ``in_progress``: the open calls. They get some time to finish before the stores are closed."""
+        ``in_progress``: the unfinished method calls of the service, which get some time to finish before the stores are
+        closed."""
         self.runs.close()
         if late := await self.tasks.wait(self.times.shutdown):
             text = "The end of %s may be lost: it was not stored within %s seconds."

@@ -1,7 +1,8 @@
 """Provides ``RequestLifecycle``: the states of one request for a response, and the transitions between them.
 
 ``TRANSITIONS`` has all transitions. Each state is one method of ``RequestLifecycle``, which returns the next state. Any
-state can refuse the request with ``ChatRequestError``. A refused request releases its claim of the chat and its slots.
+state can refuse the request with ``ChatRequestError``. A refused request releases its claim, the right to begin a run
+in the chat, and its places within the limits.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
     from stream_protocol.wire import ChatRequest
 
 RECOVERIES: Final = 3
-"""The maximum number of recoveries of orphaned runs that a request waits for. After this number, the request is
-refused."""
+"""The maximum number of recoveries that a request waits for. Orphaned runs, whose workers are dead, are recovered.
+After this number, the request is refused."""
 
 
 class RequestState(Enum):
@@ -51,21 +52,21 @@ class RequestState(Enum):
     """The new message steers the chat's active run (``on_busy="steer"``). The request waits until the agent reads the
     message, or the run ends."""
     WAITING = auto()
-    """The request waits until the chat's active run has ended. The request is an answer to a call, or a steering
+    """The request waits until the chat's active run has ended. The request answers a tool call, or is a steering
     message that came too late."""
     CLAIMED = auto()
-    """The request has claimed the chat. The service looks for orphaned runs of the chat."""
+    """The request has claimed the chat. The service looks for the chat's orphaned runs, the runs of dead workers."""
     PLANNING = auto()
     """The service decides what to run for the request: see ``RequestPlan``."""
     RECOVERING = auto()
-    """The orphaned runs of the chat are recovered first, because the request is not a new message, or because it
-    steers."""
+    """The chat's orphaned runs (runs of dead workers) are recovered first, because the request is not a new message, or
+    because it steers."""
     PREPARING = auto()
     """The request needs a run. The service takes a slot, prepares the session and the job, and starts the run."""
     ACCEPTING = auto()
     """The run is active. The request waits until the user's message is stored."""
     REPEATING = auto()
-    """The request needs no run. It gets the stored response."""
+    """The request needs no run. The request gets the stored response."""
     ANSWERED = auto()
     """The request has its response."""
 
@@ -109,8 +110,8 @@ class RequestLifecycle:
     ``begins_run=False``: the request must not begin a run. The request only gets a response that is already running for
     an equal request. ``interrupts=False``: the request is refused (409) if the chat has an active run.
 
-    ``since_stop``: see ``Run``. By default, only stops after the arrival of the request matter. After such a stop, the
-    message is stored without a reply.
+    ``since_stop``: see ``Run``. By default, only a stop after the arrival of the request has an effect: the message is
+    then stored without a reply.
     """
 
     _incoming: Incoming
@@ -370,9 +371,9 @@ class RequestLifecycle:
 
 
 def _accept(run: Run, scope: AuditScope, answers: Sequence[CallAnswer]) -> None:
-    """Accept a request after its message or some of its answers were stored. ``answers``: the stored answers. If the
-    user stops the run before the approvals of the request are stored, the request is refused. Its denials are stored
-    nevertheless."""
+    """Accept a request after its message or some of its answers to tool calls were stored. ``answers``: the stored
+    answers. If the user stops the run before the approvals of the request are stored, the request is refused. The
+    denials in the refused request are stored nevertheless."""
     if not run.is_open:
         scope.accept(answers)
         if not scope.decisions:
@@ -380,7 +381,7 @@ def _accept(run: Run, scope: AuditScope, answers: Sequence[CallAnswer]) -> None:
 
 
 def _repeats_newest_answers(request_plan: RequestPlan) -> bool:
-    """Return True if the request repeats the newest answers of the chat."""
+    """Return True if the request repeats the newest answers to tool calls of the chat."""
     return (
         isinstance(request_plan, NothingToRun) and request_plan.repeats == "answers" and not request_plan.is_superseded
     )

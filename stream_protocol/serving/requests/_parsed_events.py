@@ -1,4 +1,5 @@
-"""Provides ``chunks_of``, which parses a response into chunks. Servers with a transport other than SSE need it."""
+"""Provides ``chunks_of``, which parses a response into chunks. Servers with a transport other than SSE need this
+function."""
 
 from __future__ import annotations
 

@@ -96,8 +96,8 @@ class ServiceOptions(ConverterOptions, total=False):
 
     ``"interrupt"`` (default): the run stops, and the agent answers the message. ``"steer"``: the run reads the message
     before its next model call. An edit of an earlier message still interrupts the run. ``"steer"`` needs
-    ``history="server"``. ``"reject"``: every request for a response is refused (409), except a retry of the run's own
-    request.
+    ``history="server"``. ``"reject"``: every request for a response is refused (409), except a retry of the request
+    that began the run.
     """
     truncated_history: TruncatedHistory
     """Effect of a new message if the client sends fewer messages than are stored.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 NotDelivered: TypeAlias = Literal["finished", "waiting-for-tool-results", "aborted"]
 """The reason why a steering message was not delivered, in the AI SDK's terms. ``finished``: the chat has no run that
 accepts messages. ``waiting-for-tool-results``: no run is active, because the agent waits for the user's answer to a
-call. ``aborted``: the run is being stopped."""
+tool call. ``aborted``: the run is being stopped."""
 
 
 class SteeringOutcome(TypedDict):
@@ -43,7 +43,7 @@ class SteeringOutcome(TypedDict):
 
 def can_steer(request_plan: RequestPlan) -> bool:
     """Return True if the request is only a new message. Only such a request can be sent to an active run. An edit would
-    rewind the run, and an answer to a call may have to end the call."""
+    rewind the run. An answer to a tool call may have to end the call."""
     return isinstance(request_plan, NewUserTurn) and request_plan.rewind_before is None and not request_plan.answers
 
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from stream_protocol.session import NothingToRun
 
 INTERRUPTED_TEXT: Final = "Your answer was taken, but what followed from it is missing. Reload the page, or ask again."
-"""Error text for a request that repeats an answer to a call. Used if the run that got the answer first has stored no
-output."""
+"""Error text for a request that repeats an answer to a tool call. Used if the run that first got this answer has stored
+no output."""
 
 
 async def stored_response(service: ServiceContext, incoming: Incoming, stored: NothingToRun) -> AsyncIterator[bytes]:

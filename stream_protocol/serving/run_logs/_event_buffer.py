@@ -39,7 +39,8 @@ class EventBuffer:
         self._events = EventList(self._bounds)
         self._readers = Readers(self._events, self._bounds, on_readers)
         self._copied: int | None = None
-        """The number of events that the run log's store has: see ``ack``. ``None`` if readers wait for no store."""
+        """The number of events that the run log's store has: see ``ack``. ``None`` if readers do not wait for a
+        store."""
         self._waiting: list[asyncio.Future[None]] = []
         self._closed = False
 
@@ -102,8 +103,8 @@ class EventBuffer:
         self._wake()
 
     def since(self, position: int) -> Iterator[bytes] | None:
-        """Returns the events from number ``position`` on; ``None`` if some of them are joined with earlier events. Does
-        not copy the events: the caller must read them before the next ``append``."""
+        """Returns the events from number ``position`` on; ``None`` if some of these events are joined with earlier
+        events. Does not copy the events: the caller must read them before the next ``append``."""
         return None if position < self._events.begin else self._events.since(position)
 
     def ack(self, count: int | None) -> None:
@@ -111,7 +112,8 @@ class EventBuffer:
 
         The buffer joins only events that are copied and that every reader has read, because the store still needs the
         other events from ``since``. Readers get the end of the response only when all events are copied. With ``None``,
-        the buffer does not wait for the store: it joins all events that every reader has read, and gives the end.
+        the buffer does not wait for the store: it joins all events that every reader has read, and gives readers the
+        end immediately.
         """
         self._copied = count
         if self._closed:

@@ -9,8 +9,8 @@ from stream_protocol.serving.run_logs._run_log import LogBounds
 from stream_protocol.wire import JoinedStream
 
 PIECE_BYTES: Final = 2**16
-"""The maximum number of bytes that are sent at once, unless a single event is larger. uvicorn also buffers 64 KiB per
-connection before it waits."""
+"""The maximum number of bytes that are sent in one step, unless a single event is larger. uvicorn also buffers 64 KiB
+per connection before it waits."""
 
 JOIN_AT_ONCE: Final = 4096
 """The maximum number of events that are joined before the event loop runs other tasks. A join of so many events takes
@@ -77,8 +77,8 @@ class EventList:
             self._join_above = max(above, min(self.size + above, self._bounds.max_size))
 
     def join(self, count: int, known: int) -> None:
-        """Joins up to ``JOIN_AT_ONCE`` more of the first ``count`` events. Frees the original events that no reader
-        needs."""
+        """Joins those of the first ``count`` events that are not yet joined, but at most ``JOIN_AT_ONCE``. Frees the
+        original events that no reader needs."""
         begin = self.joined_count - self._tail_begin
         events = self._tail[begin : min(count - self._tail_begin, begin + JOIN_AT_ONCE)]
         self.joined.add(events)
@@ -116,5 +116,5 @@ def first_piece(events: Sequence[bytes], begin: int) -> Sequence[bytes]:
 
 
 def weight(events: Iterable[bytes]) -> int:
-    """Return the size of the events for ``LogBounds.max_backlog``. A large event counts as 64 KiB."""
+    """Return the size of the events for ``LogBounds.max_backlog``. An event counts as at most 64 KiB."""
     return sum(min(len(event), PIECE_BYTES) for event in events)

@@ -51,7 +51,7 @@ class SharedLease:
         """The event-loop time of the first attempt after the last successful renewal; ``None`` if the worker has not
         tried to renew since."""
         self._settled: asyncio.Future[None] | None = None
-        """A future that is done when the lease is renewed or lost; ``None`` if no task waits for this."""
+        """A future that is done when the lease is renewed or lost; ``None`` if no task waits for the renewal."""
         self._loss_timer: asyncio.TimerHandle | None = None
         self._posts = PostReplies(store, run, owner)
         self._renewal_wanted = asyncio.Event()
@@ -92,8 +92,8 @@ class SharedLease:
         self.owner.log.ack(0)
 
     async def look_for_stop(self) -> None:
-        """Reads ``newest_stop``. Must be called when the worker gets renewal requests for the lease, so that no stop is
-        missed."""
+        """Reads ``newest_stop``. Must be called after the worker has begun to receive requests to renew the lease, so
+        that no stop is missed."""
         self.newest_stop = await self._store.newest_stop(self._run.chat)
 
     def open(self) -> None:
@@ -101,14 +101,14 @@ class SharedLease:
         self.renew_now()
 
     def release(self) -> None:
-        """Asks ``keep_until_released`` to free the chat as soon as the store has all events of the run. Returns at
-        once."""
+        """Asks ``keep_until_released`` to free the chat as soon as the store has all events of the run. Does not wait
+        until the chat is free."""
         self._released.set()
         self._settle()
 
     def renew_now(self) -> None:
-        """Requests a renewal at once. The store's reply to a renewal tells if the run was stopped, and if other workers
-        read the run. The reply also contains the messages that requests have sent to the run."""
+        """Requests an immediate renewal of the lease. The store's reply to a renewal tells if the run was stopped, and
+        if other workers read the run. The reply also contains the messages that requests have sent to the run."""
         self._renewal_wanted.set()
 
     async def keep_until_released(self, bounds: LogBounds) -> None:
@@ -169,7 +169,7 @@ class SharedLease:
                 pause = min(RETRY_SECONDS, self._times.renewal_interval)
 
     async def _renew_once(self, sent_at: float) -> None:
-        """Renew the lease once. Stop the run if the store's reply says so."""
+        """Renew the lease once. If the store's reply contains a stop, stop the run."""
         renewal = await self._store.renew(self._run, self._token, self._phase())
         if self._lost:  # the reply came after `_lose` had ended the run
             return
@@ -201,8 +201,8 @@ class SharedLease:
         self._loss_timer = asyncio.get_running_loop().call_at(time, self._lose_if_tried)
 
     def _lose_if_tried(self) -> None:
-        """Give up the run if this worker has tried long enough to renew the lease. A worker that was too busy to try
-        gets more time for attempts."""
+        """Give up the run if this worker has tried in vain for long enough to renew the lease. A worker that was too
+        busy to try gets more time for attempts."""
         tried_until = (self._trying_since or _now()) + self._times.time_to_renew
         if _now() < tried_until:
             self._lose_at(tried_until)

@@ -71,7 +71,7 @@ class WriterWatch:
         return self._superseded or _now() - self._missing_since > self._times.valid_without_renewal
 
     async def check_if_due(self, *, at_once: bool) -> None:
-        """Checks the run's lease if the lease is missing, if the last check is too old, or ``at_once``."""
+        """Checks the run's lease if the lease is missing, if the last check is too old, or if ``at_once`` is True."""
         if at_once or self.is_missing or _now() >= self._check_at:
             await self.check()
 
@@ -133,7 +133,7 @@ class LogTail:
 
     @property
     def leaving(self) -> bool:
-        """True if this tail stops reading before the end of the run. A new reader then needs a new tail."""
+        """True if this tail stops reading before the end of the run. A new reader then needs a new ``LogTail``."""
         return self._unwanted.is_set() and not self.buffer.closed
 
     async def begin(self) -> bool:
@@ -144,8 +144,8 @@ class LogTail:
         return is_held or self._writer.available is not None
 
     async def has_begun(self) -> bool:
-        """Waits until the first events are read. Returns False if the run is lost before that: a fail-over of the store
-        may have lost it just now. Such a run has no response to read."""
+        """Waits until the first events are read. Returns False if the run is lost before that, for example in a
+        fail-over of the store. A lost run has no response to read."""
         self._expected += 1
         self._cancel_timer()
         first = [asyncio.create_task(self.buffer.changed(0)), asyncio.create_task(self._unwanted.wait())]
@@ -209,7 +209,7 @@ class LogTail:
 
     async def _read_head(self) -> None:
         """Read the ``Snapshot`` of the run, which comes before the entries. ``begin`` does not read the snapshot,
-        because many readers may call it at once for one run."""
+        because many readers may call ``begin`` at the same time for one run."""
         snapshot = await self._store.snapshot(self._chat, self._run_id)
         self._head_read = True
         self.buffer.set_past(snapshot.past)
@@ -237,8 +237,8 @@ class LogTail:
     def _end_lost(self) -> None:
         """End the response after its worker has died or has given up the run.
 
-        If the run is recovered, the readers of an incomplete response are disconnected. Otherwise its open parts are
-        closed, and the response ends in an error.
+        If the run is recovered, the readers of an incomplete response are disconnected. Otherwise, the unfinished parts
+        of the message are ended, and the response ends in an error.
         """
         whole = self.buffer.whole()
         is_complete = whole[-1:] == [SSE_DONE]

@@ -41,7 +41,7 @@ class PostReplies:
         self._tasks = Tasks()
 
     def take(self, posts: Iterable[Post]) -> None:
-        """Starts to handle these messages, except those that are already being handled."""
+        """Starts to handle messages, except those that are already being handled."""
         for post in posts:
             if post.id not in self._handled:
                 self._handled.add(post.id)

@@ -33,8 +33,8 @@ class RunReader(AsyncGenerator[bytes, None]):
 
     @property
     def memory(self) -> ByteShare | None:
-        """The share of this response in the memory limit for ended responses. ``None`` unless the client still reads
-        the response some seconds after its end. If the limit is exceeded, the reader is disconnected."""
+        """The bytes of the response that count toward the memory limit for ended responses. ``None`` unless the client
+        still reads the response some seconds after its end. If the limit is exceeded, the reader is disconnected."""
         return self._memory
 
     def count_in(self, memory: ByteShare) -> None:
@@ -87,7 +87,7 @@ class Cursor:
         self.read_bytes = read_bytes
 
     def go_on(self, count: int, size: int) -> None:
-        """Moves the cursor forward by this number of events and bytes."""
+        """Moves the cursor forward by ``count`` events and ``size`` bytes."""
         self.position += count
         self.read_bytes += size
 

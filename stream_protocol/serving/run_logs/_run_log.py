@@ -37,8 +37,8 @@ class LogBounds:
     """
 
     coalesce_above: int = 2**20
-    """Size above which the server joins text deltas into longer ones. It joins only deltas that every reader has
-    received."""
+    """Size above which the server joins text deltas into longer ones. The server joins only deltas that every reader
+    has received."""
     max_size: int = 64 * 2**20
     """Size limit of the log. A larger response ends in an error.
 
@@ -114,7 +114,7 @@ class RunHandle(Protocol):
         called twice with the same bytes."""
 
     def lease_lost(self) -> None:
-        """Called when the lease is lost. A newer run may hold the lease now, so this run must end at once."""
+        """Called when the lease is lost. A newer run may hold the lease now, so this run must end immediately."""
 
 
 class Lease(Protocol):
@@ -126,8 +126,8 @@ class Lease(Protocol):
 
     @property
     def newest_stop(self) -> str:
-        """The id of the chat's newest stop at the claim: see ``RunLog.newest_stop``. The run log reports later stops to
-        the run."""
+        """The id of the newest stop that the chat had when the run claimed the chat: see ``RunLog.newest_stop``. The
+        run log reports later stops to the run."""
 
     @property
     def read_elsewhere(self) -> bool:
@@ -149,8 +149,8 @@ class Lease(Protocol):
         """
 
     def release(self) -> None:
-        """Requests that the run log frees the chat. The run log does so when every reader can get all events of the
-        run. Never waits, and may be called more than once."""
+        """Requests that the run log frees the chat. The run log frees the chat when every reader can get all events of
+        the run. Never waits, and may be called more than once."""
 
 
 class RunLog(Protocol):
@@ -173,8 +173,8 @@ class RunLog(Protocol):
         """Returns the run that holds the chat's lease; ``None`` if the chat is free."""
 
     async def current_many(self, chats: Sequence[str]) -> list[RunInfo | None]:
-        """Returns the result of ``current`` for each of these chats, in the same order. Needs one round trip to the
-        store."""
+        """Returns the result of ``current`` for each chat in ``chats``, in the order of ``chats``. Needs one round trip
+        to the store."""
 
     async def read(
         self, chat: str, run_id: str, *, rebuild: bool = False, runs_are_recovered: bool = False
@@ -182,8 +182,8 @@ class RunLog(Protocol):
         """Returns a reader of a run's response, from its beginning to its end; ``None`` if the run log no longer has
         the response. May wait until the response has events.
 
-        ``rebuild``: see ``EventBuffer.read``. If the run's worker dies, the open parts of the message are closed, and
-        the response ends in an error. ``runs_are_recovered``: True if another worker continues the run of a dead
+        ``rebuild``: see ``EventBuffer.read``. If the run's worker dies, the unfinished parts of the message are ended,
+        and the response ends in an error. ``runs_are_recovered``: True if another worker continues the run of a dead
         worker. In this case, the death of the worker does not end the response: the readers are disconnected, and
         reconnect.
         """
@@ -193,7 +193,7 @@ class RunLog(Protocol):
         worker that recovers the run calls this."""
 
     async def stop(self, chat: str, run_id: str | None = None) -> bool:
-        """Stops the run of this chat, whichever worker executes it. Returns True if the chat had a run. With
+        """Stops the run of a chat, whichever worker executes the run. Returns True if the chat had a run. With
         ``run_id``, stops only the run with this id. Without ``run_id``, also stores a new stop id for ``newest_stop``,
         even if the chat has no run."""
 
@@ -201,12 +201,13 @@ class RunLog(Protocol):
         """Returns the id of the chat's newest stop, from any worker. Returns an empty string if the chat was not
         stopped in the last minute.
 
-        A request calls this method when it arrives. If its lease has another ``newest_stop``, the request is stopped.
+        A request calls this method when it arrives. Later, the request gets a lease of the chat. If the lease has
+        another ``newest_stop``, the chat was stopped meanwhile, and so the request is stopped.
         """
 
     async def post(self, chat: str, run_id: str, post: bytes) -> bytes | None:
-        """Sends the bytes ``post`` to this run, whichever worker executes it. Returns the run's reply, which may take
-        long.
+        """Sends the bytes ``post`` to the run, whichever worker executes the run. Returns the run's reply, which may
+        take long.
 
         Returns ``None`` if the run no longer holds the chat's lease. If the store may have lost the bytes, they are
         sent again. So the run may get them twice.

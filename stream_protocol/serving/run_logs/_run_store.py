@@ -1,9 +1,9 @@
 """The interface of a store that all workers of a run log share. The store keeps leases, the events of runs, and
 messages between workers.
 
-Each method is one atomic step in the store. A call may be repeated, for example if its first reply got lost. Each
-method raises ``RunLogError`` if the store cannot be reached, or takes too long. The modules ``_lease``,
-``_log_writer``, ``_log_tail`` and ``_shared_run_log`` work with any store.
+Each method is one atomic step in the store. A call of a method may be repeated, for example if the reply to the first
+call got lost. Each method raises ``RunLogError`` if the store cannot be reached, or takes too long. The modules
+``_lease``, ``_log_writer``, ``_log_tail`` and ``_shared_run_log`` work with any store.
 """
 
 from __future__ import annotations
@@ -234,8 +234,8 @@ class RunStore(Protocol):
 
         If the store has lost the lease, writes the lease again, even over the lease of an older run. A stop of the
         older run does not stop this run. A stop that came while the lease was lost stops this run. A stored phase
-        ``closed`` is not replaced by another phase. The run's events are kept for ``lease`` and ``log_retention`` of
-        ``LeaseTimes`` from now on.
+        ``closed`` is not replaced by another phase. From now on, the run's events are kept for the sum of
+        ``LeaseTimes.lease`` and ``LeaseTimes.log_retention``.
         """
 
     async def append(self, run: RunIdentity, token: int, piece: LogBatch) -> int | None:
@@ -253,8 +253,8 @@ class RunStore(Protocol):
     async def free(self, run: RunIdentity) -> None:
         """Frees the chat, if this run holds the chat's lease. A log without an end gets the end ``BROKEN``.
 
-        Also increases the chat's newest token, so that ``renew`` returns ``None`` if this run calls it late. The run's
-        events are kept for ``LeaseTimes.log_retention`` from now on.
+        Also increases the chat's newest token, so that a later call of ``renew`` for this run returns ``None``. The
+        run's events are kept for ``LeaseTimes.log_retention`` from now on.
         """
 
     async def watch(self, chat: str, run_id: str, *, reads: bool) -> LeaseView:
@@ -271,10 +271,10 @@ class RunStore(Protocol):
     async def stop(self, chat: str, run_id: str, stop_id: str) -> tuple[str, str] | None:
         """Asks the run that holds the lease to stop. If ``run_id`` is not empty, asks only the run with this id.
 
-        The run gets the stop when it renews its lease. Returns the ids of the run and of its worker; ``None`` if there
-        is no such run. ``stop_id``: the id of the chat's newest stop, which the store keeps for ``STOP_SECONDS``, even
-        if the chat has no run. If ``stop_id`` is empty, the store keeps no id. A full store may lose the id, but must
-        stop the run.
+        The run gets the stop when it renews its lease. Returns the ids of the run and of its worker; ``None`` if no
+        such run holds the lease. ``stop_id``: the id of the chat's newest stop, which the store keeps for
+        ``STOP_SECONDS``, even if the chat has no run. If ``stop_id`` is empty, the store keeps no id. A full store may
+        lose the id, but must stop the run.
         """
 
     async def newest_stop(self, chat: str) -> str:
@@ -288,16 +288,18 @@ class RunStore(Protocol):
         """
 
     async def reply(self, chat: str, run_id: str, post_id: str, reply: bytes) -> None:
-        """Replaces a message to the run with the run's reply, which is kept for the lifetime of a lease."""
+        """Stores the run's reply to the message with the id ``post_id``, and deletes this message. The store keeps the
+        reply for the lifetime of a lease."""
 
     async def reply_to(self, chat: str, run_id: str, post_id: str) -> bytes | None:
-        """Returns the run's reply to a message; ``None`` if the store has no reply."""
+        """Returns the run's reply to the message with the id ``post_id``; ``None`` if the store has no reply."""
 
     async def request_renewal(self, worker: str, run_id: str) -> None:
-        """Asks a worker to renew the lease of this run now. The request may get lost."""
+        """Asks a worker to renew the lease of one of its runs now. The request may get lost."""
 
     def renewal_requests(self) -> AsyncGenerator[str | None]:
-        """Yields the ids of those runs of this worker whose leases other workers ask it to renew now.
+        """Yields ids of runs of this worker. Other workers have asked this worker to renew the leases of these runs
+        now.
 
         The store's reply to ``renew`` then contains the reason: a stop, a reader, or a message to the run. If requests
         may have got lost, yields ``None``, and the worker renews the leases of all its runs.
@@ -314,7 +316,7 @@ def run_info(
 ) -> RunInfo:
     """Return the ``RunInfo`` of the run that holds a stored lease.
 
-    An open run that was asked to stop counts as closed, because it ends soon.
+    A run in the phase ``open`` that was asked to stop counts as ``closed``, because it ends soon.
 
     ``phase``: one of ``Phase``, as stored. ``stop``: True if the run was asked to stop. ``left_ms``: the remaining
     milliseconds of the lease.

@@ -46,8 +46,7 @@ class SharedRunLog:
     """A ``RunLog`` that keeps responses in ``store``. Each worker can resume and stop the runs of all workers.
 
     ``store``: this worker's connection to the shared store. ``times``: the lifetimes of leases and logs, equal for all
-    workers. The store must delete leases and logs after the same times. ``bounds``: limits of each log: see
-    ``LogBounds``.
+    workers. The store must delete leases and logs after these times. ``bounds``: limits of each log: see ``LogBounds``.
     """
 
     def __init__(self, store: RunStore, times: LeaseTimes, bounds: LogBounds | None = None) -> None:
@@ -170,8 +169,8 @@ class SharedRunLog:
         return own.info() if own is not None and own.held else None
 
     async def _ask_to_stop(self, chat: str, run_id: str, stop_id: str = "") -> str | None:
-        """Ask the chat's run to stop: see ``RunStore.stop``. Then ask its worker to renew the lease at once. Return the
-        id of the run; ``None`` if the chat has no such run."""
+        """Ask the chat's run to stop: see ``RunStore.stop``. Then ask the run's worker to renew the lease immediately.
+        Return the id of the run; ``None`` if the chat has no such run."""
         stopped = await self.store.stop(chat, run_id, stop_id)
         if stopped is None:
             return None
@@ -227,7 +226,8 @@ class SharedRunLog:
             await tail.leave()
 
     async def _handle_renewal_requests(self) -> None:
-        """Renew leases at once when other workers ask for a renewal. A failure is logged, and does not end the task."""
+        """Renew leases immediately when other workers ask for a renewal. A failure is logged, and does not end the
+        task."""
         while True:
             try:
                 async for run_id in self.store.renewal_requests():

@@ -52,8 +52,8 @@ class ActiveRuns:
     """The active runs of this worker, and access to the runs of other workers through the run log.
 
     ``limits``: the limits of each run. ``chat_exists``: returns True if this deployment's session store has the chat.
-    ``runs_are_recovered``: True if an engine recovers orphaned runs, so that the readers of such a run must reconnect.
-    Methods raise ``ChatRequestError`` (503) if the run log is unreachable.
+    ``runs_are_recovered``: True if an engine recovers orphaned runs, which are runs of dead workers. The readers of an
+    orphaned run must then reconnect. Methods raise ``ChatRequestError`` (503) if the run log is unreachable.
     """
 
     def __init__(
@@ -102,12 +102,13 @@ class ActiveRuns:
     ) -> Claim | Taken:
         """Claims the chat for a new run, or returns the active run of the chat.
 
-        In three cases, waits until the active run has ended: the run is stopping, its worker may be dead, or the
-        session store lacks the chat. Before the wait, takes ``waiting``, a slot for a waiting request. If no slot is
+        Waits until the active run has ended if this run is stopping, if its worker may be dead, or if the session store
+        lacks the chat. Before the wait, takes ``waiting``, a place within the limit of waiting requests. If no place is
         free, refuses the request (429, 503).
 
-        ``request``: the request that the run answers; ``None`` if the chat is changed without a run. ``since_stop``:
-        see ``Run``. ``begins_run``: if False, claims nothing, and returns only the active run of an equal request.
+        ``request``: the request to which the run responds; ``None`` if the chat is changed without a run.
+        ``since_stop``: see ``Run``. ``begins_run``: if False, claims nothing, and returns only the active run of an
+        equal request.
 
         Raises ``ChatRequestError`` (503) if the active run does not end in time, and after ``close``. With
         ``begins_run=False``, also raises this error if no equal request has an active run.
@@ -147,13 +148,13 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def without_run(self, keys: Sequence[ChatKey]) -> set[ChatKey]:
-        """Returns those of the given chats that have no active run. Needs one round trip to the run log."""
+        """Returns the chats in ``keys`` that have no active run. Needs one round trip to the run log."""
         runs = await self._run_log.current_many([self._name(key) for key in keys])
         return {key for key, run in zip(keys, runs, strict=True) if run is None}
 
     async def written(self, key: ChatKey, run_id: str) -> list[bytes]:
-        """Returns the SSE events of an orphaned run. Returns an empty list if the run log has deleted these events, or
-        is unreachable."""
+        """Returns the SSE events of an orphaned run, the run of a dead worker. Returns an empty list if the run log has
+        deleted these events, or is unreachable."""
         try:
             return await self._run_log.written(self._name(key), run_id)
         except RunLogError as error:
@@ -162,7 +163,7 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def interrupt(self, key: ChatKey, run: RunInfo) -> None:
-        """Stops this run, whichever worker executes it. Waits until the run has ended and is stored. Raises
+        """Stops a run, whichever worker executes the run. Waits until the run has ended and is stored. Raises
         ``ChatRequestError`` (503) if the run does not end within ``stop_timeout``, and after ``close``."""
         self._refuse_if_closed()
         await self._run_log.stop(self._name(key), run.run_id)
@@ -171,9 +172,8 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def wait_for_end(self, key: ChatKey, run: RunInfo, patience: float | None) -> bool:
-        """Waits up to ``patience`` seconds until this run has ended and is stored. Returns False if the run has not
-        ended by then. ``patience``: ``None`` for no limit. Raises ``ChatRequestError`` (503) when this worker is
-        closed."""
+        """Waits up to ``patience`` seconds until a run has ended and is stored. Returns False if the run is then still
+        active. ``patience``: ``None`` for no limit. Raises ``ChatRequestError`` (503) when this worker is closed."""
         deadline = inf if patience is None else _now() + patience
         left = await self._wait_while(key, lambda now: now.run_id == run.run_id, deadline, until_close=True)
         return left is None or left.run_id != run.run_id
@@ -229,7 +229,7 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def stop(self, key: ChatKey) -> RunInfo | None:
-        """Stops the run of this chat, whichever worker executes it. Returns the run as it was when this method was
+        """Stops the run of a chat, whichever worker executes the run. Returns the run as it was when this method was
         called; ``None`` if the chat had no run.
 
         Also stops requests that wait for the chat: see ``Run.claim``. If the chat is new and not yet stored, first
@@ -252,14 +252,14 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def stop_recovery(self, key: ChatKey, idempotency_keys: Container[str]) -> None:
-        """Stops the run of this chat if it recovers a run with one of these idempotency keys."""
+        """Stops the run of the chat if it is the recovery of a run with one of the given idempotency keys."""
         run = await self._run_log.current(self._name(key))
         if run is not None and run.idempotency_key in idempotency_keys:
             await self._run_log.stop(self._name(key), run.run_id)
 
     @_refuse_if_unreachable()
     async def wait_until_accepted(self, key: ChatKey, run_id: str) -> None:
-        """Waits up to ``stop_timeout`` until the request of this run is accepted, or the run has ended."""
+        """Waits up to ``stop_timeout`` until the request of a run is accepted, or the run has ended."""
         deadline = _now() + self._limits.stop_timeout
         await self._wait_while(key, lambda run: run.run_id == run_id and run.phase != "open", deadline)
 
@@ -272,16 +272,17 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def ask(self, key: ChatKey, run: RunInfo, content: bytes, patience: float | None) -> Reply | None:
-        """Sends bytes from ``delivery`` or ``question`` to this run, whichever worker executes it. Returns the run's
-        reply, or ``None`` after ``patience`` seconds."""
+        """Sends a request about a steering message to a run, whichever worker executes the run. ``content``: the
+        encoded request, from ``delivery`` or ``question``. Returns the run's reply, or ``None`` after ``patience``
+        seconds."""
         # `close` ends the runs of this worker. So a request waits for their replies even after `close`.
         closing = None if key in self._runs.values() else self._closing
         return await post(self._run_log, self._name(key), run, content, patience, closing)
 
     @_refuse_if_unreachable()
     async def read(self, key: ChatKey, run_id: str, *, rebuild: bool = True) -> RunReader | None:
-        """Returns a reader of this run's whole response. ``rebuild``: True for a client that has no earlier chunks of
-        the response."""
+        """Returns a reader of a run's whole response. ``rebuild``: True for a client that has no earlier chunks of the
+        response."""
         return await self._run_log.read(
             self._name(key), run_id, rebuild=rebuild, runs_are_recovered=self._runs_are_recovered
         )
@@ -325,7 +326,7 @@ class ActiveRuns:
             raise closing_refusal()
 
     def _release(self, run: Run) -> None:
-        """End the claim of this run and free the chat. Then begin the ``next_turn`` of the run, if it has one."""
+        """End the claim of a run and free the chat. Then begin the ``next_turn`` of the run, if the run has one."""
         key = self._runs.pop(run)
         run.release()
         if run.next_turn is not None and self._begin_turn is not None:
@@ -342,7 +343,7 @@ class ActiveRuns:
         return None if reader is None else Taken(other, reader)
 
     async def _is_ours(self, key: ChatKey) -> bool:
-        """Return True if the run of this chat belongs to this deployment.
+        """Return True if the run of the chat belongs to this deployment.
 
         Deployments with separate session stores may share a run log. So the chat must be in our session store, or this
         worker must execute the run. A new run begins before its session is stored.

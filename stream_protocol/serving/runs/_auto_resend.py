@@ -1,9 +1,11 @@
-"""Provides ``prevent_auto_resend``: it keeps a client from sending the same answers again and again by itself.
+"""Provides ``prevent_auto_resend``, which prevents that a client automatically sends equal answers to tool calls again
+and again.
 
-A client with ``sendAutomaticallyWhen`` sends again if all calls of the last message have outputs. Usually the end of a
-response prevents this. But a client may send answers that the server cannot use. For example, an answer belongs to an
-unknown call, comes twice, or is only one of two approvals that the agent needs together. The response to such answers
-ends with an error, because no client sends automatically after an error. The user's next answer is sent as usual.
+A client with ``sendAutomaticallyWhen`` sends again if all tool calls of the last message have outputs. Usually the end
+of a response prevents this. But a client may send answers that the server cannot use. For example, an answer belongs to
+an unknown tool call, comes twice, or is only one of two approvals that the agent needs together. The response to such
+answers ends with an error, because no client sends automatically after an error. The user's next answer is sent as
+usual.
 """
 
 import logging
@@ -29,7 +31,7 @@ def prevent_auto_resend(
     ``ending``.
 
     ``ending``: the last SSE events of a response, without ``[DONE]``. ``before``: the earlier SSE events.
-    ``continued``: the message that the response continues, as the client sent it.
+    ``continued``: the message that the response continues, in the form in which the client sent the message.
     """
     if not is_sent_again(chain(before, ending), continued):
         return ending

@@ -101,7 +101,7 @@ class RunWork:
                     run.begin_after(late[0], job.overrides)
 
     async def _is_recovered_after(self, run: Run, job: Job, error: BaseException) -> bool:
-        """Return True if another worker recovers the run after this error. The recovery has begun, or begins when the
+        """Return True if another worker recovers the run after the error. The recovery has begun, or begins when the
         session store is reachable again.
 
         Returns False if the session store failed before the request was accepted. The request is then refused. The run
@@ -115,8 +115,8 @@ class RunWork:
         return can_continue
 
     async def _is_overtaken(self, run: Run, job: Job) -> bool:
-        """Return True if a later run or another execution of this run has stored an event. Returns False if the session
-        cannot be read."""
+        """Return True if a later run, or another execution of this run after a crash, has stored an event. Returns
+        False if the session cannot be read."""
         try:
             reading = find_session(self._runner, job.session.user_id, job.session.id)
             session = await with_timeout(self._hook_timeout, reading)
@@ -195,7 +195,7 @@ class Executor:
         self._work = work
 
     async def start(self) -> None:
-        """Starts the recovery of orphaned runs. Later calls do nothing."""
+        """Starts the recovery of orphaned runs, the runs of dead workers. Later calls of ``start`` do nothing."""
 
     def drain(self) -> None:
         """Ends the recovery of orphaned runs."""
@@ -209,17 +209,20 @@ class Executor:
             await self._work.do(run, job, job.events(run))
 
     async def recover_same(self, key: ChatKey, claim: Claim) -> FoundOrphans:
-        """Recovers the orphaned run of an earlier, equal request. The run uses the claim of the current request."""
+        """Recovers the orphaned run that an earlier, equal request has begun. ``claim``: the current request's right to
+        begin a run in the chat; the recovered run uses this claim."""
         return "none"
 
     async def recover(self, key: ChatKey) -> None:
-        """Recovers the orphaned runs of the chat, because a request waits until they have ended."""
+        """Recovers the orphaned runs of the chat, which are runs of dead workers. Called for a request that waits until
+        these runs have ended."""
 
     async def cancel(self, key: ChatKey) -> None:
-        """Cancels the orphaned runs of the chat. The caller must hold the chat's lease."""
+        """Cancels the orphaned runs of the chat, which are runs of dead workers. The caller must hold the chat's
+        lease."""
 
     async def stop(self, key: ChatKey) -> bool:
-        """Stops the active run and the orphaned runs of the chat. Returns False if the chat had no such run."""
+        """Stops the active run and the orphaned runs of the chat. Returns False if the chat had no run to stop."""
         return await self._runs.stop(key) is not None
 
     async def lacks_message(self, key: ChatKey, session: Session) -> bool:
@@ -227,8 +230,9 @@ class Executor:
         return False
 
     async def wait_for_message(self, key: ChatKey, seconds: float) -> None:
-        """Waits up to ``seconds`` until the chat has no orphaned run."""
+        """Waits up to ``seconds`` until the chat has no orphaned run, the run of a dead worker."""
 
     async def wait_until_recovered(self, key: ChatKey) -> bool:
-        """Waits until the chat has no orphaned run. Returns True if the chat may have an active run now."""
+        """Waits until the chat has no orphaned run, the run of a dead worker. Returns True if the chat may have an
+        active run now."""
         return False

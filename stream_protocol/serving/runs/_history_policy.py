@@ -31,7 +31,7 @@ class Planned(NamedTuple):
     session: Session | None
     """The stored session; ``None`` for a new chat."""
     request_plan: RequestPlan
-    """The run's input: a user message, answers to calls, or nothing to run."""
+    """The run's input: a user message, answers to tool calls, or nothing to run."""
     transcript: Transcript | None = None
     """The stored conversation; ``None`` if the client sends the history."""
 
@@ -88,8 +88,8 @@ class ServerHistory:
         return planned._replace(request_plan=request_plan)
 
     def request_to_keep(self, request: ChatRequest, request_plan: NewUserTurn | AnsweredCalls) -> ChatRequest:
-        """Returns the request with only its last message, and the message before it if its answers count. So a long run
-        does not keep the other messages in memory."""
+        """Returns the request with only its last message. If the run uses answers in the second-last message, this
+        message also stays. So a long run does not keep the other messages in memory."""
         before = (
             request.message_before_words if isinstance(request_plan, NewUserTurn) and request_plan.answers else None
         )
@@ -102,8 +102,8 @@ class ServerHistory:
         return artifact_urls((self._files.artifact_base or base) if self._files.artifact_links else None, chat_id)
 
     def messages_before(self, job: Job) -> list[UIMessage]:
-        """Returns the messages of the chat before the response of this job. The response may continue the last of
-        them."""
+        """Returns the messages of the chat before the response that the job creates. The response may continue the last
+        of these messages."""
         return job.messages_before_response()
 
 

@@ -70,7 +70,7 @@ _COMPUTED: Final = ("transcript", "_continuation")
 
 
 class StoppedBeforeStoredError(Exception):
-    """Raised if a run was stopped before the user's answers were stored."""
+    """Raised if a run was stopped before the user's answers to tool calls were stored."""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -87,8 +87,8 @@ class Job:
     options: ConverterOptions
     recorder: TurnRecorders
     on_stored: Callable[[Sequence[CallAnswer]], None]
-    """Called when the user's message or the first answers are stored. The argument is the list of accepted answers: all
-    answers of the request, or only its denials if the run was stopped before."""
+    """Called when the user's message or the first answers to tool calls are stored. The argument is the list of
+    accepted answers: all answers of the request, or only its denials if the run was stopped before."""
     invocation_id: str | None = None
     """The invocation id for the run of a new user message; ``None`` if ADK generates the id."""
     context: Any = None
@@ -100,9 +100,9 @@ class Job:
     known_transcript: Transcript | None = None
     """The conversation before the run, if the request has loaded it."""
     on_answered: Callable[[Sequence[CallAnswer]], None] = lambda _: None
-    """Called when answers that came with a new message are stored."""
+    """Called when answers to tool calls that came with a new message are stored."""
     is_rewound: bool = False
-    """True once ``events`` has rewound the session. If the user's message is not stored then, the chat lacks it."""
+    """True once ``events`` has rewound the session. Until the user's message is stored, the chat then lacks it."""
 
     @cached_property
     def transcript(self) -> Transcript:
@@ -115,7 +115,7 @@ class Job:
         return self.request_plan.answers if isinstance(self.request_plan, AnsweredCalls) else ()
 
     def with_runner(self, runner: Runner) -> Job:
-        """Return a copy of the job with this runner. The runner gets the session service of the job's present
+        """Return a copy of the job with ``runner``. This runner gets the session service of the job's present
         runner."""
         return self.changed(runner=with_sessions(runner, self.runner.session_service))
 
@@ -126,8 +126,8 @@ class Job:
         return other
 
     def read_session(self) -> None:
-        """Compute the transcript and the continued response from the session, and cache them. This can take long: see
-        ``run_off_loop``."""
+        """Compute the transcript and the continued response from the session, and cache them. The computation can take
+        long: see ``run_off_loop``."""
         _ = self.transcript
         if isinstance(self.request_plan, AnsweredCalls):
             with suppress(Exception):  # an app's hook may raise; it raises again when the response starts
@@ -160,12 +160,12 @@ class Job:
     async def events(self, run: Run) -> AsyncGenerator[Event]:
         """Runs the agent and yields ADK's events.
 
-        First prepares the session: see ``_prepare_session``. With an engine, the run is on record by then.
+        First prepares the session: see ``_prepare_session``. An engine has already stored the run by then.
 
         The first event is the user's event, whose invocation id determines the id of the assistant message. A run that
-        was stopped before its start still stores a user message. Of the user's answers to calls, such a run stores only
-        the denials; the other calls stay open. ``run``: the run that executes this job. Its idempotency key is stored
-        in the user's events.
+        was stopped before its start still stores a user message. Of the user's answers to tool calls, such a run stores
+        only the denials; the other calls stay unanswered. ``run``: the run that executes this job. Its idempotency key
+        is stored in the user's events.
         """
         await self._prepare_session()
         beginning = self.request_plan.client_message_id if isinstance(self.request_plan, NewUserTurn) else None
@@ -219,8 +219,8 @@ class Job:
     def _earlier_messages(self, beginning: str | None) -> Iterator[AcceptedMessage]:
         """Yield the steering messages that earlier runs have left waiting, except the message that begins this run.
 
-        If a message was sent before the message that begins this run, the client's context of this run is newer. So
-        such a message loses its own context. Later messages keep their context. ``beginning``: the id of the message
+        If a message was sent before the message that begins this run, the client's context of this run is newer. So the
+        earlier message loses its own context. Later messages keep their context. ``beginning``: the id of the message
         that begins this run, as the client sent it.
         """
         is_newer = False
@@ -323,7 +323,7 @@ class Job:
     def _observed_sessions(
         self, run: Run, run_input: RunInput, compactions: list[Event], *, known: int
     ) -> ObservedSessions:
-        """Return a session service that calls ``on_stored`` after it has stored the user's message or answers.
+        """Return a session service that calls ``on_stored`` after it has stored the user's message or answers to calls.
 
         The service also appends each stored compaction to ``compactions``. If the run is stopped before the answers are
         stored, the service raises ``StoppedBeforeStoredError``. It does not raise this error if the answers in
@@ -394,7 +394,7 @@ class Job:
         }
 
     def _messages_after(self, stored: Sequence[Event], call_ids: CallIds = NO_IDS) -> list[UIMessage]:
-        """Return the messages of these stored events and of the request. ``call_ids``: the call ids that earlier
+        """Return the messages of the events in ``stored`` and of the request. ``call_ids``: the call ids that earlier
         messages use."""
         metadata = run_config_for_turn(self.request_plan, self.run_config).custom_metadata
         own: list[Event] = []

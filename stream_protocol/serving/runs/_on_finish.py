@@ -41,8 +41,8 @@ stays busy until the hook returns, or until ``ServiceLimits.hook_timeout`` is ov
 
 The assistant message is built from the stream by the client's rules, so it equals the client's message. If the response
 showed nothing, the message has no parts. The list of all messages then lacks this message, because clients cannot load
-it. The other messages come from the stored session. If the client sends the history (``ChatService(history=…)``), they
-come from the request.
+it. The other messages come from the stored session. If the client sends the history (``ChatService(history=…)``), the
+other messages come from the request.
 """
 
 
@@ -57,7 +57,8 @@ async def notify(
     ai_sdk: AiSdkVersion,
     timeout: float | None,  # noqa: ASYNC109 - the hook may swallow the cancellation that `asyncio.timeout` waits for
 ) -> None:
-    """Calls the ``on_finish`` hook. Logs an error of the hook. After ``timeout`` seconds, cancels and logs the call.
+    """Calls the ``on_finish`` hook. Logs an error of the hook. If the hook takes longer than ``timeout`` seconds,
+    cancels the hook and logs a timeout.
 
     ``sent``: the SSE events of the response. ``stored``: the events of the chat's session. ``before``: a function that
     builds the messages before the response. ``continues``: True if the response continued the last of these messages.

@@ -73,7 +73,7 @@ class Planner:
         self._shared_state = shared_state
 
     def options_for(self, chat_id: str, artifact_base: str | None) -> ConverterOptions:
-        """Returns the converter options for responses in this chat."""
+        """Returns the converter options for responses in a chat."""
         options: ConverterOptions = {**self._options}
         if (artifact_url := self._history.artifact_url(chat_id, artifact_base)) is not None:
             options.setdefault("artifact_url", artifact_url)

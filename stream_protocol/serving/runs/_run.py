@@ -1,8 +1,8 @@
 """Provides ``Run``: one run of an agent. It writes its response to an ``EventBuffer``, which HTTP responses read.
 
 One task reads all events of the run, even after the readers have disconnected or the response has ended. So ADK can
-store all events, and a started tool runs to its end. A stop ends the *response* at once (with ``abort``) and asks ADK
-to end the run. If the run does not end by itself, it is cancelled some seconds later.
+store all events, and a started tool runs to its end. A stop immediately ends the *response* (with ``abort``) and asks
+ADK to end the run. If the run does not end by itself, it is cancelled some seconds later.
 
 The run's events and the beginning of its response come from ``_job``.
 """
@@ -140,13 +140,13 @@ class Run:
             self.stop()
 
     def continue_message(self, request: ChatRequest) -> None:
-        """If the request answers calls of an assistant message, sets this message as the one that the response
-        continues. Must be called before the run can be stopped."""
+        """If the request answers tool calls of an assistant message, the response continues this message. Must be
+        called before the run can be stopped."""
         self._response.continue_message(request.continued_message)
 
     @property
     def mark(self) -> RunMark:
-        """The data that the run stores with the user's message and answers."""
+        """The data that the run stores with the user's message, and with the user's answers to tool calls."""
         return {"idempotency_key": self.idempotency_key, "record": self._record_id}
 
     def belong_to(self, record_id: str) -> None:
@@ -155,8 +155,8 @@ class Run:
 
     @property
     def is_recovered(self) -> bool:
-        """True if this run is the recovery of an orphaned run. Such a run continues later if a store is unreachable; a
-        new run is refused then."""
+        """True if this run is the recovery of an orphaned run, whose worker is dead. If a store is unreachable, a
+        recovery continues later, but a new run is refused."""
         return self._record_id not in (None, self.id)
 
     def allow_recovery(self, *, allowed: bool = True) -> None:
@@ -187,8 +187,9 @@ class Run:
     def release(self) -> None:
         """Frees the chat. Called once.
 
-        Also removes the reference cycles between run, lease, log and job. So the memory of the response is freed at
-        once. The garbage collector would free it late, because it counts objects, and a large response has few objects.
+        Also removes the reference cycles between run, lease, log and job. So the memory of the response is freed
+        immediately. The garbage collector would free this memory late, because it counts objects, and a large response
+        has few objects.
         """
         self._timers.close()
         self._lease.release()
@@ -205,8 +206,8 @@ class Run:
     ) -> None:
         """Reads the agent's events to the end, and writes the response. Must be called in a separate task for the run.
 
-        If the run was stopped before this call, its response has already ended. The run still reads the events, so that
-        ADK stores the user's message.
+        If the run was stopped before ``run_agent`` is called, its response has already ended. The run still reads the
+        events, so that ADK stores the user's message.
 
         ``is_recovered_after``: called with the exception if the run can be recovered. Returns True if another worker
         recovers the run.
@@ -243,8 +244,8 @@ class Run:
         return self.opened.is_set()
 
     def may_store_input(self, request_plan: NewUserTurn | AnsweredCalls) -> bool:
-        """Return True if the run may still store the input of this plan: the user's message, or the user's answers to
-        calls. A stopped run stores a user message, but no reply. It does not store the user's answers, except for the
+        """Return True if the run may still store its input: the user's message, or the user's answers to tool calls. A
+        stopped run stores a user message, but no reply. Of the user's answers, a stopped run stores only the
         denials."""
         return isinstance(request_plan, NewUserTurn) or not self.agent_task.abort_signal.is_set()
 
@@ -278,7 +279,7 @@ class Run:
         return (await reply_to(self.steering, post, lambda: self._lease.held)).encode()
 
     def lease_lost(self) -> None:
-        """Ends the response and the run at once, because another run may now hold the lease. If another worker can
+        """Ends the response and the run immediately, because another run may now hold the lease. If another worker can
         recover the run, the run gets no abort signal. With this signal, ADK would store the run's calls as stopped."""
         lease_losses.add(1)
         lost = LeaseLostError()
@@ -336,8 +337,8 @@ class Run:
             self._feed(event)
 
     def _show_earlier(self) -> None:
-        """Send the stored events of earlier executions that this execution has not repeated. Without these events, the
-        response would show less than the history. Does nothing if the run has not begun."""
+        """Send the stored events of the run's earlier executions that this execution has not repeated. Without these
+        events, the response would show less than the history. Does nothing if the run has not begun."""
         if self._earlier_is_shown or self.was_left or not self._response.is_prepared:
             return
         self._earlier_is_shown = True
@@ -366,7 +367,8 @@ class Run:
         self._end(partial(fail_response, error=error))
 
     def _end(self, write_end: Callable[[Conversion[bytes]], None]) -> None:
-        """Write the last chunk of the response and close the log. Does nothing if the response has ended."""
+        """Write the last chunk of the response, and close the run's log, which contains the response. Does nothing if
+        the response has ended."""
         if self.log.closed or self.was_left:
             return
         self.steering.refuse("finished")

@@ -54,8 +54,8 @@ class RunPosts:
         self._call(lambda: self._take(event))
 
     def post_newest(self, key: str, make: Callable[[], Event]) -> None:
-        """Writes the event that ``make`` returns. Writes the first event of a key at once. If several events of this
-        key follow within ``pause`` seconds, writes only the newest of them."""
+        """Writes the event that ``make`` returns. Writes the first event of a key immediately. If several events of
+        this key follow within ``pause`` seconds, writes only the newest of them."""
         with self._lock:
             is_first = key not in self._newest
             self._newest[key] = make

@@ -48,7 +48,8 @@ class RunResponse:
 
     def __init__(self, log: EventBuffer, output: RunOutput, observer: RunObserver) -> None:
         self._continued: UIMessage | None = None
-        """The assistant message that the response continues, as the client sent it; ``None`` for a new message."""
+        """The assistant message that the response continues, in the form in which the client sent the message; ``None``
+        for a new message."""
         self._log = log
         self._output = output
         self._observer = observer
@@ -57,7 +58,8 @@ class RunResponse:
         self._conversion: Conversion[bytes] | None = None
 
     def continue_message(self, message: UIMessage | None) -> None:
-        """Sets the assistant message that the response continues, as the client sent it."""
+        """Sets the assistant message that the response continues. The message has the form in which the client sent
+        it."""
         self._continued = message
 
     @property
@@ -86,13 +88,14 @@ class RunResponse:
         self._write(conversion.items(event))
 
     def show_nested(self, *, shows: bool) -> None:
-        """If ``shows`` is True, sends the messages of agents inside tool calls while these messages grow. If False, as
-        long as no client reads the response, sends only the finished messages."""
+        """If ``shows`` is True, sends the messages of agents inside tool calls while these messages grow. If ``shows``
+        is False, sends only finished messages of these agents. The caller passes False while no client reads the
+        response."""
         if self._conversion is not None:
             self._conversion.show_nested(shows=shows)
 
     def send_nested(self) -> None:
-        """Sends what agents inside tool calls have written while the response had no reader."""
+        """Sends the messages that agents inside tool calls have written while the response had no reader."""
         if self._conversion is not None and not self._log.closed:
             self._conversion.show_nested()
             self._write(self._conversion.take())

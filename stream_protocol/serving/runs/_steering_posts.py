@@ -1,5 +1,5 @@
-"""Encodes what requests and runs tell each other about steering messages. The store of the run log transports the
-bytes."""
+"""Encodes the bytes that requests and runs send each other about steering messages. The store of the run log transports
+the bytes."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def question(message_id: str) -> bytes:
 async def post(
     run_log: RunLog, chat: str, run: RunInfo, content: bytes, patience: float | None, closing: asyncio.Event | None
 ) -> Reply | None:
-    """Send these bytes to the run, whichever worker executes it, and return the run's reply.
+    """Send the bytes ``content`` to the run, whichever worker executes the run. Return the run's reply.
 
     Returns ``finished`` if the run has ended, and ``None`` after ``patience`` seconds. Raises ``ChatRequestError``
     (503) when ``closing`` is set.
@@ -93,8 +93,8 @@ async def _post(run_log: RunLog, chat: str, run: RunInfo, content: bytes, patien
 
 
 async def reply_to(inbox: SteeringInbox, post: bytes, holds_lease: Callable[[], bool]) -> Reply:
-    """Handle bytes that a request has sent to the run of this inbox. Return the run's reply. ``holds_lease``: see
-    ``SteeringInbox.receive``."""
+    """Handle bytes that a request has sent to a run. ``inbox``: the steering messages of the run. Return the run's
+    reply. ``holds_lease``: see ``SteeringInbox.receive``."""
     fields: dict[str, Any] = orjson.loads(post)
     if (message_id := fields.get("await")) is not None:
         return "taken-in" if await inbox.wait_until_taken_in(message_id) else "finished"

@@ -47,7 +47,7 @@ def export_for_prometheus() -> Callable[[], bytes]:
 
 
 def flush_exports() -> None:
-    """Send the telemetry that is not sent yet. Call this before the process ends, because exit handlers do not run
+    """Send the telemetry that is not sent yet. Must be called before the process ends, because exit handlers do not run
     after every signal."""
     for provider in (trace.get_tracer_provider(), metrics.get_meter_provider()):
         flush: Any = getattr(provider, "force_flush", None)  # the placeholders of the API have no such method

@@ -29,23 +29,25 @@ ID_NAMES: Final = ("chat_id", "run_id", "user_id", "trace_id", "span_id")
 
 
 def note_chat(user_id: str, chat_id: str = "") -> None:
-    """Put these ids on the log records of this task, and of the tasks that this task starts. A later call replaces the
-    ids."""
+    """Put the ids of a user and a chat on the log records of the current task, and of the tasks that it starts. A later
+    call replaces the ids."""
     _ids.set(_Ids(user_id=user_id[:MAX_ID_LENGTH], chat_id=chat_id[:MAX_ID_LENGTH]))
 
 
 def note_run(user_id: str, chat_id: str, run_id: str) -> None:
-    """Put these ids on the log records of this task, and of the tasks that this task starts. See ``note_chat``."""
+    """Put the ids of a user, a chat and a run on the log records of the current task, and of the tasks that it starts.
+    See ``note_chat``."""
     _ids.set(_Ids(user_id=user_id, chat_id=chat_id, run_id=run_id))
 
 
 def add_run(run_id: str) -> None:
-    """Put this run id on the log records of this task. Other ids stay."""
+    """Put the id of a run on the log records of the current task. Other ids stay."""
     _ids.set(replace(_ids.get(), run_id=run_id))
 
 
 def current_chat() -> str:
-    """Return the chat id that ``note_chat`` or ``note_run`` has set for this task; an empty text if none was set."""
+    """Return the chat id that ``note_chat`` or ``note_run`` has set for the current task; an empty text without a chat
+    id."""
     return _ids.get().chat_id
 
 

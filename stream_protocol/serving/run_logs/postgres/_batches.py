@@ -41,7 +41,7 @@ class Batches(Generic[Item, Result]):
         self._task: asyncio.Task[None] | None = None
 
     async def add(self, item: Item) -> Result:
-        """Processes this item in the next batch. Returns the item's result."""
+        """Adds an item to the next batch, and waits until the batch is processed. Returns the item's result."""
         future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
         self._waiting.append((item, future))
         if self._task is None:

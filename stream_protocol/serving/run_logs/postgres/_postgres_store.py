@@ -245,7 +245,7 @@ class PostgresStore:
             self._sweep_task = asyncio.create_task(self._sweep(), context=Context())
 
     async def _sweep(self) -> None:
-        """Remove expired rows of all chats at random intervals. Each worker of the deployment does this."""
+        """Remove expired rows of all chats at random intervals. Each worker of the deployment removes such rows."""
         interval = min(SWEEP_SECONDS, self._times.log_retention)
         while True:
             await asyncio.sleep(interval * random.uniform(0.5, 1))  # noqa: S311 - not a secret
@@ -269,9 +269,9 @@ class PostgresRunLog(SharedRunLog):
     """Keeps responses in PostgreSQL while they are written, so that every worker can resume and stop every run.
 
     ``url``: as for asyncpg, ``postgresql://user:password@host:5432/database``. The URL of ADK's
-    ``DatabaseSessionService``, ``postgresql+asyncpg://…``, also works. It must be the address of the server itself, or
-    of a pooler that keeps the connection of a session. PgBouncer in transaction mode does not work, because it does not
-    deliver ``NOTIFY`` messages. PostgreSQL 12 or later is required.
+    ``DatabaseSessionService``, ``postgresql+asyncpg://…``, also works. The URL must be the address of the server
+    itself, or of a pooler in session mode. PgBouncer in transaction mode does not work, because it does not deliver
+    ``NOTIFY`` messages. PostgreSQL 12 or later is required.
     ``prefix``: beginning of the names of all tables and channels: up to 24 lower-case ASCII letters, digits and ``_``.
     Each deployment in a database needs its own prefix.
     ``lease``, ``expiry`` and ``bounds``: as in ``RedisRunLog``.

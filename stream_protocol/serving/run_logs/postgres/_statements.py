@@ -310,7 +310,7 @@ REPLY: Final = """
 UPDATE adk_ui_stream_posts SET content = '', reply = $3::bytea, kept_until = clock_timestamp() + $4 * interval '1 ms'
 WHERE run = $1 AND id = $2
 """
-"""SQL statement that replaces a message to a run with the run's reply."""
+"""SQL statement that stores a run's reply to a message, and deletes the content of the message."""
 
 REPLY_TO: Final = """
 -- run, id
@@ -343,5 +343,6 @@ logs."""
 
 
 def named(statement: str, prefix: str) -> str:
-    """Return the statement for tables with this prefix. ``prefix``: lower-case letters, digits and underscores."""
+    """Return the statement with ``prefix`` as the beginning of all table names. ``prefix``: lower-case letters, digits
+    and underscores."""
     return statement.replace(PREFIX, prefix)

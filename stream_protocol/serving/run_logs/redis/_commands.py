@@ -200,7 +200,7 @@ class Commands:
 
     @asynccontextmanager
     async def _limited(self, extra: float) -> AsyncGenerator[None]:
-        """Context manager: limit the time of a command. If ``aclose`` is called, the command ends at once."""
+        """Context manager: limit the time of a command. If ``aclose`` is called, the command ends immediately."""
         async with asyncio.timeout(self._patience + extra) as limit:
             self._limits.add(limit)
             self._idle.clear()

@@ -233,4 +233,4 @@ redis.call('HDEL', KEYS[1], ARGV[1])
 redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
 return 1
 """
-"""Lua script that replaces a message to a run with the run's reply."""
+"""Lua script that stores a run's reply to a message, and deletes the message."""
