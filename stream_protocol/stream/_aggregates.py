@@ -1,8 +1,9 @@
 """Find the parts of a complete event that were not streamed before. Only these parts are sent to the client.
 
-After the fragments of a stream, ADK creates a complete event that repeats the streamed text: the aggregate. A complete
-event can also be a different response. For example, ``on_model_error_callback`` returns a new response if the model
-fails during a stream. See ``docs/decisions/text-and-aggregates.md`` for the rules.
+A model streams its text in fragments (partial events). After them, ADK creates a complete event that repeats the
+streamed text: the aggregate. A complete event can also be a different response. For example,
+``on_model_error_callback`` returns a new response if the model fails during a stream. See
+``docs/decisions/text-and-aggregates.md`` for the rules.
 
 ``StreamedResponse`` stores what was streamed, and ``compare`` compares a complete event with it. No other module
 decides what was streamed before, except ``serving/engine/_shown`` for the texts of dead workers.
@@ -63,7 +64,7 @@ class PartKind(IntEnum):
 
 
 class PrefixHash:
-    """A growing text. Its first blocks are stored as a hash, and at least the last ``END`` characters as text."""
+    """A growing text. At least its last ``END`` characters are stored as text, and the rest as a hash."""
 
     __slots__ = ("_blocks", "_hash", "_rest")
 
@@ -79,13 +80,13 @@ class PrefixHash:
         return self._blocks * BLOCK + len(self._rest)
 
     def plus(self, text: str) -> "PrefixHash":
-        """Return a copy with ``text`` appended, for a comparison. ``text`` is not hashed."""
+        """Return a copy with ``text`` appended. The copy is only for a comparison, and does not hash ``text``."""
         longer = PrefixHash(self._rest + text)
         longer._blocks, longer._hash = self._blocks, self._hash
         return longer
 
     def add(self, text: str) -> None:
-        """Append ``text``. Hash all full blocks before the last ``END`` characters."""
+        """Append ``text``. Hash the text in blocks of fixed size, except for its last ``END`` characters."""
         text = self._rest + text
         full = max(0, len(text) - END) // BLOCK
         self._hash = _hash(self._hash, text, full)
@@ -97,7 +98,7 @@ class PrefixHash:
         return self._begins_alike(whole) and whole.startswith(self._rest, self._blocks * BLOCK)
 
     def holds(self, piece: str) -> bool:
-        """Return True if the stored text contains ``piece``, at the beginning or after the hashed blocks."""
+        """Return True if the whole text begins with ``piece``, or if its part without a hash contains ``piece``."""
         rest = piece[self._blocks * BLOCK :]
         return piece in self._rest or (self._begins_alike(piece) and self._rest.startswith(rest))
 
@@ -112,10 +113,10 @@ def _hash(before: int, text: str, blocks: int) -> int:
 
 
 class StreamedResponse:
-    """The parts that an author has streamed in one model response. Calls are left out.
+    """The texts, files and other parts that an agent has streamed in one model response. Tool calls are left out.
 
-    The memory is bounded: the beginning of a long text is stored as a hash. The hash shows if a complete event repeats
-    the text, as nearly all complete events do.
+    The memory is bounded: the beginning of a long text is stored as a hash. The hash is enough to recognize a complete
+    event that repeats the text, as nearly all complete events do.
     """
 
     __slots__ = (
@@ -133,7 +134,7 @@ class StreamedResponse:
     )
 
     def __init__(self, kept: "UnconfirmedStream | None" = None) -> None:
-        """``kept``: the value of the attribute ``kept``."""
+        """``kept``: the whole stream, if it is stored for the end of the run; otherwise ``None``."""
         self.model: str | None = None
         """The model of the response; ``None`` if the fragments do not name it."""
         self.finish_reason: str | None = None
@@ -165,40 +166,40 @@ class StreamedResponse:
         return bool(self.fragments or self._known or self._earlier)
 
     def begin(self, kind: PartKind) -> None:
-        """Begin a new part of the stream."""
+        """Begin a new text or thought of the stream. ``kind``: text or thought."""
         self.gather()
         self._kind = kind
         self._part_length = 0
 
     @property
     def part_length(self) -> int:
-        """The number of characters in the newest part."""
+        """The number of characters in the newest text or thought."""
         self.gather()
         return self._part_length
 
     def add_unstreamed(self, text: str) -> None:
-        """Count a text that was written to the newest part without being streamed."""
+        """Add the length of a text that was not streamed to the length of the newest text or thought."""
         self._part_length += len(text)
 
     def add(self, fragment: str) -> None:
-        """Append a fragment to the newest part."""
+        """Append a streamed piece of text to the newest text or thought."""
         self.fragments.append(fragment)
         if len(self.fragments) == GATHERED:
             self.gather()
 
     @property
     def whole(self) -> "UnconfirmedStream | None":
-        """The whole stream, if it is stored; otherwise ``None``."""
+        """All streamed parts, if they are stored for the end of the run; otherwise ``None``."""
         self.gather()
         return self.kept
 
     def note_whole(self, fields: str) -> None:
-        """Count a part of a fragment that was written in one piece. ``fields``: the names of the part's fields."""
+        """Count a part, such as a file, that came whole in a partial event. ``fields``: the part's field names."""
         self.written = self.written or Counter()
         self.written[fields] += 1
 
     def any_missing_in(self, parts: Iterable[Part]) -> bool:
-        """Return True if ``parts`` lacks a streamed part. Texts, calls and empty parts are not compared."""
+        """Return True if ``parts`` lack a streamed part, such as a file. Texts, calls and empty parts do not count."""
         if self.written is None and not self.deferred:
             return False
         streamed = (self.written or Counter()) + Counter(_fields(self.deferred))
@@ -206,18 +207,18 @@ class StreamedResponse:
 
     @property
     def all_known(self) -> Sequence[tuple[PartKind, str]] | None:
-        """All texts of the stream in order; ``None`` if the beginning is stored as a hash."""
+        """All streamed texts in order; ``None`` if they are so long that their beginning is stored as a hash."""
         self.gather()
         return self._known if self._earlier is None else None
 
     def of(self, kind: PartKind) -> PrefixHash:
-        """Return the streamed text of this kind: text or thoughts."""
+        """Return everything that was streamed of this kind: the text of the answer, or the text of thoughts."""
         self.gather()
         known = texts_by_kind(self._known)[kind]
         return PrefixHash(known) if self._earlier is None else self._earlier[kind].plus(known)
 
     def gather(self) -> None:
-        """Join the newest fragments into one text, so that the list of fragments stays short."""
+        """Join the newest streamed pieces of text into one text, so that the list of pieces stays short."""
         if not self.fragments:
             return
         text = "".join(self.fragments)
@@ -239,7 +240,7 @@ class StreamedResponse:
 
 
 def texts_by_kind(texts: Iterable[tuple[PartKind, str]]) -> list[str]:
-    """Return the joined texts of each kind. The list index is the kind."""
+    """Return one text for each kind: all texts of this kind, joined. The list index is the kind."""
     joined: list[list[str]] = [[] for _ in PartKind]
     for kind, text in texts:
         joined[kind].append(text)
@@ -251,7 +252,7 @@ def _fields(parts: Iterable[Part]) -> Iterator[str]:
 
 
 class Comparison(NamedTuple):
-    """The result of comparing a complete event with the fragments that its author streamed before."""
+    """The result of comparing a complete event with the text and parts that its author streamed before."""
 
     new_parts: Sequence[Part]
     """The event's parts that the client does not have. If a text was streamed in part, only its rest is included.
@@ -273,7 +274,7 @@ class Comparison(NamedTuple):
 
 
 class _TextComparison(NamedTuple):
-    """The result of comparing only the texts and thoughts of a complete event with those that were streamed."""
+    """The result of comparing the texts and thoughts of a complete event with the streamed texts and thoughts."""
 
     lengths: list[int]
     """For each kind, the number of characters at the beginning of the event's text that must not be written."""
@@ -321,8 +322,8 @@ def compare(facts: EventFacts, author: "AuthorStream", calls: CallRegistry) -> C
 def _new_parts(parts: Iterable[Part], lengths: Iterable[int], others: Mapping[str, int]) -> Iterator[Part]:
     """Yield the event's parts that the client does not have.
 
-    ``lengths``: for each kind of text, the number of characters to leave out at the beginning. ``others``: names of a
-    part's fields -> number of such parts to leave out.
+    ``lengths``: for text and for thoughts, the number of characters to leave out at the beginning. ``others``: for
+    files and other parts, the names of a part's fields -> the number of such parts to leave out.
     """
     repeated, repeated_others = [*lengths], {**others}
     for part in parts:
@@ -347,9 +348,9 @@ def _new_parts(parts: Iterable[Part], lengths: Iterable[int], others: Mapping[st
 def _compare_texts(parts: Sequence[Part], streamed: StreamedResponse) -> _TextComparison:
     """Compare the texts of a complete event with the streamed texts.
 
-    If an event does not begin with the whole stream, and the stream does not contain the event's text, the texts
-    differ. For a long stream, ``StreamedResponse`` stores the beginning as a hash. In this case, only the beginning and
-    the end of the stream can be compared.
+    The texts differ if the event does not begin with the whole streamed text, and the streamed text does not contain
+    the event's text. For a long stream, ``StreamedResponse`` stores the beginning as a hash. In this case, only the
+    beginning and the end of the stream can be compared.
     """
     if not streamed:
         return _NOTHING_STREAMED
@@ -367,7 +368,7 @@ def _compare_texts(parts: Sequence[Part], streamed: StreamedResponse) -> _TextCo
 
 
 def _is_aggregate(facts: EventFacts, author: "AuthorStream", calls: CallRegistry) -> bool:
-    """Return True if a complete event is the aggregate of the author's stream, although its text was changed."""
+    """Return True if a complete event belongs to its author's stream, although a callback has changed its text."""
     if any(calls.newest(call.id, author.key) in author.streaming_calls for call in facts.calls):
         return True
     streamed = author.streamed
@@ -379,10 +380,11 @@ def _is_aggregate(facts: EventFacts, author: "AuthorStream", calls: CallRegistry
 
 
 def _same_words(streamed: Iterable[tuple[PartKind, str]], facts: Iterable[tuple[PartKind, str]]) -> bool:
-    """Return True if the event repeats the streamed text, without regard to tags and to the kinds of text.
+    """Return True if an event repeats the streamed text. Missing tags, and texts that have become thoughts, are not a
+    difference.
 
-    Planners create such events: they divide a complete text at its tags, remove the tags, and turn some texts into
-    thoughts.
+    ADK's planners make these changes: they divide a complete text at its tags, remove the tags, and turn some texts
+    into thoughts.
     """
     before, after = ("".join(text for _, text in texts) for texts in (streamed, facts))
     letters = _letters(after)

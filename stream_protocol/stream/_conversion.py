@@ -1,7 +1,7 @@
-"""Conversion of one response: it takes events one by one, and ends with ``finish``, ``fail`` or ``abort``.
+"""Converts the events of one response, one by one. The response ends with ``finish``, ``fail`` or ``abort``.
 
-``StreamProtocolConverter`` is the public class for this. The conversion is deterministic: equal events give equal
-chunks.
+``StreamProtocolConverter`` is the public class for this conversion. The conversion is deterministic: equal events give
+equal chunks.
 """
 
 from collections.abc import Callable, Collection, Iterable
@@ -40,7 +40,8 @@ T = TypeVar("T")
 
 
 class Conversion(Generic[T]):
-    """Converts the events of one response, and writes the chunks to a sink."""
+    """Converts the ADK events of one response to chunks, and writes the chunks to a sink: an object with a method for
+    each chunk type."""
 
     __slots__ = ("_running", "_sink", "events", "message_id", "outcome", "warn")
 
@@ -59,13 +60,14 @@ class Conversion(Generic[T]):
         """How the response ended; ``None`` before its end."""
 
     def take(self) -> list[T]:
-        """Return and remove the written items (chunks, or bytes of SSE events), oldest first."""
+        """Return the chunks that were written since the last call, oldest first, and remove them. With an SSE sink,
+        each item is the bytes of a chunk."""
         return self._sink.take()
 
     # The life of a response
 
     def replay(self, past: Iterable[EventOrDict]) -> None:
-        """Restore the state of the message (calls, counters and totals) from its earlier events. Write no chunks."""
+        """Restore the state of a message from its earlier events: tool calls, counters and totals. Write no chunks."""
         with self.warn.silenced():
             self._replay(past)
 
@@ -85,7 +87,7 @@ class Conversion(Generic[T]):
         self._running = False
 
     def _end_replayed(self) -> None:
-        """End an earlier response of the message. Discard its chunks, because the client has them."""
+        """End a response that ``replay`` has read. Discard the chunks of this response, because the client has them."""
         self.events.end_parts(NO_RESULT_TEXT)
         self.events.steps.finish_last("finish")
         self.events.steps.response_has_content = False
@@ -94,19 +96,19 @@ class Conversion(Generic[T]):
 
     @property
     def failure(self) -> AgentRunError | None:
-        """The first failure that an event has reported and that the run has not recovered from; ``None`` if there is
+        """The first failure that an event has reported and from which the run has not recovered; ``None`` if there is
         none."""
         return self.events.summary.failure
 
     @property
     def failed_calls(self) -> frozenset[str]:
-        """The client ids of calls that ended without a result because their tools raised."""
+        """The client ids of tool calls that ended without a result because their tools raised an exception."""
         return frozenset(self.events.responses.failed)
 
     def finish(self) -> None:
         """End the response after the last event of the run.
 
-        Writes the ``finish`` chunk. If the events report an error or an abort, it writes ``error`` or ``abort``
+        Writes the ``finish`` chunk. If an event reported an error or an abort, the method writes ``error`` or ``abort``
         instead.
         """
         if self.failure is not None:
@@ -125,19 +127,20 @@ class Conversion(Generic[T]):
         self._end("finish")
 
     def fail(self, error: BaseException, *, stopped: bool = False) -> None:
-        """End the response of a failed run. Ends open parts and calls, and writes an ``error`` chunk with the text of
-        ``on_error``.
+        """End the response of a failed run. Ends unfinished parts and tool calls. Then writes an ``error`` chunk with
+        the text that ``on_error`` returns.
 
-        Calls that wait for an answer stay open, unless the run was stopped from outside (``stopped=True``).
+        Tool calls that wait for an answer from the user or client are not ended. ``stopped``: True if the run was
+        stopped from outside. Then these calls also end.
         """
         self._end_content("error", RUN_FAILED_TEXT, stopped=stopped, error=error)
         self._sink.error(self.events.settings.error_text(error))
         self._end("timeout" if stopped else "error")
 
     def abort(self, reason: str | None = None) -> None:
-        """End the response of a stopped run, with its open parts and calls.
+        """End the response of a stopped run. Ends unfinished parts and tool calls.
 
-        Calls that wait for an answer also end, as they do in ADK.
+        Tool calls that wait for an answer from the user or client also end, as in ADK.
         """
         metadata = self._end_content("abort", RUN_STOPPED_TEXT, stopped=True)
         if metadata is not None:
@@ -153,9 +156,10 @@ class Conversion(Generic[T]):
         stopped: bool = False,
         error: BaseException | None = None,
     ) -> dict[str, Any] | None:
-        """End the open parts, the calls without a result, and the last step. Return the metadata to write after them.
+        """End the unfinished parts, the tool calls without a result, and the last step of a response. Return the
+        metadata to write after the step.
 
-        ``ending``: the type of the response's last chunk. ``error_text``: the error of calls without a result.
+        ``ending``: the type of the response's last chunk. ``error_text``: the error text for calls without a result.
         ``stopped``: True to end also calls that wait for an answer. ``error``: the exception of the run.
         """
         closes_pending = stopped and self._running  # if this run has no event yet, the calls still wait
@@ -194,21 +198,20 @@ class Conversion(Generic[T]):
     # Agents inside tool calls
 
     def show_nested(self, *, shows: bool = True) -> None:
-        """Switch preliminary outputs of agents inside tool calls on (``shows=True``) or off.
+        """Switch the preliminary outputs of agents that run inside tool calls on or off. ``shows``: True for on.
 
-        Switch them off while no client reads the response. Final outputs are always written.
+        Switch preliminary outputs off while no client reads the response. Final outputs are always written.
         """
         self.events.responses.inner_agents.show(shows=shows)
 
     @property
     def is_waiting(self) -> bool:
-        """True if a call waits for an answer from the user, the client or another system."""
+        """True if a tool call waits for an answer from the user, the client or another system."""
         return any(call.is_pending for call in self.events.registry.waiting())
 
     def end_nested(self, pending_text: str) -> None:
-        """End the message of a nested agent. Calls that still wait for an answer end with the error
-        ``pending_text``.
-        """
+        """End the message of an agent that runs inside a tool call. In this message, calls that still wait for an
+        answer get the error ``pending_text``."""
         self._check_running()
         self.events.end_parts(NO_RESULT_TEXT)
         self.events.responses.end_calls(pending_text, closes_pending=True)
@@ -220,23 +223,24 @@ class Conversion(Generic[T]):
     # Streams that no complete event has confirmed
 
     def keep_unconfirmed(self) -> None:
-        """Store all streamed parts from now on, until a complete event repeats them."""
+        """From now on, store each streamed part of the response until a complete event repeats the part."""
         self.events.authors.keep_unconfirmed()
 
     @property
     def unconfirmed(self) -> list[UnconfirmedStream]:
-        """The streamed parts that no complete event has repeated, oldest first."""
+        """The streamed texts and parts that no complete event has repeated, oldest first."""
         return self.events.authors.unconfirmed
 
     @property
     def complete_ids(self) -> list[str]:
-        """The ids of the complete events since ``keep_unconfirmed`` was called, in order."""
+        """The ids of all complete (not partial) events that came after the call of ``keep_unconfirmed``, in order."""
         return self.events.authors.complete_ids
 
     # Events
 
     def items(self, event: EventOrDict) -> list[T]:
-        """Return all items that were not taken yet, including the items for this event."""
+        """Convert the event. Return the chunks for this event, after earlier chunks that ``take`` has not returned
+        yet."""
         item = None if self._sink.queue else self.events.text_delta(event)
         if item is not None:
             return [item]
@@ -244,7 +248,7 @@ class Conversion(Generic[T]):
         return self.take()
 
     def feed(self, event: EventOrDict) -> None:
-        """Write the chunks for an event. The event may be a dictionary."""
+        """Convert an event, and write its chunks. The event may be a dictionary."""
         facts = read_next(event, self.warn)
         if not self._running:
             self._start(facts.invocation_id)
@@ -252,18 +256,19 @@ class Conversion(Generic[T]):
 
 
 def _begin_nested(settings: Settings, call_id: str) -> Conversion[AnyChunk]:
-    """Return a new conversion for an agent inside a tool call. ``call_id``: the client's id of the call."""
+    """Return a new conversion for the events of an agent that runs inside a tool call. ``call_id``: the client's id of
+    the call."""
     return Conversion(ChunkSink(), settings.nested, call_id, NO_IDS)
 
 
 class StreamProtocolConverter:
     """Converter from the ADK events of one response to UI message chunks.
 
-    Pass the events of one run to ``convert`` in order, and send the chunks that it returns at once. End the response
-    with exactly one of ``finish``, ``fail`` and ``abort``. The first event adds the ``start`` chunk. Its ``messageId``
-    is ``message_id``, or the event's invocation id by default. An event may also be a dictionary, such as the JSON of
-    an Agent Engine or of ADK's API server. ADK is imported when the first dictionary is converted. Unknown fields of a
-    dictionary are left out.
+    Pass the events of one run to ``convert`` in order, and send the returned chunks to the client immediately. End the
+    response with exactly one of ``finish``, ``fail`` and ``abort``. The first event adds the ``start`` chunk. Its
+    ``messageId`` is ``message_id``, or the event's invocation id by default. An event may also be a dictionary, such as
+    the JSON of an Agent Engine or of ADK's API server. ADK is imported when the first dictionary is converted. Unknown
+    fields of a dictionary are left out.
 
     ``past``: the message's earlier events, if the response continues a message, for example after an approval. The
     converter takes calls, ids, sources and usage from these events, but sends no chunks for them.
@@ -272,8 +277,8 @@ class StreamProtocolConverter:
     whose id is in ``taken_ids``, or is already used in this message, gets the id ``<id>.2``, ``<id>.3``, and so on. A
     call without an id in ADK gets ``call_0``, ``call_1``, and so on.
 
-    Calls that start a task-mode agent are not recognized, because the converter sees one event at a time. Pass their
-    tools as ``hidden_tools``.
+    The converter sees one event at a time, so it does not recognize calls that start a task-mode agent. Pass the names
+    of such tools as ``hidden_tools``.
 
     Raises ``StreamProtocolError`` for contradictory options, and for a method call after the end of the response.
     """
@@ -308,41 +313,43 @@ class StreamProtocolConverter:
         return self._take()
 
     def fail(self, error: BaseException) -> list[AnyChunk]:
-        """End the response of a run that raised ``error``. Returns the ends of open parts and calls, then the ``error``
-        chunk.
+        """End the response of a run that raised ``error``. Returns chunks that end unfinished parts and tool calls, and
+        then the ``error`` chunk.
 
-        ``on_error`` returns the text of this chunk. If an event has already reported this failure, the failure is not
-        sent twice.
+        The option ``on_error`` returns the text of the ``error`` chunk. If an event has already reported the failure,
+        the client still gets only one ``error`` chunk.
         """
         check_instance("error", error, BaseException, "an exception")
         self._conversion.fail(error)
         return self._take()
 
     def abort(self, reason: str | None = None) -> list[AnyChunk]:
-        """End the response of a stopped run. Returns the ends of open parts and calls, then the ``abort`` chunk."""
+        """End the response of a stopped run. Returns chunks that end unfinished parts and tool calls, and then the
+        ``abort`` chunk."""
         check_text("reason", reason, or_none=True)
         self._conversion.abort(reason)
         return self._take()
 
 
 def call_ids(taken_ids: Collection[str]) -> CallIds:
-    """Return a collection with the ids of earlier calls. Raises ``StreamProtocolError`` if an item is not a text."""
+    """Return a ``CallIds`` object with the client ids of a chat's earlier tool calls. Raises ``StreamProtocolError`` if
+    an item is not a text."""
     return CallIds(check_texts("taken_ids", taken_ids, expected="a list of ids"))
 
 
 def chunk_conversion(
     past: Iterable[EventOrDict], message_id: str | None, settings: Settings, call_ids: CallIds = NO_IDS
 ) -> Conversion[AnyChunk]:
-    """Return a conversion that writes chunks as dictionaries. ``call_ids``: the ids of calls in the chat's earlier
-    messages."""
+    """Return a conversion that writes chunks as dictionaries. ``call_ids``: the client ids of tool calls in the chat's
+    earlier messages."""
     return _conversion(ChunkSink(), past, message_id, settings, call_ids)
 
 
 def sse_conversion(
     past: Iterable[EventOrDict], message_id: str | None, settings: Settings, call_ids: CallIds = NO_IDS
 ) -> Conversion[bytes]:
-    """Return a conversion that writes SSE events as bytes. ``call_ids``: the ids of calls in the chat's earlier
-    messages."""
+    """Return a conversion that writes SSE events as bytes. ``call_ids``: the client ids of tool calls in the chat's
+    earlier messages."""
     return _conversion(SseSink(), past, message_id, settings, call_ids)
 
 

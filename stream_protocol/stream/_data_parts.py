@@ -42,7 +42,7 @@ STEERING_MESSAGE: Final = "steering-message"
 
 
 def write_artifacts(sink: Sink[Any], saved: Mapping[str, int], settings: Settings) -> None:
-    """Write the saved artifacts. ``saved``: name -> version."""
+    """Write a data part for each artifact that an event has saved. ``saved``: artifact name -> version."""
     for filename, version in saved.items():
         url = (
             settings.options["artifact_url"](filename, version)
@@ -54,10 +54,11 @@ def write_artifacts(sink: Sink[Any], saved: Mapping[str, int], settings: Setting
 
 
 class EventActions:
-    """Writer for the actions of events: transfers to agents, widgets, and state if the options send state.
+    """Writer for the field ``actions`` of events: transfers to other agents, widgets, and state if ``send_state`` is
+    set.
 
-    A tool may post a widget while it runs, and ADK repeats the widget in the tool's event. The repeated widget has the
-    same id, and is written again only if its data has changed.
+    A tool may send a widget to the client while the tool runs. ADK repeats the widget, with the same id, in the event
+    with the tool's response. The repeated widget is written only if its data has changed.
     """
 
     __slots__ = ("_posted", "_registry", "_settings", "_sink")
@@ -71,16 +72,16 @@ class EventActions:
         first posted widget."""
 
     def write_posted(self, facts: EventFacts) -> None:
-        """Write the widgets of an event that a tool has posted while it runs."""
+        """Write the widgets of an event that a running tool has sent to the client directly."""
         for report in facts.reports:
             if isinstance(report, Widget) and self._write_widget(report, facts):
                 self._posted = self._posted or {}
                 self._posted[report.id] = report.payload
 
     def write(self, facts: EventFacts) -> None:
-        """Write the actions of a complete event.
+        """Write data parts for the field ``actions`` of a complete event.
 
-        Do not call this method for fragments. Their ``actions`` belong to the later complete event.
+        Do not call this method for partial events. Their ``actions`` belong to the complete event that follows.
         """
         newest = self._newest_of_posted(facts)
         for report in facts.reports:
@@ -93,11 +94,11 @@ class EventActions:
                     _write_state(self._sink, delta, keys)
 
     def _newest_of_posted(self, facts: EventFacts) -> dict[str, Widget | None]:
-        """Return the widgets of this event that a tool has posted before: id -> the widget to write, or ``None`` for an
-        unchanged widget.
+        """Return the widgets of this event that the client already has, because a running tool sent them directly:
+        widget id -> the widget to write again, or ``None`` if it is unchanged.
 
-        If the event has several widgets with the same id, the last of them is used, even if parallel calls have posted
-        them in a different order.
+        If the event has several widgets with the same id, the last of them is used, even if parallel calls have sent
+        these widgets in a different order.
         """
         if not self._posted:
             return {}
@@ -126,10 +127,10 @@ class EventActions:
                 return True
 
     def _write_progress(self, payload: dict[str, Any], facts: EventFacts) -> bool:
-        """Write the progress of a call. The data part identifies the call by its client id. Return False if the client
-        has no such call.
+        """Write the progress of a tool call as a data part with the client's id of the call. Return False if the client
+        does not have the call.
 
-        The payload also has the number of the call if an earlier call of the event has the same id. See
+        If an earlier call of the event has the same id in ADK, ``payload`` also has the call's number: see
         ``CallReference``.
         """
         adk_id, value, (author, branch, _) = payload.get("id"), payload["data"], facts.speaker
@@ -143,7 +144,8 @@ class EventActions:
 
 
 def _write_state(sink: Sink[Any], delta: Mapping[str, Any], keys: Literal[True] | Collection[str]) -> None:
-    """Write the changed values of the session state. ``keys``: the keys to send, or ``True`` for all keys."""
+    """Write a data part with the changed values of the session state. ``keys``: the state keys to send, or ``True`` for
+    all keys."""
     sent = {
         key: value
         for key, value in delta.items()
@@ -154,10 +156,11 @@ def _write_state(sink: Sink[Any], delta: Mapping[str, Any], keys: Literal[True] 
 
 
 def write_confirmation(sink: Sink[Any], call_id: str, asked: Result) -> None:
-    """Write the hint and the expected payload of a tool that requests an approval while it runs.
+    """Write a data part for a tool that requests an approval while it runs: the tool's hint, and the payload that it
+    expects.
 
-    Do not call this function if ADK itself requests the approval before the tool runs. In this case, the hint comes
-    from ADK and is written for programmers.
+    Do not call this function if ADK itself requests the approval before the tool runs. ADK's own hint is written for
+    programmers.
     """
     facts = _without_none({"hint": asked.hint or None, "payload": asked.payload})
     if facts:
@@ -167,7 +170,7 @@ def write_confirmation(sink: Sink[Any], call_id: str, asked: Result) -> None:
 def write_approval(sink: Sink[Any], call_id: str, note: ApprovalNote, settings: Settings) -> None:
     """Write the reason and the descriptor that a tool declares for its approval, as a ``data-adk-approval`` part.
 
-    Writes nothing if the client reads them from ``tool-approval-request``.
+    Writes nothing if the client reads the reason and the descriptor from the chunk ``tool-approval-request``.
     """
     knows = settings.client.knows
     if not knows("tool-approval-request", "reason") or not knows("tool-approval-request", "approvalDescriptor"):
@@ -178,7 +181,7 @@ def write_approval(sink: Sink[Any], call_id: str, note: ApprovalNote, settings: 
 
 def write_denial(sink: Sink[Any], call_id: str, response: Any) -> None:
     """Write the output that a tool has returned for a denied call, as a data part. The chunk ``tool-output-denied`` has
-    no field for it."""
+    no field for this output."""
     sink.data("adk-denial", {"toolCallId": call_id, "output": json_value(response, lossy=True)}, data_id=call_id)
 
 
@@ -195,7 +198,8 @@ def write_retry(sink: Sink[Any], speaker: SpeakerKey) -> None:
 
 
 def write_output(sink: Sink[Any], facts: EventFacts, output: Any) -> None:
-    """Write the output of a workflow node as a data part. Call this function only if the node's event has no content.
+    """Write the output of a workflow node as a data part. Call this function only if the event with the output has no
+    content.
 
     Writes ``None`` for an output that has no JSON form or is too large.
     """
@@ -220,7 +224,7 @@ def write_steering_message(sink: Sink[Any], message_id: str, parts: Iterable[Par
 
 
 def _ui_parts(parts: Iterable[Part]) -> Iterator[dict[str, Any]]:
-    """Yield the parts as parts of a UI user message. The bytes of a file become a data URL."""
+    """Convert the parts of an event to parts of a user's UI message. The bytes of a file become a data URL."""
     for part in parts:
         match part:
             case Text(text=text) if text:

@@ -12,7 +12,8 @@ DEFAULT_ERROR_TEXT = "An error occurred."
 
 
 class AgentRunError(Exception):
-    """A failure that ADK did not raise, but reported in an event as ``error_code`` and ``error_message``.
+    """A failure that ADK did not raise as an exception, but reported in the fields ``error_code`` and ``error_message``
+    of an event.
 
     The error has a code, a message or both. For example, there is no code if a remote agent cannot be reached.
     """
@@ -48,12 +49,14 @@ class RunSummary:
 
     @property
     def failure(self) -> AgentRunError | None:
-        """The first failure from which the run has not recovered; ``None`` if there is none."""
+        """The first failure that an event of the run has reported and from which the run has not recovered; ``None`` if
+        there is none."""
         return self._failures[0][1] if self._failures else None
 
     @property
     def usage(self) -> dict[str, Any] | None:
-        """The token counts as the AI SDK's ``LanguageModelUsage``; ``None`` if no response reported its usage."""
+        """The token counts as the AI SDK's ``LanguageModelUsage``; ``None`` if no model response reported its token
+        counts."""
         if self._usage is None:
             return None
         return {
@@ -65,9 +68,9 @@ class RunSummary:
         }
 
     def add_finish_reason(self, reason: str, model_version: str | None) -> None:
-        """Store the finish reason and the model of an event or fragment.
+        """Store the finish reason and the model of an event, complete or partial.
 
-        Up to ADK 2.0, only fragments name the model.
+        Up to ADK 2.0, only partial events name the model.
         """
         self._reason = reason
         self.model_id = model_version or self.model_id
@@ -75,7 +78,7 @@ class RunSummary:
     def add(self, facts: EventFacts, *, has_content: bool, any_shown: bool) -> None:
         """Process a complete event. ``has_content``: True if the event has parts.
 
-        ``any_shown``: True if the response has shown content before this event.
+        ``any_shown``: True if the client was shown content of the response before this event.
         """
         branch = facts.speaker[1]
         if facts.model:
@@ -94,9 +97,9 @@ class RunSummary:
                     self._interrupted = self._interrupted or interrupted
 
     def add_error(self, failure: Failure, branch: str | None, *, any_shown: bool) -> None:
-        """Process the failure of an event or fragment. ``branch``: the event's branch.
+        """Process the failure that an event reports. ``branch``: the event's branch.
 
-        ``any_shown``: True if the response has shown content before this event.
+        ``any_shown``: True if the client was shown content of the response before this event.
         """
         if failure.code == ABORTED:
             self.aborted = True
@@ -110,8 +113,8 @@ class RunSummary:
     def finish_reason(self, *, any_pending: bool, any_shown: bool) -> FinishReason:
         """Return the finish reason of the response.
 
-        ``any_pending``: True if a tool call waits for an answer from outside the run. ``any_shown``: True if the
-        response has shown content.
+        ``any_pending``: True if a tool call waits for an answer from outside the run. ``any_shown``: True if the client
+        was shown content of the response.
         """
         if any_pending:
             return "tool-calls"
@@ -131,6 +134,6 @@ class RunSummary:
 def _recovers(branch: str | None, failed: str | None) -> bool:
     """Return True if content in ``branch`` shows that the run has recovered from a failure in the branch ``failed``.
 
-    This is the case if ``failed`` equals ``branch``, or is a branch below ``branch``.
+    The run has recovered if ``failed`` equals ``branch``, or is a branch below ``branch``.
     """
     return branch is None or failed == branch or (failed or "").startswith(f"{branch}.")

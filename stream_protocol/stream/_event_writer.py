@@ -1,8 +1,8 @@
-"""Write the chunks of events. ``_conversion`` begins and ends the response.
+"""Convert ADK events to chunks, and write the chunks. ``_conversion`` begins and ends the response.
 
 An ADK event is a fragment (``partial``) or a complete event. Each fragment is written when it arrives. A complete event
 repeats the fragments of its author, so only new content is written. If a callback has changed the streamed text, the
-client keeps the streamed text, and the changed text is not written. A complete event that belongs to no stream is a
+client keeps the streamed text, and the changed text is not written. A complete event that repeats no fragments is a
 separate response.
 """
 
@@ -68,7 +68,7 @@ T = TypeVar("T")
 
 
 class EventWriter(Generic[T]):
-    """Writes the chunks of events, and stores the state that later events need."""
+    """Converts ADK events to chunks, writes the chunks, and stores the state that later events need."""
 
     __slots__ = (
         "_calls",
@@ -95,7 +95,7 @@ class EventWriter(Generic[T]):
         warn: WarnOnce,
         begin_nested: Callable[[Settings, str], NestedConversion],
     ) -> None:
-        """``begin_nested``: begins the conversion for an agent inside a call. See ``InnerAgents``."""
+        """``begin_nested``: begins the conversion for an agent that runs inside a tool call. See ``InnerAgents``."""
         self._sink = sink
         self.settings = settings
         self._warn = warn
@@ -122,10 +122,10 @@ class EventWriter(Generic[T]):
         """The id of the newest complete event."""
 
     def text_delta(self, event: "EventOrDict") -> T | None:
-        """Return the item (chunk or bytes) for an event that only continues the open text or thought.
+        """Return the chunk for an event that only continues the text or thought that is being streamed.
 
-        For any other event, return ``None`` and change nothing. Pass such an event to ``add``. All earlier items must
-        have been taken before this call, so that ``sink.queue`` is empty.
+        For any other event, return ``None`` and change nothing. Pass such an event to ``add``. Before this call, take
+        all earlier chunks, so that ``sink.queue`` is empty.
         """
         speaker = self._speaker
         if speaker is None or speaker.opened is None or not (text := continued_text(event, speaker.opened)):
@@ -186,11 +186,11 @@ class EventWriter(Generic[T]):
             self._add_complete(read_complete(facts), speaker)
 
     def _add_inner(self, facts: EventFacts, nesting: ToolCall) -> None:
-        """Process an event of an agent inside a call. The output of the call shows the event.
+        """Process an event of an agent that runs inside a tool call. The output of this call shows the event.
 
-        Some content must also appear in the message itself. Calls that wait for the user must appear there, because the
-        client sends answers only for calls of the message. The text of a task-mode agent that waits for the user's next
-        message also appears.
+        Some content must also appear in the message itself. Inner calls that wait for the user are shown in the
+        message, because the client sends answers only for calls of the message. If a task-mode agent waits for the
+        user's next message, its text is also shown in the message.
         """
         calls = [] if facts.is_fragment else facts.calls
         self.responses.add_inner(nesting, facts, asks=any(call.kind is not None for call in calls))
@@ -238,7 +238,7 @@ class EventWriter(Generic[T]):
             self._add_speech(facts, speech, speaker)
 
     def _add_delta(self, speaker: AuthorStream, part: Text, model: str | None) -> None:
-        """Write a fragment of a text or a thought."""
+        """Write a streamed piece of a text or thought."""
         kind = REASONING if part.is_thought else TEXT
         if speaker.kind is kind or self._open(speaker, kind, model):
             speaker.write(part.text)
@@ -249,7 +249,8 @@ class EventWriter(Generic[T]):
             speaker.sign(part.signature)
 
     def _add_streamed_whole(self, speaker: AuthorStream, part: Part) -> None:
-        """Process a fragment's part that is not streamed text: a complete part, or only a signature."""
+        """Process a part of a partial event that is not streamed text: a whole part, such as a file, or only a
+        signature."""
         if self.settings.options["artifact_url"] is not None and isinstance(part, File):
             # Only the complete event shows whether the file was saved, and as which artifact.
             speaker.defer(part)
@@ -262,10 +263,10 @@ class EventWriter(Generic[T]):
             speaker.sign(part.signature)
 
     def _add_speech(self, facts: EventFacts, speech: AgentSpeech, speaker: AuthorStream) -> None:
-        """Write the agent's transcribed speech in a live run: a fragment, or the missing rest of the whole text.
+        """Write the agent's transcribed speech in a live run: a new piece, or the missing rest of the whole text.
 
-        Only a ``finished`` event repeats the fragments of the speech. Other complete events, such as tool calls, may
-        come between the fragments.
+        Only an event with ``finished`` repeats the earlier pieces of the speech. Other complete events, such as tool
+        calls, may come between the pieces.
         """
         text = speaker.new_speech(speech)
         if text and (speaker.kind is TEXT or self._open(speaker, TEXT)):
@@ -275,7 +276,8 @@ class EventWriter(Generic[T]):
             self._end_speaker(speaker)
 
     def _open(self, speaker: AuthorStream, kind: PartKind, model: str | None = None) -> bool:
-        """Open a text part or reasoning part for the author. Return False if parts of this kind are not shown.
+        """Begin a text part or reasoning part for an author. Return False if parts of this kind are not sent to the
+        client.
 
         ``model``: the model that streams the part.
         """
@@ -328,7 +330,8 @@ class EventWriter(Generic[T]):
         speaker.saved_artifacts = ()
 
     def _end_speaker(self, speaker: AuthorStream) -> None:
-        """End the author's response without a complete event. Write the parts that were held back for that event."""
+        """End an author's response that lacks its complete event. Write the parts that were held back until this
+        event."""
         for part in speaker.streamed.deferred:
             match part:
                 case Text(text=text) if text:
@@ -339,7 +342,7 @@ class EventWriter(Generic[T]):
         speaker.end_response()
 
     def _add_text(self, speaker: AuthorStream, part: Text) -> None:
-        """Write a text that was not streamed. If the text is empty, write only its signature."""
+        """Write a text that was not streamed. For an empty text, store only its thought signature."""
         kind = REASONING if part.is_thought else TEXT
         if part.text and (speaker.kind is kind or self._open(speaker, kind)):
             speaker.write_whole(part.text)
@@ -369,7 +372,8 @@ class EventWriter(Generic[T]):
     def _add_whole(
         self, speaker: AuthorStream, part: File | ProviderPart | OtherPart, facts: EventFacts | None
     ) -> None:
-        """Write a part that is never streamed in fragments. ``facts``: the complete event; ``None`` for a fragment."""
+        """Write a part that is never streamed in fragments. ``facts``: the event with the part; ``None`` for a partial
+        event."""
         match part:
             case File():
                 self.steps.begin_content(speaker)
@@ -382,7 +386,7 @@ class EventWriter(Generic[T]):
                 self._warn(f"Skipped a part with {fields or 'nothing in it'}")
 
     def end_parts(self, error_text: str, *, closes_pending: bool = False, error: BaseException | None = None) -> None:
-        """End all open parts. End the calls, as described for ``FunctionResponses.end_calls``."""
+        """End all unfinished parts of the message. End tool calls as described for ``FunctionResponses.end_calls``."""
         for speaker in self.authors:
             self.authors.end_stream(speaker)
             speaker.has_failed = False  # a node tries again only within its run

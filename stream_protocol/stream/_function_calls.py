@@ -38,7 +38,8 @@ Very large arguments would block all chats of the server: see ``is_too_large``.
 
 
 class FunctionCalls:
-    """Writes the inputs of the message's tool calls. ``CallRegistry`` finds the tool call for each function call."""
+    """Writes chunks with the inputs of a message's tool calls. For each of ADK's function calls, ``CallRegistry`` finds
+    the tool call in the message."""
 
     __slots__ = ("_registry", "_settings", "_sink", "_steps")
 
@@ -49,7 +50,7 @@ class FunctionCalls:
         self._steps = steps
 
     def add_fragment(self, event: "Event", speaker: AuthorStream, fragment: CallPiece) -> None:
-        """Process a streamed fragment of a call."""
+        """Process a streamed piece of a function call: its name or a piece of its arguments."""
         call = self._registry.of_fragment(event, speaker, fragment)
         if call is None:
             return
@@ -69,11 +70,11 @@ class FunctionCalls:
         *,
         is_nested: bool = False,
     ) -> None:
-        """Process a complete call. A repeated call changes nothing.
+        """Process a function call of a complete event. A call that repeats an earlier event changes nothing.
 
-        ``ids``: the ids of all complete calls of this event. ``is_nested``: True if the agent runs inside a call. In
-        this case, the message shows only calls that wait for the user or the client. The outer call shows the other
-        calls.
+        ``ids``: the ids of all calls in this event. ``is_nested``: True if the agent runs inside another tool call. In
+        this case, the message shows only calls that wait for the user or the client. The output of the outer call shows
+        all other calls.
         """
         event, name, args, kind = facts.event, complete.name, complete.args, complete.kind
         call = self._registry.streamed(speaker, complete, ids)
@@ -110,7 +111,7 @@ class FunctionCalls:
     def _request_approval(self, event: "Event", speaker: AuthorStream, call: ToolCall, args: dict[str, Any]) -> None:
         """Process ADK's ``adk_request_confirmation``: show the call that needs approval, and request the approval.
 
-        The request itself is never shown as a call. ``args``: the arguments of the request.
+        ``adk_request_confirmation`` itself is never shown as a call. ``args``: the arguments of the request.
         """
         original = confirmed_call(args)
         if not call.is_shown:
@@ -123,10 +124,11 @@ class FunctionCalls:
         write_approval(self._sink, call.id, note, self._settings)
 
     def _hold_outer_calls(self, facts: EventFacts) -> None:
-        """Mark the outer calls of an event as waiting, because an agent or node inside them asks the user.
+        """The event comes from an agent or node that runs inside tool calls, and asks the user. Mark these outer calls
+        as waiting.
 
-        A call that starts a task-mode agent has an interim output, and does not wait. Its result may come several turns
-        later.
+        An outer call that starts a task-mode agent does not wait, because its result may come several turns later.
+        Until then, such a call has an interim output.
         """
         for outer in outer_calls(facts.speaker[1]):
             call = self._registry.find(outer) if outer.id != facts.scope else None
@@ -134,7 +136,8 @@ class FunctionCalls:
                 call.await_credential()
 
     def _await_credential(self, facts: EventFacts, args: dict[str, Any]) -> None:
-        """Process ``adk_request_credential``: mark the call that needs the credential as waiting for it."""
+        """Process ADK's ``adk_request_credential``. Mark the tool call that needs the credential as waiting for a
+        sign-in."""
         call = self._credential_call(facts.speaker, credential_input(args))
         if call is not None and call.is_open:
             call.await_credential()
@@ -166,13 +169,13 @@ class FunctionCalls:
     def _credential_input(self, speaker: SpeakerKey, args: Any) -> dict[str, Any]:
         """Return the part of a credential request that may be sent to a browser.
 
-        ``functionCallId`` is the client's id of the call that needs the credential.
+        In the result, ``functionCallId`` is the client's id of the call that needs the credential.
         """
         visible = credential_input(args if isinstance(args, dict) else {})
         call = self._credential_call(speaker, visible)
         return visible if call is None else {**visible, "functionCallId": call.id}
 
     def _credential_call(self, speaker: SpeakerKey, visible: dict[str, Any]) -> ToolCall | None:
-        """Return the call that needs a credential. ``visible``: the result of ``credential_input``."""
+        """Return the tool call that needs a credential. ``visible``: the result of ``credential_input``."""
         author, branch, _ = speaker
         return self._registry.find(CallReference(visible.get("functionCallId"), author=author, branch=branch))

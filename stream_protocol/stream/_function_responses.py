@@ -1,6 +1,6 @@
 """Convert function responses to outputs of tool calls.
 
-The responses come from tools, from clients, and from agents that run inside a call.
+The responses come from tools, from clients, and from agents that run inside a tool call.
 """
 
 from collections.abc import Callable
@@ -59,7 +59,8 @@ Very large results would block all chats of the server: see ``is_too_large``.
 
 
 class FunctionResponses:
-    """Finds the tool call to which a function response belongs, and changes the state and output of the call."""
+    """For each of ADK's function responses, finds the tool call in the message, and changes the call's state and
+    output."""
 
     __slots__ = (
         "_raised",
@@ -83,7 +84,7 @@ class FunctionResponses:
         warn: WarnOnce,
         begin_nested: Callable[[Settings, str], NestedConversion],
     ) -> None:
-        """``begin_nested``: begins the conversion for an agent inside a call. See ``InnerAgents``."""
+        """``begin_nested``: begins the conversion for an agent that runs inside a tool call. See ``InnerAgents``."""
         self._sink = sink
         self._settings = settings
         self._registry = registry
@@ -97,16 +98,17 @@ class FunctionResponses:
         self.inner_agents = InnerAgents(sink, settings, registry, begin_nested)
 
     def add_user_event(self, facts: EventFacts) -> None:
-        """Process the function responses in an event of the user. They may answer calls of any agent.
+        """Process the function responses in an event of the user. These responses may answer calls of any agent.
 
-        The user's text is not written.
+        The user's text in the event is not sent, because the client has it.
         """
         self._registry.known.read_event(facts)
         for result in facts.results:
             self.add_response(facts, result)
 
     def add_response(self, facts: EventFacts, result: Result) -> None:
-        """Process a function response: a result, a placeholder, or the answer to an approval request."""
+        """Process a function response: a tool's result, ADK's placeholder for a later result, or the user's answer to
+        an approval request."""
         answered = self._registry.known.read_result(facts, result)
         call = None if answered.call is None else self._registry.of(answered.call)
         if answered.is_approval and facts.in_users_name:
@@ -166,7 +168,7 @@ class FunctionResponses:
     def add_provider_result(self, facts: EventFacts | None, result: ProviderResult, speaker: SpeakerKey) -> None:
         """Process the result of a tool that the model's provider has run.
 
-        ``facts``: the complete event; ``None`` for a fragment.
+        ``facts``: the event with the result; ``None`` for a partial event.
         """
         event = facts.event if facts is not None else None
         reference = CallReference(result.id, result.name)
@@ -175,10 +177,10 @@ class FunctionResponses:
             self._add_output(self._registry.of(known), result.output)
 
     def add_progress(self, facts: EventFacts) -> bool:
-        """Write the event as a preliminary output of a call, if a running tool has created the event. Otherwise return
-        False.
+        """If a running tool has created the event, write it as a preliminary output of the tool's call. Otherwise
+        return False.
 
-        The branch of such an event ends in ``<tool>@<call id>``.
+        The branch of an event that a tool has created ends in ``<tool>@<call id>``.
         """
         author, branch, _ = facts.speaker
         if branch is None or facts.failure is not None or facts.role not in (None, USER):
@@ -202,7 +204,8 @@ class FunctionResponses:
         return True
 
     def add_posted(self, facts: EventFacts, posted: Posted) -> None:
-        """Write an event that a tool has posted while it runs. Such an event is not content of an agent."""
+        """Write an event that a running tool has sent to the client with ``stream_protocol.agents``. Such an event has
+        no content of an agent."""
         nested = facts.report(NestedEvent)
         if nested is not None:
             self.inner_agents.add_nested(nested)
@@ -212,24 +215,25 @@ class FunctionResponses:
             self._warn(f"Skipped a posted event of the unknown kind {posted.kind!r}")
 
     def add_inner(self, call: ToolCall, facts: EventFacts, *, asks: bool) -> None:
-        """Process an event of an agent inside this call. ``asks``: True if the event asks the user, so that the call
-        must wait."""
+        """Process an event of an agent that runs inside this tool call. ``asks``: True if the event asks the user, so
+        that the call must wait."""
         if (interim := self.inner_agents.add(call, facts, asks=asks)) is not None:
             self._add_interim(call, interim)
 
     def end_task(self, call: ToolCall) -> None:
-        """Write the output of a call whose task-mode agent has asked the user.
+        """Write the final output of a tool call whose task-mode agent has asked the user.
 
-        The agent continues in the next message. The agent's result comes in the next message or in a later message.
+        The agent continues in the next assistant message. The agent's result comes in that message or in a later
+        message.
         """
         self._steps.add_output(call)
         call.answer(self.inner_agents.end_task(call))
 
     def add_delegation(self, event: "Event") -> None:
-        """If the event's agent works for a call, write an interim output of this call.
+        """If the event's agent works on a task for a tool call, write an interim output of this call.
 
-        A call with an interim output does not delay the next step. The final output comes when the agent has ended.
-        This may be in a later response, because the agent may ask the user first.
+        A call with an interim output does not delay the next step. The final output comes when the agent has ended. The
+        agent may end in a later response, because it may ask the user first.
         """
         author, scope, agents_call = acting_for(event)
         find = self._registry.find
@@ -238,14 +242,14 @@ class FunctionResponses:
             self._add_interim(call, {"agent": author})
 
     def finalize_interim_outputs(self) -> None:
-        """Write the interim outputs of ``Steps.blocking_interims`` again as final outputs."""
+        """Write interim outputs again as final outputs, for the calls that ``Steps.blocking_interims`` returns."""
         for call in self._steps.blocking_interims:
             self._add_output(call, call.interim)
 
     def add_failure(self, facts: EventFacts, speaker: SpeakerKey) -> None:
-        """Store the call whose tool raised, if this event reports the failure.
+        """If this event reports that a tool raised an exception, store the call of the tool.
 
-        The event does not name the call. So nothing is stored if several calls may have failed.
+        ADK's event does not name the call. So nothing is stored if the failure may belong to several calls.
         """
         failure = facts.failure
         if failure is None or failure.code in (ABORTED, NODE_TIMEOUT) or failure.finish_reason is not None:
@@ -255,11 +259,11 @@ class FunctionResponses:
             self._raised.add(call)
 
     def end_calls(self, error_text: str, *, closes_pending: bool, error: BaseException | None = None) -> None:
-        """End the calls that have no result.
+        """End the tool calls of the message that have no result.
 
         Calls that wait for an answer from outside the run stay open, unless ``closes_pending`` is True.
 
-        ``error``: the exception of the run. Calls whose tools raised this exception always end.
+        ``error``: the exception of the run. Calls whose tools raised it always end.
         """
         raised = {self._registry.find(reference) for reference in raising_calls(error)} if error is not None else set()
         reported = self._raised or set()
@@ -282,11 +286,12 @@ class FunctionResponses:
         self.failed += tuple(failed)
 
     def forget_failures(self) -> None:
-        """Remove all failed calls. After a stop, tools may have failed because of the stop."""
+        """Forget all calls that are stored as failed. Call this method after a stop, because the stop may have made
+        tools fail."""
         self._raised = None
 
     def _add_interim(self, call: ToolCall, value: Any) -> None:
-        """Write a preliminary output. The final output of the call is not expected in this response."""
+        """Write a preliminary output of a tool call. The final output is not expected in this response."""
         self._add_output(call, value, preliminary=True)
         if call.is_open:
             call.accept_interim(value)
@@ -294,7 +299,8 @@ class FunctionResponses:
     def _add_output(
         self, call: ToolCall, response: Any, *, preliminary: bool = False, nested: NestedEvents | None = None
     ) -> None:
-        """Write the output or the error of a call. ``nested``: the stored events of the agent inside the call."""
+        """Write the output or the error of a tool call. ``nested``: the stored events of the agent that ran inside the
+        call."""
         if not call.is_shown:
             if not preliminary:
                 call.end_silently()

@@ -22,9 +22,9 @@ class InnerAgents:
         registry: CallRegistry,
         begin_nested: Callable[[Settings, str], NestedConversion],
     ) -> None:
-        """``begin_nested``: begins the conversion for an agent inside a call.
+        """``begin_nested``: begins the conversion for an agent that runs inside a tool call.
 
-        Its arguments are the settings and the client's id of the call.
+        ``begin_nested`` takes the settings and the client's id of the call.
         """
         self._sink = sink
         self._settings = settings
@@ -36,15 +36,15 @@ class InnerAgents:
         """False while no client reads the response. Then the agents' preliminary outputs are not written."""
 
     def nesting_call(self, facts: EventFacts) -> ToolCall | None:
-        """Return the call inside which the event's agent runs; ``None`` if there is none. The event's branch names the
-        call.
+        """Return the tool call inside which the event's agent runs; ``None`` if there is none. The event's branch has
+        the id of the call.
 
         A workflow can be a tool, but it is not an agent. So events of a workflow do not count as inside the workflow's
-        call. The node path of these events contains the tool's name and the call's id. This is also true for events of
-        a task-mode agent, but the call's id is also the scope of such an event.
+        call. Their node path contains the tool's name and the call's id. Events of a task-mode agent have such a node
+        path too. They still count as inside the call, because their scope is the call's id.
 
-        After a task-mode agent has asked the user, its events do not count as inside its call, because the agent now
-        talks to the user.
+        When a task-mode agent has asked the user, the agent's later events do not count as inside the call, because the
+        agent now talks to the user.
         """
         author, branch, path = facts.speaker
         if branch is None or "@" not in branch:
@@ -63,8 +63,8 @@ class InnerAgents:
         return None
 
     def add_nested(self, nested: NestedEvent) -> None:
-        """Process an event of an agent that runs inside a call in a session of its own. Show the agent's message in the
-        call."""
+        """Process an event of an agent that runs inside a tool call and has its own session. Show the agent's message
+        in the call."""
         call = self._registry.find(nested.call)
         if call is None or not call.is_shown or call.state is not CallState.RUNNING:
             return
@@ -75,10 +75,11 @@ class InnerAgents:
         self._show(call, message)
 
     def add(self, call: ToolCall, facts: EventFacts, *, asks: bool) -> Any:
-        """Process an event of an agent that runs inside this call in the same session. Show the agent's message in the
-        call.
+        """Process an event of an agent that runs inside a tool call and uses the outer agent's session. Show the
+        agent's message in the call.
 
-        ``asks``: True if the event asks the user. In this case, the call must wait, and its interim output is returned.
+        ``asks``: True if the event asks the user. In this case, the call must wait, and the method returns an interim
+        output for the call.
         """
         if any(
             outer.id == facts.scope and self._registry.find(outer) is call for outer in outer_calls(facts.speaker[1])
@@ -96,24 +97,25 @@ class InnerAgents:
         return None
 
     def end_task(self, call: ToolCall) -> Any:
-        """Return the output of a call whose task-mode agent has asked the user: the agent's message so far."""
+        """Return the output of a tool call whose task-mode agent has asked the user: the agent's message so far."""
         if not self._settings.nests(call.name):
             return {"agent": call.name}
         return self._whole(call, self._message_of(call)).ended()
 
     def has_ended(self, call: ToolCall) -> bool:
-        """Return True if the call of a task-mode agent has its final output, although the agent's result may still
-        come.
+        """Return True if the call that started a task-mode agent has its final output, although the agent may still
+        send a result.
 
-        The late result is never shown, because a client refuses outputs for calls of earlier messages.
+        Such a late result is never shown, because a client refuses outputs for calls of earlier messages.
         """
         return call.runs_task and call.state is CallState.ANSWERED
 
     def stopped(self, call: ToolCall, *, run_failed: bool) -> Any:
-        """Return the output of a call that ends without a result: the message so far of the agent inside the call.
+        """Return the output of a tool call that ends without a result: the current message of the agent that ran inside
+        the call.
 
-        Return ``None`` if the call must end with an error instead. This is the case if the agent has shown nothing, or
-        if the run failed (``run_failed``) before ADK closed the call.
+        Return ``None`` if the call must end with an error instead: if the agent has shown nothing, or if the run failed
+        before ADK ended the call. ``run_failed``: True if the run failed.
         """
         if call not in self._messages or not self._settings.nests(call.name):
             return None
@@ -123,10 +125,10 @@ class InnerAgents:
         return ended if ended["parts"] else None
 
     def note_stopped(self, call: ToolCall, kept: NestedEvents | None) -> None:
-        """Store that ADK has closed the call because the run was stopped.
+        """Record that ADK has ended the tool call because the run was stopped.
 
-        ``kept``: the stored events of the agent inside the call. These events become the agent's message, unless the
-        agent was shown live.
+        ``kept``: the stored events of the agent that ran inside the call. If the client was not shown the agent live,
+        these events become the agent's message.
         """
         call.closed_by_stop = True
         if kept is None or call in self._messages or not self._settings.nests(call.name):
@@ -136,8 +138,8 @@ class InnerAgents:
             message.add(event)
 
     def show(self, *, shows: bool) -> None:
-        """Switch the preliminary outputs of agents inside calls on or off. When they are switched on, the agents'
-        current messages are written."""
+        """Switch the preliminary outputs of agents that run inside tool calls on or off. Switching on writes the
+        agents' current messages."""
         began, self._shows = shows and not self._shows, shows
         for call, message in self._messages.items() if began else ():
             if call.state is not CallState.ANSWERED:
@@ -156,7 +158,7 @@ class InnerAgents:
         return {} if self._nested is None else self._nested
 
     def _message_of(self, call: ToolCall, *, answerable: bool = False) -> NestedMessage:
-        """Return the message of the agent inside the call. Begin a message if there is none."""
+        """Return the message of the agent that runs inside a tool call. Begin a message if there is none."""
         self._nested = self._nested or {}
         if call not in self._nested:
             self._nested[call] = self._begin_message(call, answerable=answerable)
@@ -167,10 +169,10 @@ class InnerAgents:
         return NestedMessage(conversion, call.id, self._settings.client.major, answerable=answerable)
 
     def output(self, call: ToolCall, output: Any, kept: NestedEvents | None) -> Any:
-        """Return the output of a call, with the message of the agent that ran inside it.
+        """Return the output of a tool call, with the message of the agent that ran inside the call.
 
-        ``kept``: the stored events of the agent. The final message is built from these events, so that it is the same
-        in a live response and in a history.
+        ``kept``: the stored events of the agent. The message is built from these events, so that the live response and
+        the history have equal messages.
         """
         message = self._messages.pop(call, None)
         if not self._settings.nests(call.name) or (message is None and kept is None):
@@ -179,9 +181,10 @@ class InnerAgents:
         return self._whole(call, message, kept).ended({"result": output}, omitted=omitted)
 
     def _whole(self, call: ToolCall, message: NestedMessage | None, kept: NestedEvents | None = None) -> NestedMessage:
-        """Return the complete message of the agent inside the call, ready to be ended.
+        """Return the complete message of the agent that ran inside a tool call. The caller ends the message.
 
-        The message is built from the stored events. If no events are stored, the result is the message so far.
+        The message is built from the agent's stored events. If no events are stored, the method returns the message so
+        far.
         """
         whole = self._begin_message(call)
         if message is not None and message.stored is not None:
@@ -196,8 +199,8 @@ class InnerAgents:
 
 
 def ends_task_turn(facts: EventFacts) -> bool:
-    """Return True if a task-mode agent replies without a call. After such a reply, the agent waits for the user's next
-    message."""
+    """Return True if the event is a task-mode agent's reply without a tool call. After such a reply, the agent waits
+    for the user's next message."""
     branch, scope = facts.speaker[1], facts.scope
     by_task_agent = scope is not None and branch is not None and branch.rpartition("@")[2] == scope
     return (

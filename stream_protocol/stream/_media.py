@@ -20,14 +20,14 @@ ENCODED_PIECE: Final = 48 * 1024
 
 
 class DataUrl:
-    """A file as a data URL. ``str`` returns the whole URL, and ``pieces`` yields its Base64 text in pieces."""
+    """A file as a data URL. ``str`` returns the whole URL. ``pieces`` yields the URL's Base64 text in pieces."""
 
     def __init__(self, media_type: str | None, data: bytes) -> None:
         self.head: Final = f"data:{media_type or UNKNOWN_MEDIA_TYPE};base64,"
         self._data = data
 
     def pieces(self) -> Iterator[bytes]:
-        """Yield the Base64 text of the URL in pieces. The text before it (``data:…;base64,``) is left out."""
+        """Yield the Base64 text of the URL in pieces. The beginning of the URL (``data:…;base64,``) is left out."""
         for begin in range(0, len(self._data), ENCODED_PIECE):
             yield b64encode(self._data[begin : begin + ENCODED_PIECE])
 
@@ -53,7 +53,7 @@ def is_web_url(uri: str) -> bool:
 
 
 def document_type(name: str) -> str:
-    """Return the media type for a document's file name. The types are those of the AI SDK's Google provider."""
+    """Return the media type for a document's file name. The AI SDK's Google provider uses the same media types."""
     return _DOCUMENT_TYPES.get(name.lower().rpartition(".")[2], UNKNOWN_MEDIA_TYPE)
 
 

@@ -1,8 +1,8 @@
 """The message of an agent that runs inside a tool call.
 
-The message is the output of the call, as for sub-agents of the AI SDK. Each agent inside a call has its own converter
-and its own reducer, which build the message from the agent's events. While the agent runs, preliminary outputs contain
-the message so far. The final output has the whole message and the tool's result.
+The agent's message is the output of the call, as for sub-agents of the AI SDK. Each agent inside a call has its own
+converter and its own reducer, which build the message from the agent's events. While the agent runs, preliminary
+outputs contain the message so far. The final output has the whole message and the tool's result.
 """
 
 from collections.abc import Iterable, Mapping
@@ -39,7 +39,7 @@ of the message's size.
 
 
 class NestedConversion(Protocol):
-    """The converter for a nested agent's events."""
+    """Converter for the events of an agent that runs inside a tool call."""
 
     @property
     def is_waiting(self) -> bool: ...
@@ -65,9 +65,9 @@ class NestedMessage:
     def __init__(
         self, conversion: NestedConversion, call_id: str, ai_sdk: AiSdkVersion, *, answerable: bool = False
     ) -> None:
-        """``call_id``: the client's id of the call. The nested message has the same id.
+        """``call_id``: the client's id of the tool call. The agent's message has the same id.
 
-        ``answerable``: True if the agent runs in the outer session, where it can wait for answers.
+        ``answerable``: True if the agent uses the outer agent's session, so that it can wait for the user's answers.
         """
         self._answerable = answerable
         self._conversion = conversion
@@ -83,29 +83,30 @@ class NestedMessage:
         own."""
 
     def add(self, event: "EventOrDict") -> None:
-        """Add the next event of the agent. The event is processed when the message is read."""
+        """Add the next event of the agent. The event is converted later, when the message is read."""
         self._unread.append(event)
 
     def add_stored(self, facts: EventFacts) -> None:
-        """Store an event of an agent that runs in the outer session. Fragments are not stored."""
+        """Store an event of an agent that uses the outer agent's session. Partial events are not stored."""
         self.stored = self.stored or []
         if not facts.is_fragment:
             self.stored.append(facts.event)
 
     def next_preliminary(self) -> Any:
-        """Return the message if it should be sent again now; otherwise ``None``."""
+        """Return the agent's message if the client should get the message again now; otherwise ``None``."""
         self._read()
         if not self._answerable and self._conversion.is_waiting:
             return None  # the user could not answer the agent's question
         return self._sent() if self._sending.is_due(is_text=not self._has_begun_part) else None
 
     def so_far(self) -> Any:
-        """Return the current message. The caller must send it."""
+        """Return the agent's message with all content so far. The caller must send the message to the client."""
         self._read()
         return self._sent()
 
     def take_transient(self) -> list[Any]:
-        """Return and remove the transient data parts. They are sent to the client outside the message."""
+        """Return the transient data parts, and remove them from this object. The client gets these parts outside the
+        agent's message."""
         taken, self._transient = self._transient, []
         return taken
 
@@ -115,8 +116,8 @@ class NestedMessage:
         return json_value(self._reducer.message)
 
     def ended(self, added: Mapping[str, Any] | None = None, *, omitted: int = 0) -> Any:
-        """End the message and return it. ``added``: metadata to add. ``omitted``: the number of events that were not
-        stored."""
+        """End the agent's message and return it. ``added``: metadata to add to the message. ``omitted``: the number of
+        the agent's events that were not stored."""
         self._read()
         self._conversion.end_nested(UNANSWERABLE_TEXT)
         self._apply(self._conversion.take())
@@ -144,8 +145,8 @@ class NestedMessage:
 
 
 class _Sending:
-    """Decides when a growing message is sent again. The total number of sent bytes is proportional to the message's
-    size.
+    """Decides when a growing message is sent to the client again. The number of bytes in all sent messages is
+    proportional to the size of the last message.
 
     The decision does not depend on time, so equal events give equal streams.
     """
@@ -175,8 +176,8 @@ class _Sending:
         self._credit += new * BYTES_PER_NEW_BYTE
 
     def is_due(self, *, is_text: bool) -> bool:
-        """Return True if the message should be sent now. ``is_text``: True if only text was added since it was last
-        sent."""
+        """Return True if the message should be sent now. ``is_text``: True if only text was added since the message was
+        last sent."""
         if not self._unsent or self._credit < self._size:
             return False
         part = OFTEN if self._credit >= self._size + RESERVE else SELDOM

@@ -87,7 +87,7 @@ class ConverterOptions(TypedDict, total=False):
     from its MCP server.
     """
     tool_schemas: Mapping[str, Any]
-    """Tool name -> JSON schema of its parameters. Empty by default. Names the tools of streamed calls that begin
+    """Tool name -> JSON schema of its parameters. Empty by default. Finds the tools of streamed calls that begin
     without a name.
 
     If the first fragments of a streamed call have no name, the converter finds the tool by its parameters. This works
@@ -120,7 +120,7 @@ class ConverterOptions(TypedDict, total=False):
 
 
 def masked_error_text(error: BaseException) -> str:
-    """Return the default error text for the client. Only a ``RunLimitError`` has a text of its own."""
+    """Return the default error text for the client. For a ``RunLimitError``, this is the error's own text."""
     return str(error) if isinstance(error, RunLimitError) else DEFAULT_ERROR_TEXT
 
 
@@ -148,8 +148,8 @@ DEFAULTS: Final[ConverterOptions] = {
 class Settings:
     """The options of a conversion, after validation and with defaults.
 
-    ``task_agents``: the tools that start a task-mode agent. If ``nested_agents`` is ``"flat"`` for such a tool, its
-    calls are hidden.
+    ``task_agents``: the tools that start a task-mode agent. The calls of such a tool are hidden if ``nested_agents`` is
+    ``"flat"`` for the tool.
 
     Raises ``StreamProtocolError`` for an invalid value, and ``TypeError`` for an unknown option.
     """
@@ -174,16 +174,16 @@ class Settings:
         return self.nested_agents(tool) == "flat" and _selects(self._task_agents, tool)
 
     def nested_agents(self, tool: str) -> NestedAgents:
-        """Return the option ``nested_agents`` for this tool."""
+        """Return the value of the option ``nested_agents`` for this tool."""
         return _nested_agents(self.options["nested_agents"], tool)
 
     def nests(self, tool: str) -> bool:
-        """Return True if the agent that this tool starts is shown inside the call."""
+        """Return True if the agent that this tool starts is shown in the output of the tool's call."""
         return self.nested_agents(tool) == "nested" and not self.hides(tool)
 
     @property
     def nested(self) -> "Settings":
-        """The settings for the conversion of agents inside tool calls.
+        """The settings for converting the events of agents that run inside tool calls.
 
         These settings have no hook ``transform``, because the outer conversion passes the agents' messages to the hook
         as outputs of calls.
@@ -200,7 +200,8 @@ class Settings:
         return str(DataUrl(file.media_type, file.data))
 
     def error_text(self, error: BaseException) -> str:
-        """Return the error text for the client from ``on_error``. If ``on_error`` raises, return the default text."""
+        """Return the text that ``on_error`` gives the client for this error. If ``on_error`` raises, return the default
+        text."""
         try:
             text = self.options["on_error"](error)
             return to_well_formed(str.__str__(text))  # raises for anything but text
@@ -259,8 +260,8 @@ def _selects(selection: ToolSelection, tool: str) -> bool:
 
 
 def hide_task_agents(tools: frozenset[str], options: ConverterOptions) -> ConverterOptions:
-    """Return the options with more hidden tools. The added tools start a task-mode agent, and have
-    ``nested_agents="flat"``.
+    """Return the options with more tools in ``hidden_tools``: the tools that start a task-mode agent, and for which
+    ``nested_agents`` is ``"flat"``.
 
     ``tools``: the tools that start task-mode agents. Raises ``StreamProtocolError`` for invalid options.
     """
@@ -309,7 +310,7 @@ def options_to_json(options: ConverterOptions) -> dict[str, Any]:
 
 
 def options_from_json(recorded: Mapping[str, Any]) -> ConverterOptions:
-    """Return the options from the JSON of ``options_to_json``. Unknown names and values of a wrong type are left
+    """Return the options from the JSON of ``options_to_json``. Unknown options, and values of a wrong type, are left
     out."""
     types = {name: _JSON_TYPES.get(type(default), ()) for name, default in DEFAULTS.items()} | {"ai_sdk": (int, str)}
     return cast(

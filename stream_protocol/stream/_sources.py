@@ -28,7 +28,7 @@ _OF_MAP: Final[ProviderMetadata] = {"adk": {"grounding": "maps"}}
 
 
 class Sources:
-    """Writes the sources and suggested searches that the message does not have yet.
+    """Writes sources and suggested searches, unless the message already has them.
 
     The ids of sources are numbered within the message.
     """
@@ -45,7 +45,7 @@ class Sources:
     def add(self, facts: EventFacts, speaker: "AuthorStream", *, as_streamed: bool) -> None:
         """Write the new sources, citations and suggested searches of an event.
 
-        ``as_streamed``: True if the client has the event's texts unchanged.
+        ``as_streamed``: True if the client has the event's texts without a change.
         """
         for report in facts.reports:
             if isinstance(report, Source) and report.uri not in self._sources:
@@ -118,11 +118,11 @@ class Sources:
 
 
 def _by_block(citations: Iterable[Citation], lengths: Sequence[int], text: str) -> Mapping[int, list[Citation]]:
-    """Return the citations of each text part. Positions are counted in UTF-16 units, from the beginning of the text
-    part.
+    """Return index of a text part -> the citations in this part. Their positions are counted in UTF-16 units from the
+    beginning of the part.
 
-    ``lengths``: the lengths of the parts of ``text``. A citation across two parts is split. Citations with the same
-    source and range are merged.
+    ``lengths``: the lengths of the text parts of which ``text`` consists. A citation across two parts is split.
+    Citations with the same source and range are merged.
     """
     begins = [0, *accumulate(lengths)]
     cut: dict[int, dict[tuple[str, int, int], Citation]] = defaultdict(dict)
@@ -146,7 +146,7 @@ def _by_block(citations: Iterable[Citation], lengths: Sequence[int], text: str) 
 
 
 def _utf16_units(text: str, places: Iterable[int]) -> dict[int, int]:
-    """Map indexes in characters of the text to indexes in UTF-16 units."""
+    """Return index in characters -> index in UTF-16 units, for each index in ``places``."""
     units: dict[int, int] = {}
     counted = before = 0
     for place in sorted(places):

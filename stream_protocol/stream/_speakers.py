@@ -1,6 +1,6 @@
-"""The authors of a stream, with the open part of each author.
+"""The authors of a stream, and the message part that each author is writing: the author's open part.
 
-Agents that run in parallel send interleaved fragments. So there is one open part for each author. An author is
+Agents that run in parallel send interleaved fragments (partial events). So each author has an open part. An author is
 identified by agent, branch and node path. The event id does not identify an author, because it may change with every
 fragment.
 
@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 
 class _ClosedWriter(DeltaWriter[Any]):
-    """Placeholder for the writer of deltas while no part is open."""
+    """Stands in for the writer of text deltas while an author has no part to write to."""
 
     __slots__ = ()
 
@@ -50,7 +50,7 @@ _CLOSED: Final = _ClosedWriter()
 
 @dataclass(slots=True)
 class StreamedPart:
-    """Consecutive texts or thoughts of a stream. A file or a piece of code is also a part."""
+    """A part of a stream: consecutive texts, consecutive thoughts, a file, or a piece of code."""
 
     kind: PartKind | None = None
     """The kind of the texts; ``None`` for a file or code."""
@@ -60,13 +60,13 @@ class StreamedPart:
 
     @property
     def is_code(self) -> bool:
-        """True for a piece of code, or for its result."""
+        """True if the part is code that the model's provider runs, or the result of this code."""
         return isinstance(self.whole, ProviderPart)
 
 
 @dataclass(slots=True, eq=False)
 class UnconfirmedStream:
-    """The parts that an author streamed between two of the author's complete events. Tool calls are left out."""
+    """The parts that an author streamed between two complete events of this author. Tool calls are left out."""
 
     begin: int = 0
     """The number of complete events that came before the stream."""
@@ -81,36 +81,36 @@ class UnconfirmedStream:
     """True if the stream comes from an agent inside a tool call. Only the output of the call shows such a stream."""
 
     def add_fragment(self, fragment: EventFacts, begin: int) -> None:
-        """Append the parts of the next fragment. ``begin``: the number of complete events before it."""
+        """Append the parts of the next partial event. ``begin``: the number of complete events before this event."""
         self.note(fragment, begin)
         for part in fragment.parts:
             self.add(part)
 
     def is_in(self, parts: Iterable[Part]) -> bool:
-        """Return True if ``parts`` contain all files and code of the stream. Texts are not compared."""
+        """Return True if ``parts`` contain all streamed files and code. Texts are not compared."""
         confirmed = [part.part for part in parts if isinstance(part, File | ProviderPart)]
         return all(part.whole.part in confirmed for part in self.parts if part.whole is not None)
 
     @property
     def length(self) -> int:
-        """The number of characters in all texts and thoughts."""
+        """The number of characters in all streamed texts and thoughts."""
         return sum(len(piece) for part in self.parts for piece in part.pieces)
 
     def note(self, fragment: EventFacts, begin: int) -> None:
-        """Store the next fragment, because its fields may be needed later. ``begin``: how many complete events came
-        before this fragment."""
+        """Store the next partial event, because its fields may be needed later. ``begin``: the number of complete
+        events before this event."""
         if self.newest is None:
             self.begin = begin
         self.newest = fragment
 
     def add_text(self, kind: PartKind, text: str) -> None:
-        """Append a text or a thought."""
+        """Append a text or a thought to the stored stream."""
         if not self.parts or self.parts[-1].kind is not kind:
             self.parts.append(StreamedPart(kind))
         self.parts[-1].pieces.append(text)
 
     def add(self, part: Part) -> None:
-        """Append a part of a fragment."""
+        """Append a part of a partial event (text, thought, file or code) to the stored stream."""
         match part:
             case Text(text, is_thought) if text:
                 self.add_text(PartKind(is_thought), text)
@@ -124,14 +124,14 @@ class UnconfirmedStream:
                 self.sign(part.signature)
 
     def sign(self, signature: bytes | None) -> None:
-        """Set the thought signature of the newest part, unless the part is a file or code."""
+        """Set the thought signature of the newest streamed part, unless this part is a file or code."""
         if signature is not None and self.parts and self.parts[-1].kind is not None:
             self.parts[-1].signature = signature
 
 
 @dataclass(slots=True, eq=False)
 class AuthorStream:
-    """The open part of an author, and the streamed parts of the author's current model response."""
+    """The message part that an author is writing, and the streamed parts of the author's current model response."""
 
     key: SpeakerKey
     _sink: Sink[Any]
@@ -167,27 +167,28 @@ class AuthorStream:
 
     @property
     def is_busy(self) -> bool:
-        """True if a part or a call's input is open. The step cannot end while an author is busy."""
+        """True while the author streams a message part or the input of a tool call. Then the step cannot end."""
         return self.kind is not None or any(call.is_shown for call in self.streaming_calls)
 
     @property
     def open_text(self) -> str | None:
-        """The id of the open part if it is a text; otherwise ``None``."""
+        """The id of the text part that the author is writing; ``None`` if the author writes no text."""
         return self._part_id if self.kind is PartKind.TEXT else None
 
     @property
     def text_blocks(self) -> Sequence[tuple[str, int]]:
-        """Id and length of each text of the current response, including the open text."""
+        """Id and length of each text part in the current model response, including an unfinished text."""
         closed = self._closed_texts or []
         return [*closed, (self._part_id, self.streamed.part_length)] if self.kind is PartKind.TEXT else closed
 
     def write_whole(self, text: str) -> None:
-        """Write a text that was not streamed, or the rest of a streamed text. A part must be open."""
+        """Write a text that was not streamed, or the rest of a streamed text, to the part that ``open`` began."""
         self.write(text)
         self.streamed.add_unstreamed(text)
 
     def open(self, kind: PartKind, part_id: str, model: str | None = None) -> None:
-        """Open a part. No other part of the author may be open. ``model``: the model that streams the part."""
+        """Begin a message part. The author's previous part must have ended. ``model``: the model that streams the
+        part."""
         is_text = kind is PartKind.TEXT
         self.write = (self._sink.text_start if is_text else self._sink.reasoning_start)(
             part_id, provider_metadata(self.key)
@@ -200,19 +201,20 @@ class AuthorStream:
         self.streamed.model = model
 
     def defer(self, part: Part) -> None:
-        """Hold back a part of a fragment until the complete event comes. All later parts are also held back."""
+        """Hold back a part of a partial event, and all later parts, until the complete event comes."""
         self.streamed.deferred = (*self.streamed.deferred, part)
         self.keep(part)
         self.opened = None
 
     def keep(self, part: Part) -> None:
-        """Add a part of a fragment to the stored stream. Does nothing if streams are not stored."""
+        """Add a part of a partial event to the stored stream. Does nothing if streams are not stored."""
         if self.streamed.kept is not None:
             self.streamed.gather()
             self.streamed.kept.add(part)
 
     def sign(self, signature: bytes) -> None:
-        """Store the thought signature for the end of the open part, and for the newest part of the stored stream."""
+        """Store a thought signature for the end of the unfinished message part, and for the newest part of the stored
+        stream."""
         if self.kind is not None:
             self._signature = signature
         if self.streamed.kept is not None:
@@ -220,7 +222,7 @@ class AuthorStream:
             self.streamed.kept.sign(signature)
 
     def close(self) -> None:
-        """End the open part, if there is one."""
+        """End the message part that the author is writing, if there is one."""
         if self.kind is None:
             return
         # The metadata at a part's end replaces the metadata at its start, so it contains the author again.
@@ -239,7 +241,7 @@ class AuthorStream:
     def new_speech(self, speech: AgentSpeech) -> str:
         """Return the text of this speech that was not written before.
 
-        In a live run, ADK first sends an utterance in fragments, and then the whole utterance with ``finished`` set.
+        In a live run, ADK first sends pieces of an utterance, and then the whole utterance with ``finished`` set.
         """
         pieces, text = self.speech, speech.text
         if not speech.finished:
@@ -252,14 +254,14 @@ class AuthorStream:
         return text[pieces.length :] if pieces.begins(text) else ""
 
     def remove_call(self, call: ToolCall) -> None:
-        """Remove a call from the incomplete calls, because its complete event has come."""
+        """Remove a tool call from the calls that are still streamed, because its complete event has come."""
         if call in self.streaming_calls:
             self.streaming_calls = tuple(other for other in self.streaming_calls if other is not call)
         if call in self.unfinished_calls:
             self.unfinished_calls = tuple(other for other in self.unfinished_calls if other is not call)
 
     def end_response(self) -> None:
-        """End the current response. The next fragment begins a new response."""
+        """End the author's current model response. The author's next event begins a new model response."""
         self.close()
         self.streamed = StreamedResponse(self.streamed.whole)
         self._closed_texts = None
@@ -269,10 +271,10 @@ class AuthorStream:
 
 
 class InnerStreams:
-    """Streams of agents that run inside tool calls. A stream is removed when a complete event has repeated it.
+    """Streamed parts of agents that run inside tool calls. They are removed when a complete event has repeated them.
 
-    ``max_length``: the maximum number of characters in all streams; ``None`` for no limit. With a limit, fragments
-    above the limit and fragments without text are left out.
+    ``max_length``: the maximum number of characters in all streams; ``None`` for no limit. With a limit, partial events
+    above the limit and partial events without text are left out.
     """
 
     __slots__ = ("_length", "_max_length", "_streams")
@@ -286,10 +288,10 @@ class InnerStreams:
         return iter(self._streams.values())
 
     def add(self, facts: EventFacts, begin: int = 0) -> None:
-        """Process an event of an agent inside a call. A fragment is stored. A complete event with content removes the
-        stream of its author.
+        """Process an event of an agent inside a tool call. Stores a partial event. A complete event with content
+        removes the stored events of its author.
 
-        ``begin``: the number of complete events before the fragment.
+        ``begin``: the number of complete events before a partial event.
         """
         if not facts.is_fragment:
             repeated = self._streams.pop(facts.speaker, None) if facts.parts and self._streams else None
@@ -303,7 +305,7 @@ class InnerStreams:
 
 @dataclass(slots=True, eq=False)
 class UnconfirmedStreams:
-    """The streams of a response that have ended without a complete event that repeats all of their content."""
+    """Streams that have ended although no complete event has repeated all of their content."""
 
     ended: list[UnconfirmedStream] = field(default_factory=list)
     inner: InnerStreams = field(default_factory=InnerStreams)
@@ -312,7 +314,7 @@ class UnconfirmedStreams:
 
 
 class Authors(Generic[T]):
-    """The authors of a response, and the streams that no complete event has repeated."""
+    """The authors of a response, and the streamed parts that no complete event has repeated."""
 
     __slots__ = ("_by_key", "_sink", "_unconfirmed")
 
@@ -326,7 +328,7 @@ class Authors(Generic[T]):
         return iter(self._by_key.values())
 
     def get(self, key: SpeakerKey) -> AuthorStream:
-        """Return the ``AuthorStream`` for this key. Add it if it is new."""
+        """Return the ``AuthorStream`` of an author. Add it if the author is new. ``key``: identifies the author."""
         author = self._by_key.get(key)
         if author is None:
             author = self._by_key[key] = AuthorStream(key, self._sink)
@@ -335,14 +337,14 @@ class Authors(Generic[T]):
         return author
 
     def keep_unconfirmed(self) -> None:
-        """Store all streamed parts from now on, until a complete event repeats them."""
+        """From now on, store each streamed part until a complete event repeats the part."""
         self._unconfirmed = UnconfirmedStreams()
         for author in self:
             author.streamed.kept = UnconfirmedStream()
 
     @property
     def unconfirmed(self) -> list[UnconfirmedStream]:
-        """The streamed parts that no complete event has repeated, oldest first."""
+        """The streamed texts and parts that no complete event has repeated, oldest first."""
         if self._unconfirmed is None:
             return []
         streams = [*self._unconfirmed.ended, *(author.streamed.whole for author in self), *self._unconfirmed.inner]
@@ -351,7 +353,7 @@ class Authors(Generic[T]):
 
     @property
     def complete_ids(self) -> list[str]:
-        """The ids of the complete events since ``keep_unconfirmed`` was called, in order."""
+        """The ids of all complete (not partial) events that came after the call of ``keep_unconfirmed``, in order."""
         return self._unconfirmed.complete_ids if self._unconfirmed is not None else []
 
     def note_complete(self, facts: EventFacts) -> None:
@@ -361,13 +363,13 @@ class Authors(Generic[T]):
             self._unconfirmed.inner.add(facts)
 
     def note_fragment(self, author: AuthorStream, facts: EventFacts) -> None:
-        """Store a fragment, because its fields may be needed later. Does nothing unless ``keep_unconfirmed`` was
+        """Store a partial event, because its fields may be needed later. Does nothing unless ``keep_unconfirmed`` was
         called."""
         if author.streamed.kept is not None:
             author.streamed.kept.note(facts, len(self.complete_ids))
 
     def keep_inner(self, fragment: EventFacts) -> None:
-        """Store a fragment of an agent inside a call until a complete event repeats it.
+        """Store a partial event of an agent inside a tool call until a complete event repeats it.
 
         Does nothing unless ``keep_unconfirmed`` was called.
         """
@@ -375,16 +377,17 @@ class Authors(Generic[T]):
             self._unconfirmed.inner.add(fragment, len(self.complete_ids))
 
     def end_stream(self, author: AuthorStream) -> None:
-        """End the stream of an author who sent no complete event. The stream stays in ``unconfirmed``."""
+        """End the stream of an author who sent no complete event. ``unconfirmed`` still contains the stream."""
         if self._unconfirmed is not None and (stream := author.streamed.whole) is not None:
             author.streamed.kept = UnconfirmedStream()
             self._unconfirmed.ended.append(stream)
 
     def confirm(self, author: AuthorStream, complete: EventFacts, calls: CallRegistry) -> Comparison:
-        """Compare a complete event with the author's stream, and end the stream if the event ends it.
+        """Compare a complete event with the parts that its author has streamed, and end the stream if the event ends
+        it.
 
-        If the event does not repeat the whole stream, the stream stays in ``unconfirmed``. ``calls``: the tool calls of
-        the message.
+        If the event does not repeat all of them, ``unconfirmed`` still contains the stream. ``calls``: the tool calls
+        of the message.
         """
         comparison, stream = compare(complete, author, calls), author.streamed.kept
         if stream is not None and comparison.ends_stream:

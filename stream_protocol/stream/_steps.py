@@ -1,14 +1,14 @@
-"""Begin and end the steps of a message. The steps decide when the client's auto-send helpers send a request.
+"""Begin and end the steps of a message. The steps determine when the client's auto-send helpers send a request.
 
-A ``start-step`` chunk adds a ``step-start`` part to the message. The AI SDK's auto-send helpers check only the parts
-after the last ``step-start`` of the last message (``ai@6`` ``lastAssistantMessageIsCompleteWithToolCalls``,
-``…WithApprovalResponses``). So these rules apply.
+In the client, a ``start-step`` chunk adds a ``step-start`` part to the message. The AI SDK's auto-send helpers check
+only the parts after the last ``step-start`` of the last message (``ai@6``
+``lastAssistantMessageIsCompleteWithToolCalls``, ``…WithApprovalResponses``). So these rules apply:
 
 - A step begins with each model response, and with the content after a tool's output.
 - No step begins while a call of this message waits for its result. Otherwise the client would never send the user's
   answer to this call.
 - A response must not end in a step whose calls all have outputs, because the helper would send requests in an endless
-  loop. In this case, an empty step is added. The predicate of Vercel's chatbot template ignores steps: see
+  loop. After such a step, an empty step is added. The predicate of Vercel's chatbot template ignores steps: see
   ``serving/runs/_auto_resend``.
 - If a call waits for an answer, interim outputs in its step become final: see ``blocking_interims``.
 - The state ``approval-responded`` of an approved call is replaced if the client sends the output: see
@@ -33,7 +33,7 @@ CALL_NOT_FINISHED_TEXT = "The model did not finish this call."
 
 @dataclass(slots=True, eq=False)
 class Steps:
-    """The open step of the message, and the tool calls in it."""
+    """The current step of a message, and the tool calls in this step."""
 
     _sink: Sink[Any]
     _registry: CallRegistry
@@ -54,11 +54,12 @@ class Steps:
     """
 
     def begin_content(self, speaker: AuthorStream, *, requests_credential: bool = False) -> None:
-        """End the author's open part. Start a new step if the next content needs it.
+        """End the message part that the author is writing. Start a new step if the author's next content needs a step
+        of its own.
 
-        A new step waits for running calls, because they may still need approval. The step for a credential request does
-        not wait for running calls. If a running call were in the same step, the client could not send the user's
-        answer. Every new step waits for calls whose input is still streamed.
+        A new step normally starts only after all running tool calls have ended, because these calls may still need
+        approval. The step for a credential request starts earlier: beside a running call, the client could not send the
+        user's answer. No step starts while the input of a call is streamed.
         """
         speaker.close()
         if not speaker.in_response:
@@ -78,7 +79,7 @@ class Steps:
         self._step_has_content = self.response_has_content = True
 
     def end_unfinished_calls(self, speaker: AuthorStream) -> None:
-        """End the author's ``unfinished_calls``, which no complete event contained."""
+        """End the tool calls in the author's ``unfinished_calls``. No complete event contained these calls."""
         for call in speaker.unfinished_calls:
             if call.state <= CallState.INPUT_STREAMING:
                 if call.is_shown:
@@ -93,7 +94,7 @@ class Steps:
         return bool(self._busy)
 
     def _call_stays(self, *, requests_credential: bool) -> bool:
-        """Return True if a new step must not start yet, because a call in the current step has no result."""
+        """Return True if a new step must not start yet, because a tool call in the current step has no result."""
         return any(
             call.state is not CallState.AWAITING_CREDENTIAL
             and not (requests_credential and call.state is CallState.RUNNING)
@@ -107,46 +108,48 @@ class Steps:
         self._calls = None
 
     def add_call(self, call: ToolCall) -> None:
-        """Add the call to the open step."""
+        """Add a tool call to the current step."""
         if not call.provider_executed:
             self._calls = self._calls or []
             self._calls.append(call)
 
     def add_output(self, call: ToolCall) -> None:
-        """Record that a call of the open step has a result."""
+        """Record that a tool call of the current step has a result."""
         self.response_has_content = True
         self._step_has_output = self._step_has_output or not call.provider_executed
 
     def after_approval(self, call: ToolCall) -> None:
-        """Send the input of an approved call again, if the client or another system sends its output.
+        """Send the input of an approved tool call to the client again, if the client or another system sends the call's
+        output.
 
-        In the client, this changes the state ``approval-responded`` to ``input-available``. Otherwise the client's
-        auto-send helper would repeat its request until the call has an output.
+        In the client, the repeated input changes the call's state ``approval-responded`` to ``input-available``. With
+        ``approval-responded``, the client's auto-send helper would repeat its request until the call has an output.
         """
         if call.approved and call.long_running:
             call.send_input_again()
 
     @property
     def blocking_interims(self) -> list[ToolCall]:
-        """The calls whose interim outputs must become final at the end of the response.
+        """The tool calls whose interim (preliminary) outputs must become final at the end of the response.
 
         The client's auto-send helpers send the user's answers only if all outputs after the last ``start-step`` are
-        final. So an interim output beside a pending call must become final. Otherwise the answer would never be sent.
+        final. So an interim output in the same step as a call that waits for an answer must become final. Otherwise the
+        answer would never be sent.
         """
         calls = self._calls or []
         any_pending = any(call.is_pending for call in calls)
         return [call for call in calls if any_pending and call.state is CallState.INTERIM]
 
     def end_before_message(self) -> None:
-        """End the open step before a steering message, so that the next content begins a new step.
+        """End the current step before a steering message, so that the agent's next content begins a new step.
 
-        The step stays open if an author has an open part, or if a call in it has no result.
+        The step continues if an author is writing a message part, or if a tool call in the step has no result.
         """
         if not self._any_busy() and not self._call_stays(requests_credential=False):
             self.finish()
 
     def finish(self) -> None:
-        """End the open step, if there is one."""
+        """End the current step, if there is one."""
         if self._step_is_open:
             self._sink.finish_step()
             self._step_is_open = False
@@ -155,8 +158,9 @@ class Steps:
         """End the last step of a response, so that the client's auto-send helpers do not loop.
 
         If needed, an empty step is added. Returns the metadata to write after the last step. The client stores an empty
-        step only if metadata follow. So after an empty step, the result is ``{}`` if ``metadata`` is ``None``.
-        Otherwise the result is ``metadata``. ``ending``: the type of the response's last chunk.
+        step only if metadata follow. So the result is never ``None`` after an empty step: it is ``metadata``, or ``{}``
+        if ``metadata`` is ``None``. Without an empty step, the result is ``metadata``. ``ending``: the type of the
+        response's last chunk.
         """
         self.finish()
         if not may_resend(ending) or not self._calls or not all(call.is_settled for call in self._calls):

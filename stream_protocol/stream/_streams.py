@@ -48,8 +48,8 @@ def stream_chunks(
 ) -> AsyncIterator[AnyChunk]:
     """Return the chunks of a run. The keyword arguments are those of ``StreamProtocolConverter``.
 
-    An exception that ``events`` raises is logged and becomes the response's ``error`` chunk. If the consumer closes
-    this iterator early, ``events`` is also closed. Raises ``TypeError`` if ``events`` is not asynchronous, or if an
+    If ``events`` raises an exception, the exception is logged, and the response ends with an ``error`` chunk. Closing
+    the returned iterator early also closes ``events``. Raises ``TypeError`` if ``events`` is not asynchronous, or if an
     item is not an event.
     """
     conversion = chunk_conversion(past, message_id, Settings(**options), call_ids(taken_ids))
@@ -67,8 +67,8 @@ def stream_sse(
 ) -> AsyncIterator[bytes]:
     """Return the chunks of a run as bytes, for a response with ``SSE_HEADERS``.
 
-    Arguments and errors are those of ``stream_chunks``. ``stream_sse`` is faster than encoding the chunks of
-    ``stream_chunks``.
+    Takes the same arguments and raises the same errors as ``stream_chunks``. ``stream_sse`` is faster than
+    ``stream_chunks`` with a call of ``encode_sse`` for each chunk.
     """
     conversion = sse_conversion(past, message_id, Settings(**options), call_ids(taken_ids))
     check_iterable("stream_sse", events, "events", is_async=True, otherwise=_OF_SYNC.format("iter_sse"))
@@ -83,9 +83,10 @@ def iter_chunks(
     taken_ids: Collection[str] = (),
     **options: Unpack[ConverterOptions],
 ) -> Iterator[AnyChunk]:
-    """Return the chunks of a run from a synchronous iterable. Arguments and errors are those of ``stream_chunks``.
+    """Return the chunks of a run from a synchronous iterable. Takes the same arguments and raises the same errors as
+    ``stream_chunks``, but ``events`` is synchronous.
 
-    A list or tuple is treated as a completed run. Calls in it that start task-mode agents are recognized and hidden.
+    A list or tuple is treated as a completed run. Its tool calls that start task-mode agents are recognized and hidden.
     """
     check_iterable("iter_chunks", events, "events", otherwise=_OF_ASYNC.format("stream_chunks"))
     past, events, settings = _read(past, events, options)
@@ -100,10 +101,10 @@ def iter_sse(
     taken_ids: Collection[str] = (),
     **options: Unpack[ConverterOptions],
 ) -> Iterator[bytes]:
-    """Return the chunks of a run as bytes from a synchronous iterable. Arguments and errors are those of
-    ``stream_sse``.
+    """Return the chunks of a run as bytes from a synchronous iterable. Takes the same arguments and raises the same
+    errors as ``stream_sse``, but ``events`` is synchronous.
 
-    A list or tuple is treated as a completed run, as for ``iter_chunks``.
+    A list or tuple is treated as a completed run: see ``iter_chunks``.
     """
     check_iterable("iter_sse", events, "events", otherwise=_OF_ASYNC.format("stream_sse"))
     past, events, settings = _read(past, events, options)
@@ -125,7 +126,7 @@ def _read(
 
 
 class _TaskAgents:
-    """Predicate for tool names. Returns True if the tool starts a task-mode agent.
+    """Predicate for tool names. Returns True if the tool with this name starts a task-mode agent.
 
     The first call of the predicate reads the events.
     """
@@ -189,8 +190,8 @@ def _fail(conversion: Conversion[T], error: Exception) -> None:
 
 
 def fail_response(conversion: Conversion[T], error: BaseException, *, stopped: bool = False) -> None:
-    """End the response with an ``error`` chunk. If the app's hook ``transform`` raises, write the chunk without the
-    hook."""
+    """End the response with an ``error`` chunk. If the app's hook ``transform`` raises for this chunk, write the chunk
+    without the hook."""
     try:
         conversion.fail(error, stopped=stopped)
     except Exception as second:  # the app's hook raised, and will not be called again

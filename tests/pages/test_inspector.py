@@ -840,10 +840,10 @@ def test_a_picture_is_shown_with_its_size_and_not_as_text(page: Page, shots: Pat
     part = types.Part(inline_data=types.Blob(mime_type="image/png", data=data))
     drawn = Event(author="painter", invocation_id="e1", content=types.Content(role="model", parts=[part]))
     drop(page, "drawn.jsonl", as_lines([said, drawn]))
-    for name in ("image/png", "file"):
+    for name in ("image.png", "file"):  # a slash ends the pattern in a selector
         rows(page).filter(has_text="image/png").get_by_role("button", name=re.compile(f"^{name}")).click()
         picture = chosen(page).locator("[data-media='image/png']")
-        expect(picture).to_contain_text(f"image/png, {len(data)} B")
+        expect(picture).to_contain_text(f"image/png, {len(data) / 1000:.1f} kB")
         assert picture.locator("img").evaluate("async img => { await img.decode(); return img.naturalWidth; }") > 50
         assert b64encode(data).decode()[:80] not in chosen(page).inner_text()
     page.screenshot(path=shots / "inspector-picture.png")

@@ -1,6 +1,6 @@
 """Parse the JSON paths of streamed arguments, and find the tool of a streamed call that has no name yet.
 
-Some models send the tool's name only in the last fragment of a call, but a client needs it first. The option
+Some models send the tool's name only in the last partial event of a call, but a client needs the name first. The option
 ``tool_schemas`` helps: if the paths fit the parameters of only one tool, the call belongs to this tool.
 """
 
@@ -39,7 +39,8 @@ def _unescape(text: str) -> str:
 
 
 class ToolGuess:
-    """The tools to which a call without a name can belong. The paths of its arguments exclude tools."""
+    """The tools to which a streamed call without a name can belong. A tool is excluded if its parameters do not have
+    the paths of the call's arguments."""
 
     __slots__ = ("_candidates", "_paths")
 
@@ -49,7 +50,8 @@ class ToolGuess:
         """The tools that have all paths so far; ``None`` before the first path."""
 
     def add(self, paths: Iterable[str], schemas: Mapping[str, Any]) -> str | None:
-        """Add the paths of a fragment. Return the tool if only one tool has all paths so far; otherwise ``None``.
+        """Add the JSON paths of newly streamed arguments. Return the tool's name if only one tool has parameters for
+        all paths so far; otherwise ``None``.
 
         ``schemas``: tool name -> JSON schema of its parameters.
         """

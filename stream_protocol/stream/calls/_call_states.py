@@ -1,4 +1,4 @@
-"""The states of a tool call, and the events that change them.
+"""The states of a tool call, and the events that change its state.
 
 ``TRANSITIONS`` maps each state and event to the next state.
 """

@@ -1,7 +1,8 @@
 """The tool calls of a message, with the states that the client shows.
 
-``KnownCalls`` finds the call to which an event refers. ``CallRegistry`` adds the state of this call in the client, and
-finds the call to which a streamed fragment belongs. A session does not store fragments, so only the stream needs this.
+``KnownCalls`` finds the call to which an event refers. ``CallRegistry`` adds the state of this call in the client. It
+also finds the call to which a streamed fragment (a piece of a call) belongs. A session does not store fragments, so
+only the stream needs this search.
 
 ADK generates ids with the prefix ``adk-`` for models that send no ids. These ids can change with every event. So a
 fragment with a new ``adk-`` id may continue the newest open call. Ids of a model never change, so a new id of a model
@@ -40,7 +41,7 @@ _ADK_ID = "adk-"
 
 
 class CallRegistry:
-    """All tool calls of a message, in order. ``ids``: the ids of calls in earlier messages."""
+    """All tool calls of a message, in order. ``ids``: the client ids of tool calls in earlier messages."""
 
     __slots__ = ("_event", "_mentioned", "_sink", "_unsettled", "_warn", "known")
 
@@ -75,13 +76,15 @@ class CallRegistry:
         return call
 
     def of(self, known: KnownCall) -> ToolCall:
-        """Return the ``ToolCall`` for a call in ``known``. Add it if it is new."""
+        """Return the ``ToolCall`` for a call that ``KnownCalls`` has found. Create the ``ToolCall`` if there is
+        none."""
         return known.entry or self._add(known)
 
     def of_fragment(self, event: "Event", speaker: "AuthorStream", fragment: CallPiece) -> ToolCall | None:
-        """Return the call to which a streamed fragment belongs. Add the call if the fragment begins a call.
+        """Return the tool call to which a streamed piece of a call belongs. Add a tool call if the piece begins a new
+        call.
 
-        Return ``None`` if the call already has its complete input.
+        Return ``None`` if the tool call already has its complete input.
         """
         if event is not self._event:
             self._event, self._mentioned = event, ()
@@ -99,7 +102,8 @@ class CallRegistry:
         return call
 
     def _continued(self, speaker: "AuthorStream", fragment: CallPiece) -> ToolCall | None:
-        """Return the call that a fragment with an unknown id continues; ``None`` if the fragment begins a call."""
+        """A streamed piece of a call has an unknown id. Return the tool call that the piece continues; ``None`` if the
+        piece begins a new call."""
         if not speaker.streaming_calls or (fragment.id and not fragment.id.startswith(_ADK_ID)):
             return None
         newest = speaker.streaming_calls[-1]
@@ -108,9 +112,10 @@ class CallRegistry:
         return newest if newest not in self._mentioned and newest.takes(fragment) else None
 
     def streamed(self, speaker: "AuthorStream", complete: Call, ids: Collection[str | None]) -> ToolCall | None:
-        """Return the streamed call that this complete call finishes; ``None`` if it was not streamed.
+        """Return the streamed tool call that a complete function call finishes; ``None`` if no piece of the call was
+        streamed.
 
-        ``ids``: the ids of all complete calls of the event.
+        ``ids``: the ids of all complete calls in the same event.
         """
         self._event, self._mentioned = None, ()
         calls = (*speaker.streaming_calls, *speaker.unfinished_calls)
@@ -125,17 +130,18 @@ class CallRegistry:
         return next((call for call in unclaimed if call.name in {"", complete.name}), None)
 
     def newest(self, adk_id: str | None, speaker: SpeakerKey) -> ToolCall | None:
-        """Return the newest call with this id that this speaker has made; ``None`` if there is none."""
+        """Return the newest tool call with this id in ADK that the agent ``speaker`` has made; ``None`` if there is
+        none."""
         found = self.known.newest(adk_id, speaker) if adk_id else None
         return None if found is None else found.entry
 
     def find(self, reference: CallReference, *, event: object = None) -> ToolCall | None:
-        """Return the call to which ``reference`` refers; ``None`` if there is none. See ``KnownCalls.find``."""
+        """Return the tool call that ``reference`` identifies; ``None`` if there is none. See ``KnownCalls.find``."""
         found = self.known.find(reference, lambda known: self.of(known).is_settled, event=event)
         return None if found is None else self.of(found)
 
     def unsettled(self) -> list[ToolCall]:
-        """Return the calls of this response that have no result and no error."""
+        """Return the tool calls of the current response that have no result and no error."""
         return [*self._read_unsettled()]
 
     def _read_unsettled(self) -> Iterator[ToolCall]:
@@ -146,24 +152,25 @@ class CallRegistry:
         return (call for call in calls if not call.is_settled)
 
     def waiting(self) -> Iterator[ToolCall]:
-        """Yield the calls that the client shows and that have no result.
+        """Yield the tool calls that the client shows and that have no result.
 
         The search is lazy, because most callers need only the first result.
         """
         return (call for call in self._read_unsettled() if call.is_shown)
 
     def raising(self, speaker: SpeakerKey) -> ToolCall | None:
-        """Return the call whose tool caused a failure event of ``speaker``; ``None`` if several calls are possible.
+        """Return the tool call that has made a run of the agent ``speaker`` fail; ``None`` if several calls are
+        possible.
 
-        ADK's event does not name the call. A call that waits for the client is also possible, because a client tool can
-        raise.
+        ADK's failure event does not name the call. A call that waits for the client is also possible, because a client
+        tool can raise.
         """
         own = (call for call in self._read_unsettled() if call.known.speaker == speaker)
         running = [*islice((call for call in own if call.state in (CallState.RUNNING, CallState.AWAITING_CLIENT)), 2)]
         return running[0] if len(running) == 1 and running[0].state is CallState.RUNNING else None
 
     def request_approval(self, call: ToolCall, note: ApprovalNote = NO_NOTE) -> None:
-        """Request approval of the call, even if the call has a result."""
+        """Write a request to approve the tool call, even if the call already has a result."""
         was_settled = call.is_settled
         call.request_approval(note)
         if was_settled:  # the call becomes the newest

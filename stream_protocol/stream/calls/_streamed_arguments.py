@@ -4,12 +4,12 @@ Model adapters stream arguments in three forms:
 
 - ``partial_args`` with JSON paths (Vertex, and ADK's OpenAI, LiteLlm and Anthropic adapters): ``PathText``;
 - ``partial_args`` without paths, which are raw JSON text (the Interactions API): ``RawText``;
-- ``args`` with all arguments so far, in each fragment (custom models): ``GrowingText``.
+- ``args`` with all arguments so far, in each partial event (custom models): ``GrowingText``.
 
-Each class takes fragments, and returns the new text. The client concatenates these texts. ``complete`` takes the
-arguments of the complete call, and returns the missing text. It returns ``None`` if no text can complete the JSON. In
-this case, the client uses the input of the complete call. ``so_far`` returns the arguments so far, for a call that ends
-early.
+Each class takes fragments (the arguments in a partial event), and returns the new JSON text. The client concatenates
+these texts. ``complete`` takes the arguments of the complete call, and returns the missing text. It returns ``None`` if
+no text can complete the JSON. In this case, the client uses the input of the complete call. ``so_far`` returns the
+arguments so far, for a call that ends early.
 
 After a fragment that cannot be appended, the text does not change any more, and later fragments are ignored. The work
 for a fragment does not depend on the length of the text before it.
@@ -56,7 +56,7 @@ def _quoted(text: str) -> str:
 
 
 def _same(first: Any, second: Any) -> bool:
-    """Return True if a client, whose numbers are floats, would consider both values equal."""
+    """Return True if both values are equal in the client, where all numbers are floats."""
     return _sorted_json(_floats(first)) == _sorted_json(_floats(second))
 
 
@@ -78,7 +78,8 @@ def _floats(value: Any) -> Any:
 
 
 class _Level:
-    """An open JSON object or array: its written keys or length, and its open child."""
+    """A JSON object or array that is not written to its end: its keys or its length so far, and its unfinished
+    child."""
 
     __slots__ = ("is_array", "keys", "length", "open_child")
 
@@ -125,12 +126,12 @@ class PathText:
         self._frozen = False
 
     def accepts(self, json_path: str) -> bool:
-        """Return True if a fragment with this path can be appended now."""
+        """Return True if a value with this JSON path can be appended to the JSON text now."""
         return json_path == self._open_path or self._place(self._path(json_path)) is not None
 
     def write(self, fragment: "PartialArg") -> str:
-        """Return the text that a fragment adds. A fragment without a path adds nothing, because it has a different
-        form."""
+        """Return the JSON text that a streamed piece of the arguments adds. A piece without a JSON path adds nothing,
+        because it has a different form."""
         path = fragment.json_path
         if self._frozen or not path:
             return ""
@@ -161,8 +162,8 @@ class PathText:
         return text
 
     def _more(self, text: str, fragment: "PartialArg") -> str:
-        """Return the new text inside the open string. The first half of a surrogate pair at the end waits for the
-        second half."""
+        """Return the text to write inside the unfinished JSON string. If the new text ends in half of a surrogate pair,
+        this half is held back until the second half comes."""
         if not fragment.will_continue:
             return self._end_string(text)
         if self._half:
@@ -177,10 +178,10 @@ class PathText:
         return _quoted(text)[1:]
 
     def _unrepeated(self, text: str) -> str:
-        """Return the new text of a fragment. The string before this fragment ends in the first half of a surrogate
-        pair.
+        """Return the new text of an argument whose text so far ends in the first half of a surrogate pair.
 
-        When the second half comes, ADK's ``_JsonPathTracker`` repeats the whole string. The repeated text is left out.
+        When the second half comes, ADK's ``_JsonPathTracker`` sends the whole string again. The repeated text is left
+        out.
         """
         sent: str = orjson.loads("".join(self._written[self._string_at :]) + '"')
         if not _utf16(text).startswith(_utf16(sent + self._half)):
@@ -197,7 +198,8 @@ class PathText:
         )
 
     def _place(self, tokens: Path) -> int | None:
-        """Return the number of open objects and arrays on this path; ``None`` if its value cannot be appended."""
+        """Return the number of unfinished objects and arrays that the path goes through; ``None`` if a value with this
+        path cannot be appended."""
         if not tokens or len(tokens) > MAX_DEPTH:
             return None
         levels = self._levels or [_Level(is_array=False)]
@@ -236,8 +238,8 @@ class PathText:
         return orjson.loads("".join(self._written) + quote + closers)
 
     def _remainder(self, depth: int, sent: Any, final: Any) -> str | None:
-        """Return the missing text of the object or array at ``depth``; ``None`` if the sent text contradicts
-        ``final``."""
+        """Return the missing JSON text of the unfinished object or array at ``depth``; ``None`` if the text already
+        sent contradicts ``final``."""
         if depth == len(self._levels):
             return self._leaf_remainder(sent, final)
         level = self._levels[depth]
@@ -281,14 +283,14 @@ def _utf16(text: str) -> bytes:
 
 
 class RawText:
-    """JSON text from ``partial_args`` without paths. Each fragment is a piece of JSON text."""
+    """JSON text from ``partial_args`` without paths. Each item is a piece of JSON text."""
 
     def __init__(self) -> None:
         self._written: list[str] = []
 
     def write(self, fragment: "PartialArg") -> str:
-        """Return the text that a fragment adds. A fragment with a path adds nothing, because it has a different
-        form."""
+        """Return the JSON text that a streamed piece of the arguments adds. A piece with a JSON path adds nothing,
+        because it has a different form."""
         text = "" if fragment.json_path else fragment.string_value or ""
         self._written.append(text)
         return text
@@ -305,10 +307,11 @@ class RawText:
 
 
 class GrowingText:
-    """JSON text from ``args``, if each fragment has all arguments so far.
+    """JSON text from ``args``, for models whose partial events have all arguments so far.
 
-    The first fragment may be the whole call. So nothing is written before a second fragment adds arguments, unless
-    ``streaming`` is set. Text that may still change is held back: closing brackets and quotes, and a number at the end.
+    The first partial event may be the whole call. So nothing is written before a second partial event adds arguments,
+    unless ``streaming`` is set. Text that may still change is held back: closing brackets and quotes, and a number at
+    the end.
     """
 
     def __init__(self) -> None:
@@ -317,9 +320,9 @@ class GrowingText:
         self._frozen = False
 
     def grows_to(self, arguments: dict[str, Any]) -> bool:
-        """Return True if ``arguments`` can be a later state of the same call.
+        """Return True if ``arguments`` can come later in the same call: they extend the arguments so far.
 
-        A number may only get more digits.
+        For example, a number may only get more digits.
         """
         if self._latest is None:
             return True
@@ -327,7 +330,8 @@ class GrowingText:
         return _dumps(arguments).startswith(text.removesuffix('"'))
 
     def write(self, arguments: dict[str, Any], *, streaming: bool) -> str:
-        """Return the text that the arguments add. ``arguments``: plain JSON."""
+        """Return the JSON text that ``arguments`` add to the text so far. ``arguments``: all arguments so far, as plain
+        JSON."""
         first, self._latest = self._latest is None, arguments
         if self._frozen or (first and not streaming):
             return ""
@@ -351,12 +355,13 @@ class GrowingText:
 
 
 def _canonical(arguments: dict[str, Any]) -> str:
-    """Return JSON with numbers in one form. Fragments may have floats where the complete call has integers."""
+    """Return the arguments as JSON text in which equal numbers are written equally. A partial event may have ``3.0``
+    where the complete call has ``3``."""
     return _dumps(integral(_floats(arguments)))
 
 
 def _stable(arguments: dict[str, Any]) -> str:
-    """Return the beginning of the canonical JSON that later arguments cannot change."""
+    """Return the beginning of the arguments' JSON text that later arguments cannot change."""
     text = _canonical(arguments).rstrip("]}")
     if text.endswith('"'):
         return text[:-1]

@@ -1,8 +1,8 @@
 """A tool call of a message: its state, and the chunks that change it in the client.
 
-Only this module changes the state of a call. Each method finds the next state in ``TRANSITIONS``. If the transition is
-missing there, the method raises ``StreamProtocolError`` and changes nothing. So callers check ``is_open``,
-``is_settled`` and ``is_shown`` first.
+Only this module changes the state of a call. Each method finds the next state in the table ``TRANSITIONS``. If the
+table does not have the transition, the method raises ``StreamProtocolError`` and changes nothing. So callers check
+``is_open``, ``is_settled`` and ``is_shown`` first.
 
 A hidden call has the same states and writes no chunks.
 """
@@ -32,10 +32,10 @@ from stream_protocol.wire import DeltaWriter, ProviderMetadata, Sink, StreamProt
 
 @dataclass(slots=True, eq=False)
 class ToolCall:
-    """A tool call of the message.
+    """A tool call of a message, with its state in the client.
 
-    Other modules set only ``has_agent_inside``, ``runs_task`` and ``closed_by_stop``. All other attributes are changed
-    by the methods.
+    Other modules set only ``has_agent_inside``, ``runs_task`` and ``closed_by_stop``. Only the methods of this class
+    change the other attributes.
     """
 
     _sink: Sink[Any]
@@ -87,7 +87,7 @@ class ToolCall:
 
     @property
     def id(self) -> str:
-        """The ``toolCallId`` in the client."""
+        """The ``toolCallId`` that the client has for the call."""
         return self.known.id
 
     @property
@@ -105,14 +105,16 @@ class ToolCall:
 
     @property
     def is_settled(self) -> bool:
-        """True if the call has an output, an interim output, an error or a denial."""
+        """True if the call has an output, an error or a denial. A preliminary output stored by ``accept_interim``
+        counts as an output."""
         return self.state >= INTERIM
 
     def takes(self, fragment: CallPiece) -> bool:
-        """Return True if this fragment continues this call. Return False if it begins a new call of the same tool.
+        """Return True if ``fragment``, a streamed piece of a call, continues this call. Return False if the piece
+        begins a new call of the same tool.
 
-        The caller has checked that the fragment has a tool name and an unknown id. A call that came in one piece,
-        without ``will_continue``, is never continued: a second equal fragment is a new call.
+        The caller has checked that the piece has a tool name and an unknown id. A call that came in one piece, without
+        ``will_continue``, is never continued: a second equal piece is a new call.
         """
         if not self.more_to_come or self.name not in {"", fragment.name}:
             return False
@@ -130,7 +132,7 @@ class ToolCall:
         self._signature = signature or self._signature
 
     def add_fragment(self, fragment: CallPiece) -> None:
-        """Add a streamed fragment of the input. Write its text, or hold the text back until the tool's name is
+        """Add a streamed piece of the call's arguments. Write its text, or hold the text back until the tool's name is
         known."""
         self.more_to_come = fragment.will_continue
         text = self._text_of(fragment)
@@ -144,7 +146,7 @@ class ToolCall:
             self._unsent.append(text)
 
     def _text_of(self, fragment: CallPiece) -> str:
-        """Return the argument text that this fragment adds."""
+        """Return the JSON text that a streamed piece adds to the call's arguments."""
         if REQUEST_CREDENTIAL in {fragment.name, self.name}:
             return ""  # a browser must not see these arguments, even from an adapter that streams them
         if partial_args := fragment.partial_args:
@@ -162,7 +164,7 @@ class ToolCall:
         return self._text.write(json_value(args, lossy=True), streaming=self.more_to_come)
 
     def guess_name(self, fragment: CallPiece, schemas: Mapping[str, Any]) -> str | None:
-        """Return the name of the tool, if only one tool has all argument paths that have arrived; otherwise
+        """Return the name of the tool, if only one tool has parameters for all arguments that have arrived; otherwise
         ``None``."""
         self._guess = self._guess or ToolGuess()
         return self._guess.add([argument.json_path or "" for argument in fragment.partial_args], schemas)
@@ -188,7 +190,7 @@ class ToolCall:
         self._unsent = None
 
     def complete_input(self, arguments: Any, *, by_client: bool = False) -> None:
-        """Set the final input.
+        """Set the final input of the call.
 
         ``arguments``: a JSON object, or a text if the call ended early or the arguments are too large to be shown.
         ``by_client``: True if the client or another system sends the output.
@@ -206,12 +208,12 @@ class ToolCall:
             self._input = arguments
 
     def complete_input_so_far(self) -> None:
-        """Use the streamed arguments as the final input. Call this method if a result comes before the complete
-        call."""
+        """Use the arguments that were streamed so far as the final input. Call this method if a result comes before the
+        complete call."""
         self.complete_input(self._text.so_far() if self._text is not None else {})
 
     def fail_input(self, error_text: str) -> None:
-        """End a streamed call whose complete event never came, with an error."""
+        """End the call with an error, because its arguments were streamed, but the complete call never came."""
         state = self._next("fail input")
         if self.is_shown:
             self._sink.tool_input_error(
@@ -262,16 +264,18 @@ class ToolCall:
             self._sink.tool_approval_response(self.known.approval_id, approved=approved)
 
     def send_input_again(self) -> None:
-        """Write the input again. Then the call waits for the client or another system to send the output."""
+        """Write the input of the call again. After that, the call waits for the client or another system to send the
+        output."""
         self._send_input(self._input)
         self.await_client()
 
     def await_client(self) -> None:
-        """Mark the call as waiting: the client or another system sends the output."""
+        """Mark the call as waiting, because the client or another system sends the output."""
         self.state, self.long_running = self._next("await client"), True
 
     def await_credential(self, *, lacking: bool = False) -> None:
-        """Mark the call as waiting for a sign-in, or for the user's answer to a workflow node inside the call.
+        """Mark the call as waiting for the user: for a sign-in, or for an answer to a workflow node that runs inside
+        the call.
 
         ``lacking``: True if the tool itself has reported that it needs a credential.
         """
@@ -285,15 +289,15 @@ class ToolCall:
     # Results
 
     def write_preliminary(self, output: Any) -> None:
-        """Write a preliminary output. ``output``: plain JSON."""
+        """Write a preliminary output of the call. ``output``: plain JSON."""
         self._write_output(output, preliminary=True)
 
     def accept_interim(self, output: Any) -> None:
-        """Store the preliminary output. The final output comes in a later response."""
+        """Store a preliminary output of the call. The final output comes in a later response."""
         self.state, self.interim = self._next("interim output"), output
 
     def answer(self, output: Any) -> None:
-        """Write the final output. ``output``: plain JSON."""
+        """Write the final output of the call. ``output``: plain JSON."""
         state = self._next("answer")
         self._write_output(output, preliminary=False)
         self.state = state
@@ -323,7 +327,7 @@ class ToolCall:
     # Calls that were not shown
 
     def reveal(self) -> None:
-        """Reset a hidden call to its first state, so that it can be shown."""
+        """Reset a hidden call to its first state, so that the client can be shown the call."""
         self.state = self._next("reveal")
         self._text = self._unsent = None
 
@@ -332,8 +336,8 @@ class ToolCall:
         self.state = self._next("end silently")
 
     def _next(self, event: CallEvent) -> CallState:
-        """Return the state after ``event``. Raises ``StreamProtocolError`` if the current state does not allow this
-        event."""
+        """Return the call's state after ``event``. Raises ``StreamProtocolError`` if the current state does not allow
+        this event."""
         state = TRANSITIONS[self.state].get(event)
         if state is None or (event in NOT_SHOWN and self.is_shown):
             call = f"{self.id!r} ({self.name or 'unnamed'}{', shown' if self.is_shown else ''})"
@@ -342,7 +346,7 @@ class ToolCall:
 
 
 def provider_metadata(speaker: SpeakerKey, signature: bytes | None = None) -> ProviderMetadata:
-    """Return provider metadata with the author and branch, and with Gemini's thought signature if there is one.
+    """Return a part's ``providerMetadata``: the author and the branch, and Gemini's thought signature if there is one.
 
     The signature is in the format of the AI SDK's Google provider.
     """
