@@ -4,8 +4,8 @@ Code inside a run uses the channel to add events to the response while ADK itsel
 
 A context variable holds the channel. The run's task can read the variable. So can the tasks and threads in which ADK
 executes tools, and the tasks of agents inside an ``AgentTool``. A thread that a tool starts cannot read the variable.
-Some tasks that call a tool cannot read it either. So the channel is also stored for the tool's call context. Outside a
-``ChatService`` there is no channel.
+Some tasks that call a tool cannot read the variable, either. So the channel is also stored for the tool's call context.
+Outside a ``ChatService`` there is no channel.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ from stream_protocol.adk import POSTED_KEY
 
 
 class RunChannel(Protocol):
-    """Receives events for the response of one run. Its methods are thread-safe."""
+    """Receives events for the response of one run. All methods are thread-safe."""
 
     @property
     def is_open(self) -> bool:

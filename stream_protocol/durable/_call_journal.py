@@ -121,5 +121,5 @@ _current: ContextVar[CallJournal | None] = ContextVar("kept_calls", default=None
 
 
 def current_calls() -> CallJournal | None:
-    """Return the journal of the current run, or ``None``."""
+    """Return the current run's journal of model and tool calls; ``None`` outside a durable run."""
     return _current.get()

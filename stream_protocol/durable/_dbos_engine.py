@@ -1,4 +1,5 @@
-"""Provides ``DbosEngine``. It stores unfinished runs in DBOS, with the results of their model and tool calls."""
+"""Provides ``DbosEngine``. The engine stores unfinished runs in DBOS, with the results of their model and tool
+calls."""
 
 from __future__ import annotations
 
@@ -246,7 +247,7 @@ class DbosEngine:
         await self._here.run_again(run_id, self._do(runner, calls, work))
 
     async def mark(self, record: RunRecord, log_id: str, state: LiveState | ToldEnd) -> None:
-        """Store the state of an execution: see ``Engine``."""
+        """Store the state of one execution of a run: see ``Engine``."""
         noted = execution_attributes(log_id, state)
         await self._store.update_workflow_attributes_async(workflow_id(record), noted, merge=True)
 

@@ -1,4 +1,5 @@
-"""Provides ``SteeringInbox``: the steering messages of one run, from their acceptance until a model call reads them.
+"""Provides ``SteeringInbox``: the steering messages of one run, which the user sends while the run is active. The inbox
+keeps a message from its acceptance until a model call reads it.
 
 Only the run's worker appends to the run's session, so every message goes through this inbox: see
 ``docs/decisions/steering.md``.
@@ -111,7 +112,7 @@ class SteeringInbox:
 
     @property
     def waiting(self) -> tuple[AcceptedMessage, ...]:
-        """The waiting messages, the oldest first."""
+        """The waiting steering messages, the oldest first."""
         return tuple(self._waiting.values())
 
     async def enter(self, invocation: InvocationContext) -> None:

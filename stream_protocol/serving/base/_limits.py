@@ -242,7 +242,7 @@ class RunSlots:
         self._taken.setdefault(slot.key, set()).add(slot)
 
     def free(self, slot: RunSlot) -> None:
-        """Releases a slot, if it is taken."""
+        """Releases the slot of a run or request, if the slot is taken."""
         sharing = self._taken.get(slot.key, set())
         sharing.discard(slot)
         if not sharing and self._taken.pop(slot.key, None) is not None:

@@ -1,7 +1,7 @@
 """Provides ``run_off_loop``, which runs long computations in a thread, so that they do not block other chats.
 
 Planning a request or reading a stored session usually takes less than a millisecond. With 20 MiB of files or thousands
-of events, this takes a second, in short steps. Between two steps, Python can switch to the event loop's thread.
+of events, the work takes a second, in short steps. Between two steps, Python can switch to the event loop's thread.
 """
 
 from __future__ import annotations

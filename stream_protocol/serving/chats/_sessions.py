@@ -1,5 +1,5 @@
-"""Finds, creates, rewinds and deletes the ADK sessions of chats. Completes sessions after runs, and restores them from
-a client's history."""
+"""Finds, creates, rewinds and deletes the ADK sessions of chats. Completes sessions after runs, and restores sessions
+from a client's history."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Provides ``DurableExecutor``, which executes runs with an ``Engine``, so that other workers can recover them."""
+"""Provides ``DurableExecutor``, which executes runs with an ``Engine``, so that other workers can recover the runs."""
 
 from __future__ import annotations
 

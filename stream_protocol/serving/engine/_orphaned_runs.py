@@ -74,11 +74,11 @@ class OrphanedRuns:
             self._watching = asyncio.create_task(self._watch(), context=Context())
 
     def drain(self) -> None:
-        """Ends the recovery of orphaned runs."""
+        """Ends the recovery of orphaned runs, the runs of dead workers."""
         self._draining = True
 
     async def aclose(self) -> None:
-        """Ends the periodic search for orphaned runs."""
+        """Ends the periodic search for orphaned runs, the runs of dead workers."""
         if self._watching is not None:
             self._watching.cancel()
             await asyncio.gather(self._watching, return_exceptions=True)

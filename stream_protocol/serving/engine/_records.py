@@ -1,5 +1,5 @@
-"""Creates the ``RunRecord`` of a run, which the engine stores. With the record, a worker that recovers the run plans
-the request again: see ``planned_again``."""
+"""Creates the ``RunRecord`` of a run. The engine stores the record. With the record, a worker that recovers the run
+plans the request again: see ``planned_again``."""
 
 from __future__ import annotations
 

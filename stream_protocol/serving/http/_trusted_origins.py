@@ -5,10 +5,11 @@ A browser lets any page send a ``POST`` without a body to any server, with the u
 to stop a run. Only requests that change data are refused, because the page cannot read the response to a ``GET``.
 
 ``_admit`` has the rule for changes, and ``_cross_origin`` the rule for reads. ``admit`` applies the rule for changes to
-all routes: chats, Inspector, replay server and ``/metrics``. ``admit_headers`` applies it to requests of other
+all routes: chats, Inspector, replay server and ``/metrics``. ``admit_headers`` applies this rule to requests of other
 frameworks.
 
-``_cross_origin`` responds to preflights, and adds the CORS headers to responses. It passes on all other requests.
+``_cross_origin`` responds to preflights, and adds the CORS headers to responses. ``_cross_origin`` passes on all other
+requests.
 """
 
 from collections.abc import Collection, Iterable

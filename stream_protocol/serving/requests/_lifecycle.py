@@ -187,7 +187,7 @@ class RequestLifecycle:
                 self._give_back()
 
     def _give_back(self) -> None:
-        """Release the claim and the slots, unless a run has started with them."""
+        """Release the claim of the chat and the places within the limits, unless a run has started with them."""
         self._waiting.free()
         claim, self._claim = self._claim, None
         if claim is None:

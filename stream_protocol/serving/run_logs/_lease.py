@@ -2,8 +2,8 @@
 
 Each run of a chat has a fencing token, a number that is greater than those of earlier runs. With the token, a worker
 that was disconnected from the store detects that a newer run has taken the chat. The locks of redis-py and PostgreSQL
-have no token. They also cannot change the lease in one atomic step with the run's phase, worker and stop. So they are
-not used.
+are not used, because they have no token. These locks also cannot change the lease in one atomic step with the run's
+phase, worker and stop.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Provides ``Readers``: the readers of one response in this process. It disconnects slow readers, and readers above the
-limit."""
+"""Provides ``Readers``: the readers of one response in this process. ``Readers`` disconnects slow readers, and readers
+above the limit."""
 
 import asyncio
 import logging

@@ -1,5 +1,5 @@
-"""The interface of a run log. A run log stores each response while the response is written. It also ensures that a chat
-has only one active run.
+"""The interface of a run log. A run log stores each response while the response is written. The run log also ensures
+that a chat has only one active run.
 
 A run log with a store for several workers is a ``SharedRunLog``, which only needs a ``RunStore``. Other run logs
 implement ``RunLog`` and ``Lease``. ``stream_protocol.testing.run_log_conformance`` has the tests for both kinds.
@@ -76,7 +76,7 @@ def phase_of(log: EventBuffer, *, is_open: bool) -> Phase:
 
 @dataclass(frozen=True, kw_only=True)
 class RunInfo:
-    """The run that holds a chat's lease."""
+    """The run that holds a chat's lease, the right to the chat."""
 
     run_id: str
     idempotency_key: str
@@ -88,7 +88,7 @@ class RunInfo:
 
 
 class ChatTakenError(Exception):
-    """Raised if another run holds the chat's lease."""
+    """Raised if another run holds the chat's lease, the right to the chat."""
 
     def __init__(self, run: RunInfo) -> None:
         super().__init__(f"Run {run.run_id} holds the chat's lease.")

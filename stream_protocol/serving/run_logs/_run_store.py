@@ -133,7 +133,7 @@ class Post:
 
     @classmethod
     def of(cls, content: bytes) -> Post:
-        """Returns the ``Post`` with this content."""
+        """Returns a ``Post`` with the bytes ``content``."""
         return cls(sha256(content).hexdigest()[:32], content)
 
 
@@ -262,7 +262,7 @@ class RunStore(Protocol):
         registration."""
 
     async def snapshot(self, chat: str, run_id: str) -> Snapshot:
-        """Returns the data of a run that a reader needs before the first entry."""
+        """Returns the data of a run that a reader needs before the first entry of the run's log."""
 
     async def entries(self, chat: str, run_id: str, after: int, wait: float) -> list[Entry]:
         """Returns some of the run's entries that come after the first ``after`` events. If the store has no such

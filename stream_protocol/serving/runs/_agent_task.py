@@ -1,4 +1,4 @@
-"""Provides ``AgentTask``: the task that reads the events of one run's agent, and its early end."""
+"""Provides ``AgentTask``: the task that reads the events of one run's agent. It can also end the agent early."""
 
 from __future__ import annotations
 

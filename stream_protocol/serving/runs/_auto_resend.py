@@ -1,11 +1,11 @@
-"""Provides ``prevent_auto_resend``, which prevents that a client automatically sends equal answers to tool calls again
-and again.
+"""Provides ``prevent_auto_resend``. The function keeps a client from automatically sending equal answers to tool calls
+again and again.
 
-A client with ``sendAutomaticallyWhen`` sends again if all tool calls of the last message have outputs. Usually the end
-of a response prevents this. But a client may send answers that the server cannot use. For example, an answer belongs to
-an unknown tool call, comes twice, or is only one of two approvals that the agent needs together. The response to such
-answers ends with an error, because no client sends automatically after an error. The user's next answer is sent as
-usual.
+A client with ``sendAutomaticallyWhen`` sends again if all tool calls of the last message have outputs. Usually, the end
+of a response prevents the repetition. But a client may send answers that the server cannot use. For example, an answer
+belongs to an unknown tool call, comes twice, or is only one of two approvals that the agent needs together. The
+response to answers that the server cannot use ends with an error, because no client sends automatically after an error.
+The user's next answer is sent as usual.
 """
 
 import logging

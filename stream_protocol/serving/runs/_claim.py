@@ -50,7 +50,7 @@ class Claim:
         self.give_back()
 
     def give_back(self) -> None:
-        """Releases the claim, unless ``start`` was called."""
+        """Releases the claim of the chat, unless ``start`` was called."""
         if self._execution is None:
             self.release()
 

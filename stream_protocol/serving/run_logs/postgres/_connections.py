@@ -2,7 +2,7 @@
 messages.
 
 asyncpg provides the connections and their pool. This module creates the tables, limits the time of each statement, and
-transports messages between workers. After any failure, it raises ``RunLogError``.
+transports messages between workers. After any failure, this module raises ``RunLogError``.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ prefix. The tables:
 
 All tables except ``leases`` are UNLOGGED. So the text of a response adds nothing to the write-ahead log, and a commit
 of this text does not wait for a disk. Replicas and archives do not get these tables. If the PostgreSQL server crashes,
-these tables are empty. The worker of each run has the run's data in memory, and writes it again.
+these tables are empty. The worker of each run has the run's data in memory, and writes the data again.
 """
 
 from typing import Final
