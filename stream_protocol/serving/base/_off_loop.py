@@ -26,7 +26,7 @@ session's texts and files."""
 
 LARGE_VALUES: Final = 5_000
 """The number of values from which a thread is worth its overhead. The values are those in a session's arguments and
-results, on all levels. Copying so many values takes about 5 ms."""
+results, on all levels of nesting. Copying so many values takes about 5 ms."""
 
 LONG_SESSION: Final = 200
 """The number of events or chats above which a thread is worth its overhead. Each event of a session, and each chat of a

@@ -51,9 +51,8 @@ async def deliver(service: ServiceContext, key: ChatKey, run: RunInfo, request: 
     """Sends the request's message and state to a run. Raises ``ChatRequestError``: 429 if too many messages
     wait, 503 if the run does not reply.
 
-    The state is stored first, so that the model call which reads the message has the state. For a message that was
-    accepted before, the state is not stored again, because the agent or the client may have changed the state since
-    then.
+    The state is stored first, so that the model call which reads the message has the state. If the message was accepted
+    before, its state is not stored again. The agent or the client may have changed the state since then.
     """
     message = request.target
     if planned.transcript is None or message["id"] not in planned.transcript.accepted:

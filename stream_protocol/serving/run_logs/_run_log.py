@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from stream_protocol.serving.run_logs._readers import RunReader
 
 Phase: TypeAlias = Literal["claimed", "open", "closed"]
-"""The phase of a run that holds its chat's lease. ``claimed``: the run's request may still be refused. ``open``: the
-response is being written. ``closed``: the response has ended, but the run may still be running, or its end may not yet
-be stored."""
+"""The phase of a run that holds its chat's lease, the right to the chat. ``claimed``: the run's request may still be
+refused. ``open``: the response is being written. ``closed``: the response has ended, but the run may still be running,
+or its end may not yet be stored."""
 
 STOP_SECONDS: Final = 60
 """Seconds for which a run log keeps the newest stop of a chat. This is enough time for the run to end, and for waiting

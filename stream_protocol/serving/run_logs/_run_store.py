@@ -173,7 +173,7 @@ class Snapshot:
     events: bytes
     """The first events of the run, joined into longer events; empty if no events were joined."""
     past: bytes
-    """The ``past`` of the run's ``EventBuffer``."""
+    """SSE events with the earlier content of the message that the response continues: see ``EventBuffer.past``."""
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,7 @@ class LogBatch:
     """The entry with the added events. The last entry of a run also marks the end of the log, and may have no
     events."""
     past: bytes
-    """The ``past`` of the run's ``EventBuffer``."""
+    """SSE events with the earlier content of the message that the response continues: see ``EventBuffer.past``."""
 
 
 class RunStore(Protocol):

@@ -102,7 +102,8 @@ class Job:
     on_answered: Callable[[Sequence[CallAnswer]], None] = lambda _: None
     """Called when answers to tool calls that came with a new message are stored."""
     is_rewound: bool = False
-    """True once ``events`` has rewound the session. Until the user's message is stored, the chat then lacks it."""
+    """True once ``events`` has rewound the session. From then on, the chat lacks the user's message until this message
+    is stored."""
 
     @cached_property
     def transcript(self) -> Transcript:

@@ -211,8 +211,8 @@ if not found then return {} end
 return {lease[1], lease[2]}
 """
 """Lua script that asks the run that holds the lease to stop. With a run id, asks only the run with this id. Returns the
-run and its worker; an empty reply if there is no such run. The worker gets the stop when it renews the lease. Keeps the
-id of the stop, unless the id is empty or Redis is full."""
+run and its worker; an empty reply if no such run holds the lease. The worker gets the stop when it renews the lease.
+Keeps the id of the stop, unless the id is empty or Redis is full."""
 
 POST: Final = """
 -- KEYS lease posts reply; ARGV run id content ms
