@@ -103,8 +103,8 @@ class Workflows:
 async def _wait_for_ever() -> str:
     """Wait forever. The workflow of a run only marks the run as unfinished.
 
-    The run's work is done outside the workflow, because DBOS numbers all operations inside it. The stored workflow
-    marks the run even if no process executes the workflow. A process that recovers the run does not change the
+    The run's work is done outside the workflow, because DBOS numbers all operations inside a workflow. The stored
+    workflow marks the run even if no process executes the workflow. A process that recovers the run does not change the
     workflow.
     """
     await asyncio.Event().wait()

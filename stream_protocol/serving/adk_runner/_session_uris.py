@@ -60,8 +60,8 @@ def with_driver(uri: str) -> str:
 
 
 def names_driver(uri: str) -> bool:
-    """Return True if the URI names an SQLAlchemy driver. Only such a URI needs SQLAlchemy, which is an optional
-    dependency."""
+    """Return True if the URI names an SQLAlchemy driver. Only a URI with a driver needs SQLAlchemy, which is an
+    optional dependency."""
     return "+" in urlsplit(uri).scheme
 
 

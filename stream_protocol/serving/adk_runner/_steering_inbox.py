@@ -145,10 +145,10 @@ class SteeringInbox:
         """Stores a message as accepted, and keeps the message for the next model call. If a message is sent again, it
         is stored only once.
 
-        The message is stored even if its request is cancelled. If the request was cancelled, a failure is ignored.
-        ``context``: the client's context that came with the message; ``None`` without context. ``holds_lease``: returns
-        True if this worker holds the chat's lease, the right to execute the chat's run. Without the lease, the message
-        is not stored, and the reply is ``left``.
+        The message is stored even if its request is cancelled. If storing the message fails after such a cancellation,
+        the failure is ignored. ``context``: the client's context that came with the message; ``None`` without context.
+        ``holds_lease``: returns True if this worker holds the chat's lease, the right to execute the chat's run.
+        Without the lease, the message is not stored, and the reply is ``left``.
         """
         receiving = self._tasks.start(self._receive(message, context, holds_lease))
         receiving.add_done_callback(ignore_failure)

@@ -50,7 +50,7 @@ class Advice:
 
 
 def not_a_folder(name: str) -> Advice:
-    """Return advice for a name that has no colon, and is not a folder."""
+    """Return an error message for a name that has no colon, and is not a folder."""
     if not name:
         return _unknown_name("the name is empty", name)
     path = Path(name)
@@ -64,7 +64,7 @@ def not_a_folder(name: str) -> Advice:
 
 
 def not_a_module(name: str) -> Advice:
-    """Return advice for ``module:attribute`` if the module does not exist."""
+    """Return an error message for ``module:attribute`` if the module does not exist."""
     module, _, attribute = name.partition(":")
     if not module:
         return _unknown_name("it names no module", module)
@@ -84,7 +84,8 @@ def not_a_module(name: str) -> Advice:
 
 
 def no_attribute(name: str, owner: object) -> Advice:
-    """Return advice for ``module:attribute`` if the module, or the object ``owner`` in it, has no such attribute."""
+    """Return an error message for ``module:attribute`` if the module, or the object ``owner`` in the module, lacks the
+    attribute."""
     module, _, path = name.partition(":")
     outer, _, missing = path.rpartition(".")
     label = f"`{outer}` in module `{module}`" if outer else f"module `{module}`"
@@ -97,7 +98,7 @@ def no_attribute(name: str, owner: object) -> Advice:
 
 
 def wrong_kind(name: str, value: object, *, returned: bool = False) -> Advice:
-    """Return advice for ``module:attribute`` if the attribute is not a target. ``value``: the attribute. If
+    """Return an error message for ``module:attribute`` if the attribute is not a target. ``value``: the attribute. If
     ``returned``, the attribute is a function, and ``value`` is its result."""
     module = name.partition(":")[0]
     others = [f"{module}:{each}" for each in _targets_in(sys.modules[module]) if f"{module}:{each}" != name]
@@ -110,7 +111,7 @@ def wrong_kind(name: str, value: object, *, returned: bool = False) -> Advice:
 
 
 def not_an_agent(name: str, folder: Path) -> Advice:
-    """Return advice for a folder that ADK does not load, or in which ADK finds no agent."""
+    """Return an error message for a folder that ADK does not load, or in which ADK finds no agent."""
     own = [file for file in (*AGENT_FILES, "__init__.py") if (folder / file).is_file()]
     inner = agent_folders(folder)
     if inner and not {*own} & {*AGENT_FILES}:
@@ -131,7 +132,7 @@ def not_an_agent(name: str, folder: Path) -> Advice:
 
 
 def _no_root_agent(name: str, folder: Path, file: str) -> Advice:
-    """Return advice for a folder whose modules load, but define no usable agent."""
+    """Return an error message for a folder whose modules load, but define no usable agent."""
     loaded = [sys.modules.get(module) for module in (f"{folder.name}.agent", folder.name)]
     modules = [module for module in loaded if module is not None]
     for module in modules:
@@ -165,7 +166,7 @@ def _has_agents(name: str, folder: Path, inner: Sequence[Path]) -> Advice:
 
 
 def _is_file(file: Path) -> Advice:
-    """Return advice for the name of a file."""
+    """Return an error message for a name that is the path of a file."""
     if file.name in (*AGENT_FILES, "__init__.py", ".env") and _is_agent_path(file.parent):
         return Advice(f"it is a file; the target is its folder.{_did_you_mean([str(file.parent)])}")
     if file.suffix != ".py":
@@ -194,8 +195,8 @@ def _targets_with_dots(name: str) -> list[str]:
 
 
 def _unknown_name(text: str, name: str) -> Advice:
-    """Return advice for a name if no file or module with this name exists. The advice suggests agents in the folder
-    that the name begins with, or else in the working directory."""
+    """Return an error message for a name if no file or module with this name exists. If the name begins with a folder,
+    the advice suggests agents in this folder, otherwise in the working directory."""
     path = Path(name)
     parent = path.parent if path.parent.is_dir() else Path()
     if parent != Path() and _is_agent_path(parent):

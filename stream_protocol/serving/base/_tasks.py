@@ -107,7 +107,7 @@ class InProgress:
             self._idle.set()
 
     async def wait(self, seconds: float) -> None:
-        """Waits up to ``seconds`` until no call is unfinished."""
+        """Waits up to ``seconds`` until all calls have finished."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._idle.wait()

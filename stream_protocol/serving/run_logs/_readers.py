@@ -82,7 +82,7 @@ class Cursor:
         self.reads_joined = True
 
     def end_joined(self, position: int, read_bytes: int) -> None:
-        """Switches the reader to events in their original form, from ``position`` on."""
+        """Switches the reader from joined events to events in their original form, from ``position`` on."""
         self.reads_joined = False
         self.position = position
         self.read_bytes = read_bytes
@@ -118,7 +118,8 @@ class Readers:
         return min([copied, *(each.position for each in self._cursors if not each.reads_joined)])
 
     def enter(self, cursor: Cursor) -> None:
-        """Adds a reader. At the limit, the new reader replaces the reader with the most unread bytes."""
+        """Adds a reader. If the maximum number of readers is reached, the new reader replaces the reader with the most
+        unread bytes."""
         if self._refuses:
             cursor.cut_off.set()
             return
