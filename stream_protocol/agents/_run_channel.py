@@ -4,8 +4,8 @@ Code inside a run uses the channel to add events to the response while ADK itsel
 
 A context variable holds the channel. The run's task can read the variable. So can the tasks and threads in which ADK
 executes tools, and the tasks of agents inside an ``AgentTool``. A thread that a tool starts cannot read the variable.
-Some tasks that call a tool cannot read it either. So the channel is also stored for the tool's call context. Outside a
-``ChatService`` there is no channel.
+Some tasks that call a tool cannot read the variable, either. So the channel is also stored for the tool's call context.
+Outside a ``ChatService`` there is no channel.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ from stream_protocol.adk import POSTED_KEY
 
 
 class RunChannel(Protocol):
-    """Receives events for the response of one run. Its methods are thread-safe."""
+    """Receives events for the response of one run. All methods are thread-safe."""
 
     @property
     def is_open(self) -> bool:
@@ -61,7 +61,8 @@ _SCOPES: Final[WeakKeyDictionary[Context, CallScope]] = WeakKeyDictionary()
 
 
 def run_channel() -> RunChannel | None:
-    """Return the channel of the current run; ``None`` outside the runs of a ``ChatService``."""
+    """Return the current run's channel, which adds events to the response; ``None`` outside the runs of a
+    ``ChatService``."""
     return _CHANNEL.get()
 
 
@@ -92,7 +93,8 @@ def enter_call(context: Context) -> None:
 
 
 def scope_of(context: Context) -> CallScope | None:
-    """Return the scope of a tool call or callback, by its ADK context; ``None`` outside a ``ChatService``'s runs."""
+    """Return the ``CallScope`` of a tool call or callback, by its ADK context; ``None`` outside a ``ChatService``'s
+    runs."""
     channel = _CHANNEL.get()
     return _SCOPES.get(context) or (None if channel is None else CallScope(channel, _around(context)))
 

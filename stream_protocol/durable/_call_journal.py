@@ -65,17 +65,18 @@ class CallJournal:
         return f"{name}/{self._model_calls[name]}"
 
     async def repeats_model_call(self, agent: str, branch: str | None) -> bool:
-        """Return True if an earlier execution has stored the result of the agent's next model call in this branch."""
+        """Return True if an earlier execution of the run has stored the result of the agent's next model call in
+        ``branch``."""
         name = _model_calls(agent, branch)
         return await self.kept(f"{name}/{self._model_calls[name] + 1}") is not None
 
     def tool_call(self, call: CallReference, args: Any, *, confirmed: bool) -> str:
-        """Return the name of the next tool call with this reference and these arguments: see ``UsedCalls``."""
+        """Return the name under which the next tool call is stored: see ``UsedCalls``."""
         return self._used.name(call, args, confirmed=confirmed)
 
     async def kept(self, name: str) -> str | None:
-        """Return the result that an earlier execution of the run has stored for the call with this name; ``None``
-        without a stored result."""
+        """Return the result that an earlier execution of the run has stored for the call ``name``; ``None`` without a
+        stored result."""
         for attempt in range(await self._attempts(name)):
             status = await DBOS.get_workflow_status_async(self._id(name, attempt))
             if status is not None and status.status == "SUCCESS":
@@ -102,7 +103,7 @@ class CallJournal:
         return await self._workflows.call(self._id(name, attempts), outside)
 
     async def _attempts(self, name: str) -> int:
-        """Return the number of earlier executions of the run that began the call with this name."""
+        """Return the number of earlier executions of the run that began the call ``name``."""
         attempts = 0
         while self._again and await DBOS.get_workflow_status_async(self._id(name, attempts)) is not None:
             attempts += 1
@@ -120,5 +121,5 @@ _current: ContextVar[CallJournal | None] = ContextVar("kept_calls", default=None
 
 
 def current_calls() -> CallJournal | None:
-    """Return the journal of the current run, or ``None``."""
+    """Return the current run's journal of model and tool calls; ``None`` outside a durable run."""
     return _current.get()

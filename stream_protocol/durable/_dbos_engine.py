@@ -1,4 +1,5 @@
-"""Provides ``DbosEngine``. It stores unfinished runs in DBOS, with the results of their model and tool calls."""
+"""Provides ``DbosEngine``. The engine stores unfinished runs in DBOS, with the results of their model and tool
+calls."""
 
 from __future__ import annotations
 
@@ -132,9 +133,8 @@ class DbosEngine:
         self._deployment = deployment
 
     def prepare(self) -> None:
-        """Create missing tables in the store. Raises ``StreamProtocolError`` if the store cannot be used. ``start``
-        also creates missing tables, but the text of its errors has several lines. The text of an error of ``prepare``
-        has one line."""
+        """Create missing tables in the store. If the store cannot be used, raises ``StreamProtocolError`` with a text
+        of one line. ``start`` also creates missing tables, but its error texts have several lines."""
         if self._url is not None:
             self._take_file()
             _log_as_others()
@@ -247,7 +247,7 @@ class DbosEngine:
         await self._here.run_again(run_id, self._do(runner, calls, work))
 
     async def mark(self, record: RunRecord, log_id: str, state: LiveState | ToldEnd) -> None:
-        """Store the state of an execution: see ``Engine``."""
+        """Store the state of one execution of a run: see ``Engine``."""
         noted = execution_attributes(log_id, state)
         await self._store.update_workflow_attributes_async(workflow_id(record), noted, merge=True)
 
@@ -282,8 +282,8 @@ class DbosEngine:
             await self._store.delete_workflows_async(deleted)
 
     async def _sweep(self) -> None:
-        """Delete old model and tool calls whose run is already deleted. A worker leaves such calls if it dies after the
-        end of the run and before the end of the call."""
+        """Delete old model and tool calls whose run is already deleted. A worker leaves calls without a run if it dies
+        after the run has ended, but before the calls have ended."""
         if self._deployment is None:  # without a deployment, its runs are not known
             return
         look = partial(self._store.list_workflows_async, load_input=False, load_output=False)

@@ -78,8 +78,8 @@ def durable_tool(tool: BaseTool, idempotent: Collection[str]) -> BaseTool:
 
 def _name(calls: CallJournal, tool: BaseTool, args: dict[str, Any], tool_context: ToolContext) -> str:
     """Return the name under which the result of the tool call is stored. The name depends on the arguments that the
-    model sent. The name does not depend on the arguments that the tool gets, because callbacks may change them in each
-    execution."""
+    model sent. The name does not depend on the arguments that the tool gets, because callbacks may change these
+    arguments in each execution of the run."""
     # If an `AgentTool` runs its agent without plugins, our plugin does not see the calls of this agent.
     call = running_call(tool_context) or RunningCalls().start(tool_context, tool.name, args)
     model_args = to_jsonable_python(call.args, fallback=str)
@@ -87,15 +87,16 @@ def _name(calls: CallJournal, tool: BaseTool, args: dict[str, Any], tool_context
 
 
 def _to_json(result: Any, tool_context: ToolContext, nested: NestedCall | None) -> str:
-    """Return the result, the actions and a nested agent's events as JSON. A value that is not JSON is stored as text.
-    Only later executions of the run use this text. The present execution uses the value itself."""
+    """Return a tool's result and actions, and the events of an agent inside the tool, as JSON. A value that is not JSON
+    is stored as text. Only later executions of the run use this text. The present execution uses the value itself."""
     actions = tool_context.actions.model_dump(mode="json", by_alias=True, exclude_none=True, fallback=str)
     kept = {"result": to_jsonable_python(_tagged(result), fallback=str), "actions": actions}
     return json.dumps(kept if nested is None else {**kept, "nested": nested.kept})
 
 
 def _restore_result(kept: dict[str, Any], tool_context: ToolContext, nested: NestedCall | None) -> Any:
-    """Return the stored result. Apply the stored actions and the stored events of a nested agent."""
+    """Return the stored result of a tool. Also apply the tool's stored actions, and the stored events of an agent
+    inside the tool."""
     if "raised" in kept:
         raise RecordedToolError(kept["raised"])
     if nested is not None:

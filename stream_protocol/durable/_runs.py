@@ -91,7 +91,8 @@ def workflow_id(record: RunRecord) -> str:
 
 
 def run_of_call(call_id: str) -> str:
-    """Return the workflow id of the run to which a call belongs. ``call_id``: the workflow id of the call."""
+    """Return the workflow id of the run to which a model or tool call belongs. ``call_id``: the workflow id of the
+    call."""
     parts = call_id.split("/")
     return "/".join(parts[: 3 if parts[0] == OLDEST_PREFIX.rstrip("/") else 4])
 

@@ -31,8 +31,8 @@ SILENCE_SECONDS: Final = 10
 after hours."""
 
 CONNECTIONS: Final = 5
-"""Maximum number of DBOS's own database connections. DBOS has one more connection, which listens. A query waits if all
-connections are in use."""
+"""Maximum number of DBOS's own database connections. DBOS has one more connection, which listens for notifications. A
+query waits if all connections are in use."""
 
 CLIENT_CONNECTIONS: Final = 4
 """Maximum number of database connections for queries that must not block. DBOS's own connections are not counted."""

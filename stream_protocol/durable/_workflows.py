@@ -55,7 +55,7 @@ class Workflows:
         return frozenset(self._work)
 
     async def call(self, workflow_id: str, work: Callable[[], Awaitable[str]]) -> str:
-        """Execute the call of a model or tool. Return its result after the result is stored."""
+        """Execute the call of a model or tool. Store the result, then return it."""
         self._work[workflow_id] = work
         try:
             with SetWorkflowID(workflow_id):

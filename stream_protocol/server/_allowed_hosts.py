@@ -4,8 +4,8 @@ The owner of a domain can point the domain's name to 127.0.0.1 (DNS rebinding). 
 then read all responses of a server on this machine. The page cannot change the ``Host`` header of its requests. So this
 module refuses a request if its ``Host`` header has a name that is not allowed.
 
-Starlette's ``TrustedHostMiddleware`` is not used. It compares only names, and reads only the first of several ``Host``
-headers. Its error does not name the setting to change.
+Starlette's ``TrustedHostMiddleware`` is not used. This middleware compares only names, and reads only the first of
+several ``Host`` headers. Its error does not name the setting to change.
 """
 
 import re

@@ -79,5 +79,5 @@ class _StartupModel(BaseLlm):
 
 
 def _tool() -> str:
-    """Does nothing."""
+    """The tool of the warm-up run. Does nothing."""
     return ""

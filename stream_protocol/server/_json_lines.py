@@ -82,7 +82,8 @@ class JsonLines(logging.Formatter):
 
 
 def is_ours(record: logging.LogRecord) -> bool:
-    """Return True if code of this library has logged the record. Such a record marks every quote of a chat."""
+    """Return True if code of this library has logged the record. The records of this library mark every quote of a
+    chat."""
     return _is_below(record.name, OURS)
 
 

@@ -29,7 +29,7 @@ LOOK_SECONDS: Final = 1.0
 client's time."""
 
 RETRY_AFTER_SECONDS: Final = 5
-"""The ``Retry-After`` of a 503, in seconds. By then, some connections have probably ended."""
+"""The ``Retry-After`` of a 503, in seconds. After this time, some connections have probably ended."""
 
 logger = logging.getLogger(__name__)
 

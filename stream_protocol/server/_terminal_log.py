@@ -22,7 +22,7 @@ LINE_LIMIT: Final = 600
 def log_to_terminal(
     *, verbose: bool = False, log_format: Literal["text", "json"] = "text", whole: Collection[str] = ()
 ) -> None:
-    """Prints the process's log on stderr. Call this in the main function of a server.
+    """Prints the process's log on stderr. Call ``log_to_terminal`` in the main function of a server.
 
     ``"text"`` prints warnings and errors, each on one line. ADK's warnings about its own experimental features are left
     out. With ``verbose``, all warnings are printed, and indented tracebacks follow the errors. Lines may quote chats.

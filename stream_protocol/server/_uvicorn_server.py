@@ -183,7 +183,7 @@ class RareRecords(logging.Filter):
         self._not_before: dict[object, float] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return True if the record is logged."""
+        """Return True if the record must be logged."""
         if record.exc_info:
             return True
         if record.msg == BROKEN_OFF or str(record.msg).rstrip().endswith(CANCELLED):

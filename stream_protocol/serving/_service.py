@@ -270,9 +270,9 @@ class ChatService:
         """Sends a message of the user to the chat's active run, whichever worker executes it.
 
         The agent reads the message before its next model call. If the run makes no more model calls, a new run begins
-        with the message. A repeated message is delivered only once. ``request``: a request with only this message.
-        Raises ``ChatRequestError`` for an invalid message. The status is 404 if this user has no such chat, 409 for an
-        edit or without ``history="server"``, and 429 if too many messages wait.
+        with the message. If a message is sent twice, the agent gets it only once. ``request``: a request with only this
+        message. Raises ``ChatRequestError`` for an invalid message. The status is 404 if this user has no such chat,
+        409 for an edit or without ``history="server"``, and 429 if too many messages wait.
         """
         check_text("user_id", user_id)
         check_request(request, overrides)
@@ -306,10 +306,10 @@ class ChatService:
     async def aclose(self) -> None:
         """Stops all runs, and waits up to ten seconds until they have ended. Later requests are refused (503).
 
-        Open requests, such as histories, can finish before the run log is closed. If the service was created with an
-        agent or an ``App``, ``aclose`` also closes its toolsets and plugins, unless another open service uses them. If
-        the service was created with a ``Runner``, the ``Runner`` stays open. Toolsets that belong only to an agent of
-        ``RunOverrides`` stay open, too.
+        Unfinished requests, such as those for histories, can finish before the run log is closed. If the service was
+        created with an agent or an ``App``, ``aclose`` also closes its toolsets and plugins. A toolset or plugin that
+        another service still uses stays open. If the service was created with a ``Runner``, the ``Runner`` stays open.
+        Toolsets that belong only to an agent of ``RunOverrides`` stay open, too.
         """
         self._draining = True
         await self._context.aclose(self.in_progress)

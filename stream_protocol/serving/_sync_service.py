@@ -124,7 +124,8 @@ class SyncChatService:
         """Stops all runs, and waits until they have ended. Their streams end with ``abort``. Later requests are refused
         (503).
 
-        The background thread continues, because streams may be open. It is a daemon thread, so the process can exit.
+        The background thread continues, because some streams may not have ended yet. It is a daemon thread, so the
+        process can exit.
         """
         with self._lock:
             self._closed = self._service is None
@@ -177,8 +178,8 @@ class SyncChatService:
             return self._portal, self._service
 
     def _forget(self) -> None:
-        """Reset this object in a forked process, which has no background thread. The copied lock may be locked
-        forever."""
+        """Reset this object in a forked process, which has no background thread. The object's lock was copied with the
+        process, and may stay locked forever."""
         self._lock = threading.Lock()
         self._portal = self._service = None
         self._closed = False

@@ -95,7 +95,7 @@ class NestedCall:
         return self.outer.is_open
 
     def begin(self) -> None:
-        """Must be called when a runner with our plugin starts inside the call."""
+        """Must be called when a runner with our plugin starts inside the ``AgentTool`` call."""
         self._has_begun = True
 
     def post(self, event: Event) -> None:

@@ -47,13 +47,13 @@ class StateWrites(Protocol):
     """Interface of ``PageWrites``: changes of the session state that clients request during a run."""
 
     def are_of(self, session: Session) -> bool:
-        """Return True if the writes belong to this session."""
+        """Return True if the client's changes of the state belong to ``session``."""
 
     async def take(self) -> dict[str, Any]:
-        """Return the writes that are not yet applied."""
+        """Return the client's changes of the state that are not yet applied."""
 
     async def settle(self) -> None:
-        """Mark the writes that ``take`` has returned as applied."""
+        """Mark the changes that ``take`` has returned as applied."""
 
 
 class RunPlugin(BasePlugin):
@@ -89,7 +89,7 @@ class RunPlugin(BasePlugin):
         """The reason and the descriptor for the approval of each started call, as JSON."""
 
     def raised_in(self, invocation_id: str) -> list[CallReference]:
-        """Return the tool calls of the invocation whose tools raised an exception."""
+        """Of the invocation's tool calls, return those whose tools raised an exception."""
         return [call.reference for call in self._raised if call.invocation_id == invocation_id]
 
     async def before_run_callback(self, *, invocation_context: InvocationContext) -> None:

@@ -19,10 +19,11 @@ logger = logging.getLogger(__name__)
 
 
 class ServedRunner:
-    """The runner of a service. ``is_own``: True if the service has created the runner. Only such a runner is closed.
+    """The runner of a service. ``is_own``: True if the service has created the runner. Only a runner that the service
+    has created is closed.
 
     When ADK closes a runner, it also closes the runner's toolsets and plugins. If several services share a toolset or
-    plugin, a service leaves its runner open while another of these services is open.
+    plugin, only the last of these services closes its runner.
     """
 
     def __init__(self, runner: Runner, *, is_own: bool) -> None:

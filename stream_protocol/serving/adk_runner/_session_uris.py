@@ -66,8 +66,8 @@ def names_driver(uri: str) -> bool:
 
 
 def is_in_memory(uri: str) -> bool:
-    """Return True if the URI is ``memory://``, or SQLite without a file. With such a URI, each process has a separate
-    store."""
+    """Return True if the URI is ``memory://``, or SQLite without a file. With an in-memory URI, each process has a
+    separate store."""
     address = urlsplit(uri)
     if not address.scheme.startswith("sqlite"):
         return address.scheme == "memory"

@@ -108,7 +108,7 @@ def other_module(name: str, place: Path) -> str | None:
 
 
 def agent_folders(folder: Path) -> list[Path]:
-    """Return the folders that look like agents, up to three levels below this folder. ADK may refuse some of them."""
+    """Return the folders that look like agents, up to three levels below ``folder``. ADK may refuse some of them."""
     return [path for path in _folders(folder, levels=3) if _looks_like_agent(path)]
 
 
@@ -253,7 +253,7 @@ class _Scope:
                     self._bindings.pop(target.id if isinstance(target, ast.Name) else "", None)
 
     def kind(self, name: str, seen: frozenset[str] = frozenset()) -> type | None:
-        """Return the class of the target with this name; ``None`` if the name is not a target. If the source does not
+        """Return the class of the target called ``name``; ``None`` if the name is not a target. If the source does not
         show the class of ``root_agent``, ``root_agent`` counts as an agent."""
         binding = self._bindings.get(name)
         match binding:
@@ -271,8 +271,8 @@ class _Scope:
         return BaseNode if name == "root_agent" and is_open else None
 
     def _own_file(self, dotted: str) -> Path | None:
-        """Return the file of the app that defines this dotted name; ``None`` if an installed module defines the
-        name."""
+        """Return the file of the app that defines the dotted name ``dotted``; ``None`` if an installed module defines
+        the name."""
         module = dotted.rpartition(".")[0]
         name = module.lstrip(".")
         level = len(module) - len(name)

@@ -1,4 +1,5 @@
-"""Provides ``SteeringInbox``: the steering messages of one run, from their acceptance until a model call reads them.
+"""Provides ``SteeringInbox``: the steering messages of one run, which the user sends while the run is active. The inbox
+keeps a message from its acceptance until a model call reads it.
 
 Only the run's worker appends to the run's session, so every message goes through this inbox: see
 ``docs/decisions/steering.md``.
@@ -56,8 +57,8 @@ class EarlierExecutions(Protocol):
 
 
 class SteeringInbox:
-    """The waiting steering messages of a run. A message is stored twice: when it is accepted, and when a model call
-    reads it."""
+    """The waiting steering messages of a run: user messages that arrive while the run is active. A message is stored
+    twice: when it is accepted, and when a model call reads it."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, AcceptedMessage] = {}
@@ -90,8 +91,8 @@ class SteeringInbox:
         taken_in: Iterable[Event] = (),
         earlier: EarlierExecutions | None = None,
     ) -> None:
-        """Sets the client's context, and adds the messages of earlier runs and executions. Must be called before the
-        run starts.
+        """Sets the client's context, and adds the steering messages that earlier runs and executions have left. Must be
+        called before the run starts.
 
         ``waiting``: messages that wait in the session. ``context``: the context of the request. ``delivered``: the ids
         of messages that earlier runs have read. ``taken_in``: the events with the messages that an earlier execution of
@@ -111,7 +112,7 @@ class SteeringInbox:
 
     @property
     def waiting(self) -> tuple[AcceptedMessage, ...]:
-        """The waiting messages, the oldest first."""
+        """The waiting steering messages, the oldest first."""
         return tuple(self._waiting.values())
 
     async def enter(self, invocation: InvocationContext) -> None:

@@ -172,8 +172,8 @@ class AuditScope:
         self._decisions = tuple(answer.decision for answer in answers if answer.decision is not None)
 
     def accept(self, answers: Iterable[CallAnswer]) -> None:
-        """Records answers to tool calls as accepted. Must be called when the answers are stored. If the request is
-        refused later, only its other answers are recorded as refused."""
+        """Records answers to tool calls as accepted. Must be called when the answers are stored. If the service refuses
+        the request later, it records only the remaining answers as refused."""
         for answer in answers:
             if self._decisions and answer.decision in self._decisions:
                 self._decisions = tuple(decision for decision in self._decisions if decision != answer.decision)

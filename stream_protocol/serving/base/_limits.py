@@ -75,8 +75,8 @@ _MINUTE: Final = 60 * 10**9
 _SECOND: Final = 10**9
 
 SlotKey: TypeAlias = tuple[str, object]
-"""The key of a ``RunSlot``: the id of the user, and a value such as a chat id, which identifies the run or request with
-the slot."""
+"""The key of a ``RunSlot``: the id of the user, and a value such as a chat id. The value identifies the run or request
+with the slot."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,8 +107,8 @@ class ServiceLimits:
     max_requests_per_minute: int | None = MAX_REQUESTS_PER_MINUTE
     """Maximum number of requests of one user in a minute. Requests that stop a run are not counted.
 
-    Additional requests are refused (429). The user may send all of these requests in one burst. The allowance is then
-    refilled evenly over a minute. Requests that pages of other sites send as this user have a separate allowance.
+    Additional requests are refused (429). The user may send the maximum in one burst. The allowance is then refilled
+    evenly over a minute. Requests that pages of other sites send as this user have a separate allowance.
     """
     max_response_bytes: int | None = MAX_RESPONSE_BYTES
     """Memory for histories, artifacts and stored responses that are being sent.
@@ -128,9 +128,9 @@ class ServiceLimits:
     The response of a longer run ends in an error.
     """
     disconnect_grace: float | None = None
-    """Time for which a run continues without a reader. ``None``: to its end.
+    """Time for which a run continues while no client reads its response. ``None``: the run continues to its end.
 
-    0 stops the run when the client leaves.
+    0 stops the run when the last client leaves.
     """
     stop_timeout: float = STOP_TIMEOUT
     """Maximum time that a request waits for the earlier run of its chat to end.
@@ -206,7 +206,7 @@ class UserReads:
 
     @asynccontextmanager
     async def turn(self, user_id: str) -> AsyncIterator[None]:
-        """Context manager for one read of this user. Waits at the start until the read may begin."""
+        """Context manager for one read of a user. Waits at the start until the read may begin."""
         semaphore = self._semaphores.setdefault(user_id, asyncio.Semaphore(self._per_user))
         async with semaphore, self._of_all:
             await asyncio.sleep(0)  # without this pause, an in-memory store would let no other task run
@@ -242,7 +242,7 @@ class RunSlots:
         self._taken.setdefault(slot.key, set()).add(slot)
 
     def free(self, slot: RunSlot) -> None:
-        """Releases a slot, if it is taken."""
+        """Releases the slot of a run or request, if the slot is taken."""
         sharing = self._taken.get(slot.key, set())
         sharing.discard(slot)
         if not sharing and self._taken.pop(slot.key, None) is not None:
@@ -281,11 +281,13 @@ class RunSlot:
 
     @property
     def is_ending(self) -> bool:
-        """True if the slot is about to become free. The run's response has ended then, but is not yet stored."""
+        """True if the slot is about to become free. The response of the run with this slot has then ended, but is not
+        yet stored."""
         return self._is_ending()
 
     def used_until(self, is_ending: Callable[[], bool]) -> None:
-        """Sets the function that decides ``is_ending``: it returns True if the slot is about to become free."""
+        """Sets the function that computes the property ``is_ending``. The function returns True if the slot is about to
+        become free."""
         self._is_ending = is_ending
 
     def free(self) -> None:

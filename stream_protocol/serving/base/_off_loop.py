@@ -1,7 +1,7 @@
 """Provides ``run_off_loop``, which runs long computations in a thread, so that they do not block other chats.
 
 Planning a request or reading a stored session usually takes less than a millisecond. With 20 MiB of files or thousands
-of events, this takes a second, in short steps. Between two steps, Python can switch to the event loop's thread.
+of events, the work takes a second, in short steps. Between two steps, Python can switch to the event loop's thread.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ session's texts and files."""
 
 LARGE_VALUES: Final = 5_000
 """The number of values from which a thread is worth its overhead. The values are those in a session's arguments and
-results, on all levels. Copying so many values takes about 5 ms."""
+results, on all levels of nesting. Copying so many values takes about 5 ms."""
 
 LONG_SESSION: Final = 200
 """The number of events or chats above which a thread is worth its overhead. Each event of a session, and each chat of a

@@ -32,7 +32,7 @@ class RunOverrides:
     keys the state of all chats of the user.
     """
     secrets: Mapping[str, Any] = field(default_factory=dict)
-    """Values for this run only, which tools read as ``temp:<name>``. The server never stores or sends them."""
+    """Values for this run only, which tools read as ``temp:<name>``. The server never stores or sends these values."""
     run_config: RunConfig | None = None
     """Replaces the service's ``run_config``."""
     agent: BaseNode | None = None

@@ -54,7 +54,7 @@ class Recorder(Protocol):
     """Recorder of the chats of a service."""
 
     def turn(self, request: ChatRequest, *, app_name: str, user_id: str, options: ConverterOptions) -> TurnRecorder:
-        """Returns the recorder for the run of this request. ``options``: the converter options of the run."""
+        """Returns the recorder for the run of the request. ``options``: the converter options of the run."""
 
 
 class TurnRecorders:

@@ -143,8 +143,8 @@ class HookTimeoutError(Exception):
 async def with_timeout(seconds: float | None, work: Coroutine[Any, Any, T]) -> T:
     """Returns the result of ``work``. ``seconds``: the time limit; ``None`` for no limit.
 
-    Use this for the app's hooks and its session store, which are called while a request blocks the chat. Without a
-    limit, a hook that hangs would block the chat until the server restarts.
+    Use ``with_timeout`` for the app's hooks and its session store, which are called while a request blocks the chat.
+    Without a limit, a hook that hangs would block the chat until the server restarts.
 
     After the time limit, cancels the work and raises ``HookTimeoutError``. Does not wait until the cancelled work has
     ended, because the work may swallow the cancellation.

@@ -35,7 +35,7 @@ class ServiceTimes:
     Each report of a run's end to the engine also has this time. If the engine takes longer, the report is repeated.
     """
     answering: float = 3.0
-    """The time that ``aclose`` waits for open requests before it closes the run log."""
+    """The time that ``aclose`` waits for unfinished requests before it closes the run log."""
     closing: float = 3.0
     """The time that ``aclose`` waits until the toolsets and plugins of the agent are closed."""
     drain_check: float = 0.05

@@ -64,7 +64,8 @@ class PageWrites:
         return {key: write.value for key, write in self._taken.items()}
 
     async def settle(self) -> None:
-        """Marks the values of the last ``take`` as applied, because they are in the session's state now."""
+        """Marks the values that ``take`` has last returned as applied, because these values are in the session's state
+        now."""
         taken, self._taken = self._taken, {}
         if not taken:
             return

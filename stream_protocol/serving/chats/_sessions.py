@@ -1,5 +1,5 @@
-"""Finds, creates, rewinds and deletes the ADK sessions of chats. Completes sessions after runs, and restores them from
-a client's history."""
+"""Finds, creates, rewinds and deletes the ADK sessions of chats. Completes sessions after runs, and restores sessions
+from a client's history."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ async def repair_session(runner: Runner, session: Session) -> None:
 
 def _upload_plugin_state(runner: Runner, state: Mapping[str, Any]) -> dict[str, Any]:
     """Return the state that ADK's plugin for uploads needs after a rewind (ADK 2.13). If a key of the state did not
-    exist at the rewind's target, the rewind sets the key to ``None``. But the plugin expects a mapping in its key.
+    exist at the rewind's target, the rewind sets the key to ``None``. But the plugin expects a mapping under its key.
     Without this repair, the next upload would fail."""
     plugins = runner.plugin_manager.plugins
     keys = [f"{plugin.name}:pending_delta" for plugin in plugins if isinstance(plugin, SaveFilesAsArtifactsPlugin)]

@@ -1,4 +1,4 @@
-"""Provides ``DurableExecutor``, which executes runs with an ``Engine``, so that other workers can recover them."""
+"""Provides ``DurableExecutor``, which executes runs with an ``Engine``, so that other workers can recover the runs."""
 
 from __future__ import annotations
 
@@ -159,8 +159,8 @@ class DurableExecutor(Executor):
         return active is not None or bool(unfinished)
 
     async def lacks_message(self, key: ChatKey, session: Session) -> bool:
-        """Returns True if the chat has an orphaned run whose user message is not yet stored. Returns False if the
-        engine is unreachable."""
+        """Returns True if the chat has a run of a dead worker, and the run's user message is not yet stored. Returns
+        False if the engine is unreachable."""
         try:
             async with asyncio.timeout(self._times.engine):
                 orphans = await self._orphans.in_chat(key)
@@ -180,7 +180,8 @@ class DurableExecutor(Executor):
                 raise
 
     async def wait_until_recovered(self, key: ChatKey) -> bool:
-        """Waits until the chat has no orphaned run, and returns True. Used for a client that reconnects."""
+        """Waits until the chat has no orphaned run (the run of a dead worker), and returns True. Used for a client that
+        reconnects."""
         await self._store.with_timeout(self._wait_until_recovered(key), of=ENGINE)
         return True
 

@@ -141,8 +141,8 @@ class OrphanedRun:
 
     @property
     def is_given_up(self) -> bool:
-        """True if the run must not be executed again. The run is given up if it has crashed too many workers, or a
-        worker that executed only this run."""
+        """True if the run must not be executed again. The run is given up if it has crashed too many workers, or if it
+        has crashed a worker that executed no other run."""
         return self.is_suspect and ("alone" in self.executions.values() or self.crashes >= MAX_CRASHES)
 
 
@@ -163,7 +163,7 @@ class Execution(Protocol):
         stored results."""
 
     async def repeats_model_call(self, agent: str, branch: str | None) -> bool:
-        """Return True if the result of the agent's next model call in this branch is stored.
+        """Return True if the result of the agent's next model call in ``branch`` is stored.
 
         Called before the ``before_model_callback`` of the agent.
         """
@@ -208,7 +208,7 @@ class Engine(Protocol):
         *,
         alone: bool = False,
     ) -> None:
-        """Executes an orphaned run, whose worker is dead, again. Does nothing if the stored run was deleted. Raises
+        """Executes the run of a dead worker again. Does nothing if the stored run was deleted. Raises
         ``OtherVersionError``.
 
         The caller must hold the lease of the chat: the right to execute the chat's run. So no second worker executes

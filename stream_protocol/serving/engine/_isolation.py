@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 class Isolation:
-    """Counts this worker's runs. For a limited time, a suspect run is executed alone: the worker executes no other run.
-    ``alone``: see ``ServiceTimes``."""
+    """Counts this worker's runs. For a limited time, a suspect run, which may crash its worker, is executed alone. The
+    worker then executes no other run. ``alone``: see ``ServiceTimes``."""
 
     def __init__(self, alone: float) -> None:
         self._alone = alone
@@ -40,8 +40,8 @@ class Isolation:
 
     @asynccontextmanager
     async def alone(self, stopped: asyncio.Event, let_in: Callable[[], Awaitable[None]]) -> AsyncIterator[bool]:
-        """Context manager for a suspect run. Two suspect runs are never executed together. Yields True if the suspect
-        is the only run of this worker.
+        """Context manager for a suspect run, which may crash its worker. Two suspect runs are never executed together.
+        Yields True if the suspect is the only run of this worker.
 
         The suspect is the only run if all other runs end in time. After a limited time, other runs may start beside the
         suspect. ``let_in``: called before other runs may start; must not raise.

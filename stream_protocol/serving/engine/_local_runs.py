@@ -1,4 +1,5 @@
-"""Provides ``LocalRuns``: the durable runs of this worker. It reports the states of these runs to the engine."""
+"""Provides ``LocalRuns``: the durable runs of this worker. ``LocalRuns`` reports the states of these runs to the
+engine."""
 
 from __future__ import annotations
 

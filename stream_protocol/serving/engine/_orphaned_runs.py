@@ -74,11 +74,11 @@ class OrphanedRuns:
             self._watching = asyncio.create_task(self._watch(), context=Context())
 
     def drain(self) -> None:
-        """Ends the recovery of orphaned runs."""
+        """Ends the recovery of orphaned runs, the runs of dead workers."""
         self._draining = True
 
     async def aclose(self) -> None:
-        """Ends the periodic search for orphaned runs."""
+        """Ends the periodic search for orphaned runs, the runs of dead workers."""
         if self._watching is not None:
             self._watching.cancel()
             await asyncio.gather(self._watching, return_exceptions=True)
@@ -196,7 +196,7 @@ class OrphanedRuns:
         return now >= self._suspects.setdefault(orphan.record.id, now) + self._times.suspect
 
     def _forget_others(self, found: Iterable[str]) -> None:
-        """Remove the data about ended runs. ``found``: the ids of the unfinished runs."""
+        """Remove this object's data about runs that have ended. ``found``: the ids of the unfinished runs."""
         left = {*found}
         self._postponed &= left
         for noted in (self._suspects, self._failures):

@@ -1,4 +1,4 @@
-"""Provides ``Recovery``, which executes one orphaned run again. If the client has received the end of the run,
+"""Provides ``Recovery``, which executes the run of a dead worker again. If the client has received the end of the run,
 ``Recovery`` only stores this end."""
 
 from __future__ import annotations

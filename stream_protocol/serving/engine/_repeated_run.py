@@ -1,4 +1,5 @@
-"""Provides ``RepeatedRun``: an execution that repeats earlier executions of its run, and shows their partial texts."""
+"""Provides ``RepeatedRun``, which executes the run of a dead worker again. It also shows the partial texts of the run's
+earlier executions."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ class ResumedSessions(DelegatingSessions):
 
     @property
     def steering(self) -> list[Event]:
-        """The steering messages that the agent has read in earlier executions."""
+        """The steering messages that the agent has read in earlier executions of the run."""
         return [event for event in self.earlier if TakenInMessage.of(event) is not None]
 
     @property

@@ -1,4 +1,4 @@
-"""Finds what the client had received of a response when the run's worker died."""
+"""Finds the part of a response that the client had received when the run's worker died."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def _body_in(message: str) -> Any:
 
 
 def _objects(value: Any, depth: int = 4) -> Iterator[dict[str, Any]]:
-    """Yield all objects in a JSON value, inner objects first. ``depth``: how many levels are searched."""
+    """Yield all objects in a JSON value, inner objects first. ``depth``: the number of levels to search."""
     if depth == 0:
         return
     if isinstance(value, dict):

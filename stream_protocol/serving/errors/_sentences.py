@@ -1,8 +1,8 @@
 """Builds a plain sentence for each error that ends a run. The sentence names the cause and says what to do.
 
-Three things determine the kind of an error: its origin (a tool, a model or an agent), its class, and the provider's
-response in it. The text of the error is searched only if the library gives no other information. No provider's library
-is imported: classes are compared by name.
+Three things determine the kind of an error: its origin (tool, model or agent), its class, and the provider's response
+in the error. The text of the error is searched only if the library gives no other information. No provider's library is
+imported: classes are compared by name.
 """
 
 import re

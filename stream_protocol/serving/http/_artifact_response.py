@@ -2,7 +2,7 @@
 
 A model or a tool may create any artifact: HTML with scripts, an SVG, a file with a wrong media type. So the headers of
 the response forbid the browser to guess another media type, and to run scripts. The browser shows only plain images,
-audio, video and text. It downloads all other files.
+audio, video and text. The browser downloads all other files.
 """
 
 from __future__ import annotations

@@ -5,10 +5,11 @@ A browser lets any page send a ``POST`` without a body to any server, with the u
 to stop a run. Only requests that change data are refused, because the page cannot read the response to a ``GET``.
 
 ``_admit`` has the rule for changes, and ``_cross_origin`` the rule for reads. ``admit`` applies the rule for changes to
-all routes: chats, Inspector, replay server and ``/metrics``. ``admit_headers`` applies it to requests of other
+all routes: chats, Inspector, replay server and ``/metrics``. ``admit_headers`` applies this rule to requests of other
 frameworks.
 
-``_cross_origin`` responds to preflights, and adds the CORS headers to responses. It passes on all other requests.
+``_cross_origin`` responds to preflights, and adds the CORS headers to responses. ``_cross_origin`` passes on all other
+requests.
 """
 
 from collections.abc import Collection, Iterable
@@ -77,9 +78,9 @@ def permission_of(
 def admit(request: Request, trusted: frozenset[str] = frozenset(), *, also_reads: bool = False) -> bool:
     """Raise ``ChatRequestError`` (403) if a page of an untrusted site has sent a request that changes data.
 
-    Return True if such a page has sent a request that only reads data. With ``also_reads``, raise the error for such a
-    request, too. An origin is trusted if ``trusted`` contains it, or if a ``CrossOrigin`` around the route or the app's
-    ``CORSMiddleware`` allows it.
+    Return True if a page of an untrusted site has sent a request that only reads data. With ``also_reads``, also raise
+    the error for a request that only reads data. An origin is trusted if ``trusted`` contains it, or if a
+    ``CrossOrigin`` around the route or the app's ``CORSMiddleware`` allows it.
     """
     trusted |= request.scope.get(CROSS_ORIGIN_SCOPE, frozenset())
     cors = _cors_of(request.scope.get("app"))

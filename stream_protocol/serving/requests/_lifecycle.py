@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from stream_protocol.wire import ChatRequest
 
 RECOVERIES: Final = 3
-"""The maximum number of recoveries that a request waits for. Orphaned runs, whose workers are dead, are recovered.
-After this number, the request is refused."""
+"""The maximum number of times that a request waits for the recovery of a dead worker's run. After this number, the
+request is refused."""
 
 
 class RequestState(Enum):
@@ -62,7 +62,8 @@ class RequestState(Enum):
     """The chat's orphaned runs (runs of dead workers) are recovered first, because the request is not a new message, or
     because it steers."""
     PREPARING = auto()
-    """The request needs a run. The service takes a slot, prepares the session and the job, and starts the run."""
+    """The request needs a run. The service takes a place within the limits of runs, prepares the session and the job,
+    and starts the run."""
     ACCEPTING = auto()
     """The run is active. The request waits until the user's message is stored."""
     REPEATING = auto()
@@ -187,7 +188,7 @@ class RequestLifecycle:
                 self._give_back()
 
     def _give_back(self) -> None:
-        """Release the claim and the slots, unless a run has started with them."""
+        """Release the claim of the chat and the places within the limits, unless a run has started with them."""
         self._waiting.free()
         claim, self._claim = self._claim, None
         if claim is None:

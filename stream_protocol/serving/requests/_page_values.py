@@ -58,7 +58,8 @@ async def write_state(service: ServiceContext, user_id: str, chat_id: str, chang
 
 
 async def store_state(service: ServiceContext, key: ChatKey, request: ChatRequest) -> None:
-    """Stores the state changes that came with a steering message. The active run or the next run applies them."""
+    """Stores the state changes that came with a steering message. The active run or the next run applies the
+    changes."""
     if (shared := service.shared_state) is not None and (changes := request.body.get(STATE_KEY)):
         await service.store.with_timeout(_write(service.runner, key, shared, changes))
 

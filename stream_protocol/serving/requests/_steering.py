@@ -42,8 +42,8 @@ class SteeringOutcome(TypedDict):
 
 
 def can_steer(request_plan: RequestPlan) -> bool:
-    """Return True if the request is only a new message. Only such a request can be sent to an active run. An edit would
-    rewind the run. An answer to a tool call may have to end the call."""
+    """Return True if the request is only a new message, because only a new message can be sent to an active run. An
+    edit would rewind the run. An answer to a tool call may have to end the call."""
     return isinstance(request_plan, NewUserTurn) and request_plan.rewind_before is None and not request_plan.answers
 
 
@@ -51,8 +51,8 @@ async def deliver(service: ServiceContext, key: ChatKey, run: RunInfo, request: 
     """Sends the request's message and state to a run. Raises ``ChatRequestError``: 429 if too many messages
     wait, 503 if the run does not reply.
 
-    The state is stored first, so that the model call which reads the message has the state. For a message that was
-    accepted before, the state is not stored again, because the agent or the client may have changed the state since.
+    The state is stored first, so that the model call which reads the message has the state. If the message was accepted
+    before, its state is not stored again. The agent or the client may have changed the state since then.
     """
     message = request.target
     if planned.transcript is None or message["id"] not in planned.transcript.accepted:

@@ -1,9 +1,9 @@
 """Keeps the SSE events of one response in this process. One writer appends events, any number of readers read them.
 
-The writer never waits. Each event is kept once for all readers. For each reader, the process only keeps its position
-and the bytes that are being sent. A reader that is too far behind is disconnected. If the response exceeds a size
-limit, the text deltas that every reader has read are joined into fewer, longer deltas. Later readers get these longer
-deltas.
+The writer never waits. Each event is kept once for all readers. For each reader, the process only keeps the reader's
+position and the bytes that are being sent. A reader that is too far behind is disconnected. If the response exceeds a
+size limit, the text deltas that every reader has read are joined into fewer, longer deltas. Later readers get these
+longer deltas.
 """
 
 import asyncio
@@ -76,7 +76,7 @@ class EventBuffer:
         return self._past
 
     def set_past(self, past: bytes) -> None:
-        """Sets ``past``. Must be called before the first ``append``."""
+        """Sets ``past``, the earlier content of the message. Must be called before the first ``append``."""
         self._past = past
 
     def append(self, *events: bytes) -> None:
@@ -191,8 +191,8 @@ class EventBuffer:
             self._readers.leave(cursor)
 
     async def _read_joined(self, cursor: Cursor, past: bytes) -> AsyncGenerator[bytes]:
-        """Read the present events, joined into longer events, and move the cursor to their end. All readers share the
-        joined events, so a slow reader needs no other events in memory."""
+        """Read the present events, joined into longer events. Move the reader's cursor behind these events. All readers
+        share the joined events, so a slow reader needs no other events in memory."""
         cursor.begin_joined()
         joined = self._events.joined
         while self._events.joined_count < self.count:

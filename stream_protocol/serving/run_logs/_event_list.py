@@ -1,5 +1,5 @@
-"""Provides ``EventList``: the events of one response, each kept once. If they exceed a size limit, text deltas are
-joined into longer deltas."""
+"""Provides ``EventList``: the events of one response, each kept once. If the events exceed a size limit, text deltas
+are joined into longer deltas."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain

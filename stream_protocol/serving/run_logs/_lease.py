@@ -2,8 +2,8 @@
 
 Each run of a chat has a fencing token, a number that is greater than those of earlier runs. With the token, a worker
 that was disconnected from the store detects that a newer run has taken the chat. The locks of redis-py and PostgreSQL
-have no token. They also cannot change the lease in one atomic step with the run's phase, worker and stop. So they are
-not used.
+are not used, because they have no token. These locks also cannot change the lease in one atomic step with the run's
+phase, worker and stop.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ logger = logging.getLogger(__name__)
 
 
 class SharedLease:
-    """The ``Lease`` of one run. After ``claim``, the caller must run ``keep_until_released`` in a task.
+    """The ``Lease`` of one run, which is the run's right to its chat. After ``claim``, the caller must run
+    ``keep_until_released`` in a task.
 
     The lease is lost if it cannot be renewed in time, or if a newer run has taken the chat. Then ``owner.lease_lost``
     is called. If the worker's event loop was busy for seconds, the worker renews the lease late. The run then keeps the

@@ -1,5 +1,5 @@
-"""Provides ``Readers``: the readers of one response in this process. It disconnects slow readers, and readers above the
-limit."""
+"""Provides ``Readers``: the readers of one response in this process. ``Readers`` disconnects slow readers, and readers
+above the limit."""
 
 import asyncio
 import logging
@@ -33,8 +33,9 @@ class RunReader(AsyncGenerator[bytes, None]):
 
     @property
     def memory(self) -> ByteShare | None:
-        """The bytes of the response that count toward the memory limit for ended responses. ``None`` unless the client
-        still reads the response some seconds after its end. If the limit is exceeded, the reader is disconnected."""
+        """The share that counts the bytes of this response toward the memory limit for ended responses. ``None`` unless
+        the client still reads the response some seconds after its end. If the limit is exceeded, the reader is
+        disconnected."""
         return self._memory
 
     def count_in(self, memory: ByteShare) -> None:

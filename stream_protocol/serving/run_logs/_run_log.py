@@ -1,5 +1,5 @@
-"""The interface of a run log. A run log stores each response while the response is written. It also ensures that a chat
-has only one active run.
+"""The interface of a run log. A run log stores each response while the response is written. The run log also ensures
+that a chat has only one active run.
 
 A run log with a store for several workers is a ``SharedRunLog``, which only needs a ``RunStore``. Other run logs
 implement ``RunLog`` and ``Lease``. ``stream_protocol.testing.run_log_conformance`` has the tests for both kinds.
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from stream_protocol.serving.run_logs._readers import RunReader
 
 Phase: TypeAlias = Literal["claimed", "open", "closed"]
-"""The phase of a run that holds its chat's lease. ``claimed``: the run's request may still be refused. ``open``: the
-response is being written. ``closed``: the response has ended, but the run may still be running, or its end may not yet
-be stored."""
+"""The phase of a run that holds its chat's lease, the right to the chat. ``claimed``: the run's request may still be
+refused. ``open``: the response is being written. ``closed``: the response has ended, but the run may still be running,
+or its end may not yet be stored."""
 
 STOP_SECONDS: Final = 60
 """Seconds for which a run log keeps the newest stop of a chat. This is enough time for the run to end, and for waiting
@@ -76,7 +76,7 @@ def phase_of(log: EventBuffer, *, is_open: bool) -> Phase:
 
 @dataclass(frozen=True, kw_only=True)
 class RunInfo:
-    """The run that holds a chat's lease."""
+    """The run that holds a chat's lease, the right to the chat."""
 
     run_id: str
     idempotency_key: str
@@ -88,7 +88,7 @@ class RunInfo:
 
 
 class ChatTakenError(Exception):
-    """Raised if another run holds the chat's lease."""
+    """Raised if another run holds the chat's lease, the right to the chat."""
 
     def __init__(self, run: RunInfo) -> None:
         super().__init__(f"Run {run.run_id} holds the chat's lease.")
@@ -198,8 +198,8 @@ class RunLog(Protocol):
         even if the chat has no run."""
 
     async def newest_stop(self, chat: str) -> str:
-        """Returns the id of the chat's newest stop, from any worker. Returns an empty string if the chat was not
-        stopped in the last minute.
+        """Returns the id of the chat's newest stop, which any worker may have received. Returns an empty string if the
+        chat was not stopped in the last minute.
 
         A request calls this method when it arrives. Later, the request gets a lease of the chat. If the lease has
         another ``newest_stop``, the chat was stopped meanwhile, and so the request is stopped.

@@ -86,7 +86,7 @@ class LeaseTimes:
         """The time for which a worker tries to renew its lease before it gives up the run.
 
         So no run is lost if the store is unreachable for a third of a lease. With a lease of 15 s, a command that gets
-        no reply fails after a fifth of the lease. That leaves time for three commands.
+        no reply fails after a fifth of the lease. So the worker has time for three commands.
         """
         return self.lease / 2
 
@@ -133,7 +133,7 @@ class Post:
 
     @classmethod
     def of(cls, content: bytes) -> Post:
-        """Returns the ``Post`` with this content."""
+        """Returns a ``Post`` with the bytes ``content``."""
         return cls(sha256(content).hexdigest()[:32], content)
 
 
@@ -173,7 +173,7 @@ class Snapshot:
     events: bytes
     """The first events of the run, joined into longer events; empty if no events were joined."""
     past: bytes
-    """The ``past`` of the run's ``EventBuffer``."""
+    """SSE events with the earlier content of the message that the response continues: see ``EventBuffer.past``."""
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,7 @@ class LogBatch:
     """The entry with the added events. The last entry of a run also marks the end of the log, and may have no
     events."""
     past: bytes
-    """The ``past`` of the run's ``EventBuffer``."""
+    """SSE events with the earlier content of the message that the response continues: see ``EventBuffer.past``."""
 
 
 class RunStore(Protocol):
@@ -262,7 +262,7 @@ class RunStore(Protocol):
         registration."""
 
     async def snapshot(self, chat: str, run_id: str) -> Snapshot:
-        """Returns the data of a run that a reader needs before the first entry."""
+        """Returns the data of a run that a reader needs before the first entry of the run's log."""
 
     async def entries(self, chat: str, run_id: str, after: int, wait: float) -> list[Entry]:
         """Returns some of the run's entries that come after the first ``after`` events. If the store has no such

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 LEASE_SECONDS: Final = 15.0
-"""The default lifetime of a lease, in seconds. It is longer than a fail-over of the store. It is short enough for a
-user who waits because a worker has died."""
+"""The default lifetime of a lease, in seconds. This time is longer than a fail-over of the store, but short enough for
+a user who waits because a worker has died."""
 
 EXPIRY_SECONDS: Final = 60.0
 """Seconds for which the store keeps the events of a run after the run has ended."""
@@ -170,7 +170,7 @@ class SharedRunLog:
 
     async def _ask_to_stop(self, chat: str, run_id: str, stop_id: str = "") -> str | None:
         """Ask the chat's run to stop: see ``RunStore.stop``. Then ask the run's worker to renew the lease immediately.
-        Return the id of the run; ``None`` if the chat has no such run."""
+        Return the id of the run; ``None`` if the chat has no run to stop."""
         stopped = await self.store.stop(chat, run_id, stop_id)
         if stopped is None:
             return None

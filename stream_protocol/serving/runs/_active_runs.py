@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 DELETION: Final = ""
-"""The idempotency key with which a deletion claims a chat. A second deletion of the chat waits for the first one,
+"""The idempotency key with which a deletion claims a chat. A second deletion of the chat waits for the first deletion,
 because a deletion has no response to read."""
 
 MIN_PAUSE, MAX_PAUSE = 0.001, 0.1
@@ -102,9 +102,9 @@ class ActiveRuns:
     ) -> Claim | Taken:
         """Claims the chat for a new run, or returns the active run of the chat.
 
-        Waits until the active run has ended if this run is stopping, if its worker may be dead, or if the session store
-        lacks the chat. Before the wait, takes ``waiting``, a place within the limit of waiting requests. If no place is
-        free, refuses the request (429, 503).
+        If the active run is stopping, waits until it has ended. Also waits if the run's worker may be dead, or if the
+        session store lacks the chat. Before the wait, takes ``waiting``, a place within the limit of waiting requests.
+        If no place is free, refuses the request (429, 503).
 
         ``request``: the request to which the run responds; ``None`` if the chat is changed without a run.
         ``since_stop``: see ``Run``. ``begins_run``: if False, claims nothing, and returns only the active run of an
@@ -246,8 +246,8 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def newest_stop(self, key: ChatKey) -> str:
-        """Returns the id of the chat's newest stop, from any worker. Returns an empty string if the chat was not
-        stopped recently."""
+        """Returns the id of the chat's newest stop, which any worker may have received. Returns an empty string if the
+        chat was not stopped recently."""
         return await self._run_log.newest_stop(self._name(key))
 
     @_refuse_if_unreachable()

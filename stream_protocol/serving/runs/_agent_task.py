@@ -1,4 +1,4 @@
-"""Provides ``AgentTask``: the task that reads the events of one run's agent, and its early end."""
+"""Provides ``AgentTask``: the task that reads the events of one run's agent. It can also end the agent early."""
 
 from __future__ import annotations
 
@@ -27,15 +27,16 @@ class AgentTask:
             self.ask_to_end()
 
     def end(self) -> None:
-        """Releases the task. Later calls then do not cancel the task while it stores the end of the run."""
+        """Releases the task. From then on, ``ask_to_end`` and ``cancel`` do not cancel the task while it stores the end
+        of the run."""
         self._task = None
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
     def ask_to_end(self) -> None:
-        """Sends the abort signal to ADK, and starts the time after which the task is cancelled. Later calls do not
-        restart this time."""
+        """Sends the abort signal to ADK, and starts the time after which the task is cancelled. Later calls of
+        ``ask_to_end`` do not restart this time."""
         self.is_ending.set()
         self.abort_signal.set()
         if self._task is not None and self._timer is None:

@@ -1,11 +1,11 @@
-"""Provides ``prevent_auto_resend``, which prevents that a client automatically sends equal answers to tool calls again
-and again.
+"""Provides ``prevent_auto_resend``. The function keeps a client from automatically sending equal answers to tool calls
+again and again.
 
-A client with ``sendAutomaticallyWhen`` sends again if all tool calls of the last message have outputs. Usually the end
-of a response prevents this. But a client may send answers that the server cannot use. For example, an answer belongs to
-an unknown tool call, comes twice, or is only one of two approvals that the agent needs together. The response to such
-answers ends with an error, because no client sends automatically after an error. The user's next answer is sent as
-usual.
+A client with ``sendAutomaticallyWhen`` sends again if all tool calls of the last message have outputs. Usually, the end
+of a response prevents the repetition. But a client may send answers that the server cannot use. For example, an answer
+belongs to an unknown tool call, comes twice, or is only one of two approvals that the agent needs together. The
+response to answers that the server cannot use ends with an error, because no client sends automatically after an error.
+The user's next answer is sent as usual.
 """
 
 import logging
@@ -27,8 +27,8 @@ _ENDS: Final = (b'data: {"type":"finish"', b'data: {"type":"abort"')
 def prevent_auto_resend(
     ending: list[bytes], *, before: Iterable[bytes] = (), continued: UIMessage | None = None
 ) -> list[bytes]:
-    """Returns ``ending``. If a client would send again after this ending, an ``error`` chunk replaces the last chunk of
-    ``ending``.
+    """Returns ``ending``. If a client would automatically send its answers again after this ending, an ``error`` chunk
+    replaces the last chunk of ``ending``.
 
     ``ending``: the last SSE events of a response, without ``[DONE]``. ``before``: the earlier SSE events.
     ``continued``: the message that the response continues, in the form in which the client sent the message.

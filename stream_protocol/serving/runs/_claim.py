@@ -50,14 +50,14 @@ class Claim:
         self.give_back()
 
     def give_back(self) -> None:
-        """Releases the claim, unless ``start`` was called."""
+        """Releases the claim of the chat, unless ``start`` was called."""
         if self._execution is None:
             self.release()
 
     async def check_lease(self) -> None:
-        """Raises ``ChatRequestError`` (503) if the lease of the chat is lost. Must be called before the stored chat is
-        changed. If this worker did not renew the lease in time, another worker may have accepted a message of the
-        chat."""
+        """Raises ``ChatRequestError`` (503) if this worker has lost the lease of the chat, which is its right to change
+        the chat. Must be called before the stored chat is changed. If this worker did not renew the lease in time,
+        another worker may have accepted a message of the chat."""
         if not await self.run.holds_lease():
             raise unreachable_refusal(RUN_LOG)
 

@@ -1,5 +1,5 @@
 """Provides ``Executor``, which executes the runs of a service. ``DurableExecutor`` of ``engine`` also recovers orphaned
-runs. ``ChatService(engine=…)`` selects the executor.
+runs, the runs of dead workers. ``ChatService(engine=…)`` selects the executor.
 
 Both executors use ``RunWork``, which runs the agent of a job and stores the end of the run.
 """
@@ -198,10 +198,10 @@ class Executor:
         """Starts the recovery of orphaned runs, the runs of dead workers. Later calls of ``start`` do nothing."""
 
     def drain(self) -> None:
-        """Ends the recovery of orphaned runs."""
+        """Ends the recovery of orphaned runs, the runs of dead workers."""
 
     async def aclose(self) -> None:
-        """Ends the recovery of orphaned runs, and closes the engine."""
+        """Ends the recovery of orphaned runs (runs of dead workers), and closes the engine."""
 
     async def execute(self, run: Run, job: Job) -> None:
         """Executes a new run to its end. Raises ``NotRecordedError`` if the engine could not store the run."""
@@ -226,7 +226,7 @@ class Executor:
         return await self._runs.stop(key) is not None
 
     async def lacks_message(self, key: ChatKey, session: Session) -> bool:
-        """Returns True if the chat has an orphaned run whose user message is not yet stored."""
+        """Returns True if the chat has a run of a dead worker, and the run's user message is not yet stored."""
         return False
 
     async def wait_for_message(self, key: ChatKey, seconds: float) -> None:

@@ -102,7 +102,8 @@ class Job:
     on_answered: Callable[[Sequence[CallAnswer]], None] = lambda _: None
     """Called when answers to tool calls that came with a new message are stored."""
     is_rewound: bool = False
-    """True once ``events`` has rewound the session. Until the user's message is stored, the chat then lacks it."""
+    """True once ``events`` has rewound the session. From then on, the chat lacks the user's message until this message
+    is stored."""
 
     @cached_property
     def transcript(self) -> Transcript:
@@ -120,7 +121,8 @@ class Job:
         return self.changed(runner=with_sessions(runner, self.runner.session_service))
 
     def changed(self, **values: Any) -> Job:
-        """Return a copy of the job with other values. The copy keeps the values that ``read_session`` has computed."""
+        """Return a copy of the job in which ``values`` replace some fields. The copy keeps the values that
+        ``read_session`` has computed."""
         other = replace(self, **values)
         vars(other).update({name: vars(self)[name] for name in _COMPUTED if name in vars(self)})
         return other
@@ -160,7 +162,8 @@ class Job:
     async def events(self, run: Run) -> AsyncGenerator[Event]:
         """Runs the agent and yields ADK's events.
 
-        First prepares the session: see ``_prepare_session``. An engine has already stored the run by then.
+        First prepares the session: see ``_prepare_session``. If the service has an engine, the engine has already
+        stored the run.
 
         The first event is the user's event, whose invocation id determines the id of the assistant message. A run that
         was stopped before its start still stores a user message. Of the user's answers to tool calls, such a run stores
@@ -220,8 +223,8 @@ class Job:
         """Yield the steering messages that earlier runs have left waiting, except the message that begins this run.
 
         If a message was sent before the message that begins this run, the client's context of this run is newer. So the
-        earlier message loses its own context. Later messages keep their context. ``beginning``: the id of the message
-        that begins this run, as the client sent it.
+        earlier message loses its own context. Later messages keep their context. ``beginning``: the client's id of the
+        message that begins this run.
         """
         is_newer = False
         for message in self.transcript.waiting:
@@ -405,7 +408,7 @@ class Job:
 
     def _past_sse(self) -> bytes:
         """Return SSE events with the content of the continued message. The ``start`` chunk is left out, because the
-        response sends it."""
+        response itself sends this chunk."""
         _start, *parts = message_to_chunks(
             self.continued_message(), ai_sdk=client_version(self.options.get("ai_sdk", 6)).major
         )

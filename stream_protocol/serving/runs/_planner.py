@@ -1,4 +1,5 @@
-"""Provides ``Planner``. It decides what to run for a request (the ``RequestPlan``), and creates the job of the run."""
+"""Provides ``Planner``. The planner creates the ``RequestPlan`` of a request, which is the input of the run. It also
+creates the job of the run."""
 
 from __future__ import annotations
 

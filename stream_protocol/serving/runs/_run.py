@@ -280,7 +280,8 @@ class Run:
 
     def lease_lost(self) -> None:
         """Ends the response and the run immediately, because another run may now hold the lease. If another worker can
-        recover the run, the run gets no abort signal. With this signal, ADK would store the run's calls as stopped."""
+        recover the run, the run gets no abort signal. With this signal, ADK would store the run's tool calls as
+        stopped."""
         lease_losses.add(1)
         lost = LeaseLostError()
         self.observer.failed(lost)

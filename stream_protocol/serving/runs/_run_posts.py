@@ -1,4 +1,5 @@
-"""Provides ``RunPosts``. The functions of ``stream_protocol.agents`` use it to add events to the response of a run."""
+"""Provides ``RunPosts``. The functions of ``stream_protocol.agents`` use ``RunPosts`` to add events to the response of
+a run."""
 
 from __future__ import annotations
 

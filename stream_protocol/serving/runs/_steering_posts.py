@@ -27,7 +27,7 @@ message."""
 
 
 STOPPED: Final = "stopped"
-"""The ``since_stop`` of a turn that begins after a stopped run. Such a turn is also stopped."""
+"""The ``since_stop`` of a turn that begins after a stopped run. This turn is also stopped."""
 
 
 @dataclass(frozen=True, kw_only=True)

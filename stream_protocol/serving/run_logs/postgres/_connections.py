@@ -2,7 +2,7 @@
 messages.
 
 asyncpg provides the connections and their pool. This module creates the tables, limits the time of each statement, and
-transports messages between workers. After any failure, it raises ``RunLogError``.
+transports messages between workers. After any failure, this module raises ``RunLogError``.
 """
 
 from __future__ import annotations
@@ -248,7 +248,7 @@ class Connections:
             ) from error
 
     async def _begin_to_listen(self, pool: Pool) -> None:
-        """Listen for messages, and check that messages arrive. Some connection poolers do not deliver them."""
+        """Listen for messages, and check that messages arrive. Some connection poolers do not deliver messages."""
         if self._listen_task is None:
             await self._listen()
             self._listen_task = asyncio.create_task(self._keep_listening(), context=Context())

@@ -14,7 +14,7 @@ prefix. The tables:
 
 All tables except ``leases`` are UNLOGGED. So the text of a response adds nothing to the write-ahead log, and a commit
 of this text does not wait for a disk. Replicas and archives do not get these tables. If the PostgreSQL server crashes,
-these tables are empty. The worker of each run has the run's data in memory, and writes it again.
+these tables are empty. The worker of each run has the run's data in memory, and writes the data again.
 """
 
 from typing import Final
@@ -105,7 +105,7 @@ SELECT chat, run, request, phase, stop,
     (extract(epoch FROM held_until - clock_timestamp()) * 1000)::float8 AS left_ms
 FROM adk_ui_stream_leases WHERE chat = ANY($1::text[]) AND run <> '' AND held_until > clock_timestamp()
 """
-"""SQL statement that returns for each of these chats the run that holds its lease."""
+"""SQL statement that returns for each given chat the run that holds the chat's lease."""
 
 RENEW: Final = """
 -- chat, run, worker, request, phase, token, lease ms, token ms, log ms, stop seconds

@@ -17,8 +17,8 @@ class NoTurnError(Exception):
 
 
 class Turns:
-    """Lets ``count`` statements use a connection at the same time. Among the waiting statements, urgent ones come
-    first. The others follow in the order in which they came."""
+    """Lets ``count`` statements use a connection at the same time. Of the waiting statements, urgent statements come
+    first. The other statements follow in the order of their arrival."""
 
     def __init__(self, count: int) -> None:
         self._free = count

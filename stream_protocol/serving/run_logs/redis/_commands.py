@@ -1,7 +1,7 @@
 """Runs the commands of one worker in Redis, and receives the messages of other workers.
 
 redis-py provides the commands, the connections and the caching of scripts. This module limits the time of each command.
-After any failure, it raises ``RunLogError``.
+After any failure, this module raises ``RunLogError``.
 """
 
 from __future__ import annotations
@@ -138,8 +138,8 @@ class Commands:
         return replies
 
     async def messages(self, channel: str) -> AsyncGenerator[str]:
-        """Yields the pub/sub messages of a channel. After a failure, subscribes again. Messages may get lost until
-        then."""
+        """Yields the pub/sub messages of a channel. After a failure, subscribes again. Messages may get lost before the
+        new subscription."""
         await self.warn_of_eviction()  # here, because no request waits for `messages`
         while True:
             try:
@@ -213,7 +213,7 @@ class Commands:
 
 
 def _cancellations() -> int:
-    """Return the number of times that this task was cancelled."""
+    """Return the number of times that the current task was cancelled."""
     task = asyncio.current_task()
     return task.cancelling() if task else 0
 

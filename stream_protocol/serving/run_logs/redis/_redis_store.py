@@ -163,8 +163,8 @@ class RedisStore:
         await self._commands.call("PUBLISH", self._channel(worker), run_id)
 
     def renewal_requests(self) -> AsyncGenerator[str | None]:
-        """Returns a generator. It yields the ids of runs whose leases other workers ask this worker to renew now. A
-        lost id does no harm, because the next regular renewal gets the same reply."""
+        """Returns a generator of run ids. Other workers have asked this worker to renew the leases of these runs now. A
+        lost id does no harm, because the next regular renewal gets an equal reply."""
         return self._commands.messages(self._channel(self.worker))
 
     async def snapshot(self, chat: str, run_id: str) -> Snapshot:

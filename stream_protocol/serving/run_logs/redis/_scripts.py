@@ -4,15 +4,15 @@ Keys of a chat (see ``ChatKeys``):
 
 - ``lease``: a hash with the run that holds the lease. The key expires unless the run's worker renews the lease. The
   remaining time of the key shows when the lease was last renewed.
-- ``token``: a number that grows with each run of the chat (a fencing token). It outlives the lease. With the token, a
-  worker whose lease has expired detects that a newer run has taken the chat.
+- ``token``: a number that grows with each run of the chat (a fencing token). The token outlives the lease. With the
+  token, a worker whose lease has expired detects that a newer run has taken the chat.
 - ``log``: a stream with the run's events. The id of an entry is the number of events up to the end of the entry.
 - ``head``: a hash with the number of events, and with the joined events that were trimmed from the stream.
 - ``readers``: a sorted set of the other workers that read the run. The score of a worker is the time until which its
   entry is valid.
 - ``stopped``: the id of the chat's newest stop. The remaining time of the key shows when the chat was stopped.
-- ``posts``: a hash of the messages to the run (``Post``) from requests at other workers. It maps the id of each message
-  to the content.
+- ``posts``: a hash of the messages to the run (``Post``) from requests at other workers. The hash maps the id of each
+  message to the content.
 - ``reply``: the run's reply to one of these messages. Of the scripts, only ``POST`` and ``REPLY`` use this key.
 
 If Redis is full (``maxmemory``), it refuses a script at the first command that needs memory. After the script's first
@@ -211,8 +211,8 @@ if not found then return {} end
 return {lease[1], lease[2]}
 """
 """Lua script that asks the run that holds the lease to stop. With a run id, asks only the run with this id. Returns the
-run and its worker; an empty reply if there is no such run. The worker gets the stop when it renews the lease. Keeps the
-id of the stop, unless the id is empty or Redis is full."""
+run and its worker; an empty reply if no such run holds the lease. The worker gets the stop when it renews the lease.
+Keeps the id of the stop, unless the id is empty or Redis is full."""
 
 POST: Final = """
 -- KEYS lease posts reply; ARGV run id content ms
