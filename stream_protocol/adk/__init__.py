@@ -1,4 +1,5 @@
-"""Read ADK's events. Only this package accesses the fields of an event. It does not import ADK to read ADK's objects.
+"""Read ADK's events. Only this package accesses the fields of an event. The package does not import ADK to read ADK's
+objects.
 
     an event, or its JSON; live speech; an output of an agent behind A2A
         |  read
@@ -7,7 +8,7 @@
     the stream: chunks        the transcript: requests, planning, input for ADK
 
 ``KnownCalls`` finds the call for an approval request, a function response, a user's answer, or an event of a running
-tool. It also stores the client's id of each call.
+tool. ``KnownCalls`` also stores the client's id of each call.
 
 Where to change what:
 

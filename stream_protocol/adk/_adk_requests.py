@@ -1,8 +1,8 @@
 """Recognize calls that a user, a client or another system must answer, including ADK's own requests.
 
-ADK lists the id of each such call in ``long_running_tool_ids``, and accepts an answer only for calls in this list. A
-model may also invent a call with the name of one of ADK's requests. ADK refuses an invented call, and does not list its
-id.
+ADK lists the ids of these calls in an event's ``long_running_tool_ids``, and accepts an answer only for calls in this
+list. A model may also invent a call with the name of one of ADK's requests. ADK refuses an invented call, and does not
+list the call's id.
 """
 
 from collections.abc import Mapping
@@ -46,7 +46,8 @@ _KINDS: Final[Mapping[str | None, CallKind]] = MappingProxyType(
 
 
 def external_kind(event: "Event", call: "FunctionCall") -> CallKind | None:
-    """Return the kind of a complete call of this event; ``None`` if one of the agent's tools answers the call."""
+    """Return the kind of answer for which a complete call waits; ``None`` if one of the agent's tools answers the
+    call."""
     if not call.id or call.id not in (event.long_running_tool_ids or ()):
         return None
     return _KINDS.get(call.name, CallKind.CLIENT_TOOL)
@@ -55,8 +56,7 @@ def external_kind(event: "Event", call: "FunctionCall") -> CallKind | None:
 def confirmed_call(args: dict[str, Any]) -> dict[str, Any]:
     """Return the call for which ADK requests a confirmation. ``args``: the arguments of the request.
 
-    The result has the keys ``id``, ``name`` and ``args``. Values that are missing or invalid in the request are left
-    out.
+    The result has the keys ``id``, ``name`` and ``args``. Keys that are missing or invalid in the request are left out.
     """
     original = _mapping(args, "originalFunctionCall", "original_function_call")
     kinds = {"id": str, "name": str, "args": dict}
@@ -100,9 +100,10 @@ def _mapping(value: dict[str, Any], *keys: str) -> dict[str, Any]:
 
 
 def is_confirmed(response: dict[str, Any] | None) -> bool | None:
-    """Return True if this response approves a call, False if it denies the call, ``None`` for any other response.
+    """Return True if the function response approves a call, False if it denies a call, ``None`` for any other response.
 
-    An approval or denial is ``{"confirmed": bool, …}``. The key ``response`` may also have this object as JSON text.
+    An approval or denial is ``{"confirmed": bool, …}``. In place of these keys, the response may have a key
+    ``response`` with this object as JSON text.
     """
     match response:
         case {"confirmed": bool(confirmed)}:

@@ -3,8 +3,9 @@
 A client id is unique in its chat, because the client finds calls by id alone. ADK's ids are not unique: a model may
 number the calls of each response from zero. A workflow may use one fixed id for all its questions.
 
-The client id of a call is ADK's id if no earlier call of the chat has this id. Otherwise it is ``<id>.2``, ``<id>.3``,
-and so on. A call without an id in ADK gets ``call_0``, ``call_1``, and so on. Used ids are skipped.
+The client id of a call is ADK's id if no earlier call of the chat has this id. Otherwise the client id is ``<id>.2``,
+``<id>.3``, and so on. A call without an id in ADK gets ``call_0``, ``call_1``, and so on. Ids that are already used are
+skipped.
 """
 
 from bisect import bisect_left
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class CallIds(Collection[str]):
-    """The client ids that are used in a chat, in the order of their calls. ``taken``: the ids that are used already."""
+    """The client ids of a chat's tool calls, in the order of the calls. ``taken``: the ids that are used already."""
 
     __slots__ = ("_begin", "_earlier", "_numbers", "_places")
 
@@ -45,7 +46,7 @@ class CallIds(Collection[str]):
         return isinstance(call_id, str) and self.has_among(call_id, len(self))
 
     def copy(self) -> "CallIds":
-        """Return a copy in constant time. After that, the copy and the original change independently."""
+        """Return a copy in constant time. Later changes of the copy do not change the original, or the reverse."""
         copied = CallIds()
         copied._earlier, copied._begin = (self if self._places else self._earlier), len(self)
         return copied
@@ -67,15 +68,16 @@ class CallIds(Collection[str]):
         return call_id
 
     def has_among(self, call_id: str, count: int) -> bool:
-        """Return True if ``call_id`` is among the first ``count`` ids."""
+        """Return True if ``call_id`` is one of the first ``count`` client ids of the chat."""
         if (place := self._places.get(call_id)) is not None:
             return place < count
         return self._earlier is not None and self._earlier.has_among(call_id, min(count, self._begin))
 
     def newest_number(self, adk_id: str, count: int) -> int:
-        """Return the highest ``NUMBER`` of ``<adk_id>.NUMBER`` among the first ``count`` client ids.
+        """Return the highest ``NUMBER`` in ids of the form ``<adk_id>.NUMBER``, among the first ``count`` client ids of
+        the chat.
 
-        The search for a free number begins after this number.
+        The search for a number that is not used begins after the returned number.
         """
         numbers = self._numbers.get(adk_id, []) if self._numbers is not None else []
         if (later := bisect_left(numbers, (count,))) > 0:
@@ -92,16 +94,16 @@ NO_IDS: Final = CallIds()
 def match_client_ids(
     shown: Collection[tuple[str, str]], tools: Mapping[str, str], unanswered: "Iterable[KnownCall]"
 ) -> dict[str, str]:
-    """Return the stored call for each id that only the client knows: id in the client's message -> id of the stored
-    call.
+    """Some call ids in a client's message are not stored. Return the stored call for each of them: id in the client's
+    message -> id of the stored call.
 
-    Some ids in a client's message are not stored. If a model adapter sends no call ids, ADK generates one id for the
-    partial event and a second id for the complete event. The client has the first id, and the session has the second.
-    If parallel agents use the same id, their calls are stored in a different order than the client received them.
+    There are two reasons. If a model adapter sends no call ids, ADK generates one id for the partial event and a second
+    id for the complete event. The client has the first id, and the session has the second. If parallel agents use the
+    same id, the order of their stored calls may differ from the order in which the client received the calls.
 
-    Calls with unknown ids are matched in order with the stored calls of the same tool. ``shown``: id and tool of each
-    call in the client's message. ``tools``: id -> tool, for all stored calls. ``unanswered``: the stored calls to
-    match.
+    The client's calls with unknown ids are matched in order with the stored calls of the same tool. ``shown``: id and
+    tool of each call in the client's message. ``tools``: id -> tool, for all stored calls. ``unanswered``: the stored
+    calls to match.
     """
     known = {call_id for call_id, tool in shown if tools.get(call_id) == tool}
     unmatched = [call for call in unanswered if call.id not in known]

@@ -1,4 +1,4 @@
-"""Index of calls by id and by tool, so that the time of a lookup does not depend on the number of calls.
+"""Index of tool calls by id and by tool, so that the time of a lookup does not depend on the number of calls.
 
 Nearly every id belongs to one call. If several calls have the same id, they are indexed by rank. The rank of a call is
 the tuple of properties by which a search chooses between these calls.
@@ -44,8 +44,8 @@ class CallReference(NamedTuple):
 
     @property
     def stored_number(self) -> dict[str, int]:
-        """The number of the call as a JSON field, to be stored beside its id. For the first call with an id, the result
-        is empty."""
+        """The call's number among calls with equal ids, as a JSON field to store. Empty for the first of these
+        calls."""
         return {"number": self.number} if self.number else {}
 
 
@@ -53,13 +53,13 @@ def stored_reference(call_id: str, stored: Mapping[str, Any], author: str, branc
     """Return the reference to a call whose id and number are stored. ``stored``: the result of
     ``CallReference.stored_number``.
 
-    ``author`` and ``branch``: those of the agent that made the call.
+    ``author`` and ``branch``: the name and the branch of the agent that made the call.
     """
     return CallReference(call_id, "", author, branch, stored.get("number", 0))
 
 
 def outer_calls(branch: str | None) -> Iterator[CallReference]:
-    """Yield the calls inside which the agent of this branch runs, from the outermost call to the innermost.
+    """Yield the tool calls inside which the agent with this branch runs, from the outermost call to the innermost.
 
     When an agent's tool runs inside a call, ADK appends ``<tool>@<call id>`` to the branch.
     """
@@ -72,7 +72,7 @@ def outer_calls(branch: str | None) -> Iterator[CallReference]:
 
 @dataclass(slots=True, eq=False)
 class KnownCall:
-    """A tool call of the chat, and its state. A call may have several ids in ADK."""
+    """A tool call of the chat, and the state of the call. A call may have several ids in ADK."""
 
     id: str
     """The ``toolCallId`` in the client; empty if the client did not receive the call."""
@@ -115,12 +115,13 @@ class KnownCall:
 
     @property
     def content(self) -> Hashable:
-        """A hashable key. Calls of the same tool with equal arguments have equal keys."""
+        """A hashable key. Calls of one tool with equal arguments have equal keys; all other calls have different
+        keys."""
         return _content(self.name, self.args)
 
     @property
     def rank(self) -> "CallRank":
-        """The properties by which a search chooses between several calls with the same id."""
+        """A tuple of the properties by which a search chooses between several calls with the same id."""
         return CallRank(
             self.mentioned,
             self.name,
@@ -150,7 +151,8 @@ if the function returns ``None`` for its rank."""
 
 
 class CallsUnderId:
-    """The calls with the same id in ADK. If there are several, an index finds the oldest call of each rank."""
+    """The calls with one id in ADK. If there are several, an index finds the oldest call of each rank (see
+    ``KnownCall.rank``)."""
 
     __slots__ = ("_count", "_index", "_only", "_several")
 
@@ -166,18 +168,18 @@ class CallsUnderId:
 
     @property
     def numbers(self) -> dict[KnownCall, int]:
-        """Call -> its number, in the order in which calls were added. Does not contain calls that were dropped."""
+        """Call -> its number, from 0, in the order of the added calls. Calls that ``add`` has dropped are missing."""
         if self._several is not None:
             return self._several
         return {} if self._only is None else {self._only: 0}
 
     @property
     def has_several(self) -> bool:
-        """True if several calls were added."""
+        """True if more than one call with this id was added."""
         return self._several is not None
 
     def add(self, known: KnownCall) -> None:
-        """Add a call. Drop calls that have a response and are older than the newest ``MAX_ANSWERED`` calls."""
+        """Add a call. Drop each earlier call that has a response, except for the newest ``MAX_ANSWERED`` calls."""
         if self._index is not None:
             self._index.forget(self.numbers, before=self._count - MAX_ANSWERED)
         if self._count == 0:
@@ -189,7 +191,7 @@ class CallsUnderId:
         self._count += 1
 
     def update(self, known: KnownCall) -> None:
-        """Update the index after a possible change of the call's rank."""
+        """Update the index of calls after a change of ``known`` that may have changed its ``KnownCall.rank``."""
         if known not in self.numbers:
             return
         if self._index is not None:
@@ -200,9 +202,9 @@ class CallsUnderId:
                 self._index.add(each, number)
 
     def first(self, key: RankKey, speaker: SpeakerKey | None = None) -> KnownCall | None:
-        """Return the call whose rank has the smallest sort key. Of several such calls, return the oldest.
+        """Return the call with the smallest sort key. Of several such calls, return the oldest.
 
-        ``key``: returns the sort key of a rank. ``speaker``: search only the calls of this speaker.
+        ``key``: takes a call's ``KnownCall.rank``, and returns its sort key. ``speaker``: the only agent to search.
         """
         if self._index is None:
             return next((known for known in self.numbers if speaker in (None, known.speaker)), None)
@@ -210,21 +212,21 @@ class CallsUnderId:
         return self._first(by_speaker.values() if speaker is None else [by_speaker.get(speaker, _NONE)], key)
 
     def newest(self, speaker: SpeakerKey) -> KnownCall | None:
-        """Return the newest call with this id that this speaker has made."""
+        """Return the newest call that the agent ``speaker`` has made; ``None`` if there is none."""
         if (only := self._only) is not None:
             return only if only.speaker == speaker else None
         return next((known for known in reversed(self.numbers) if known.speaker == speaker), None)
 
     def first_equal(self, name: str, args: dict[str, Any], key: RankKey) -> KnownCall | None:
-        """Return the oldest call of this tool with these arguments. Calls are skipped if ``key`` returns ``None`` for
-        their rank."""
+        """Like ``first``, but search only the calls of this tool with these arguments. A call is skipped if ``key``
+        returns ``None`` for it."""
         if self._index is None:
             calls = (known for known in self.numbers if (known.name, known.args) == (name, args))
             return next((known for known in calls if key(known.rank) is not None), None)
         return self._first([self._index.by_content.get(_content(name, args), _NONE)], key)
 
     def any(self, condition: Callable[[CallRank], bool]) -> bool:
-        """Return True if the condition is true for the rank of at least one call."""
+        """Return True if ``condition`` returns True for the ``KnownCall.rank`` of at least one call."""
         if self._index is None:
             return any(condition(known.rank) for known in self.numbers)
         found = self._index.by_speaker.values()
@@ -242,7 +244,7 @@ class CallsUnderId:
 
 
 class _Index:
-    """Index of the calls with the same id, by speaker and by content (tool and arguments)."""
+    """Index of the calls with one id, by agent and by content (tool and arguments)."""
 
     def __init__(self) -> None:
         self._answered: dict[KnownCall, None] = {}
@@ -259,13 +261,13 @@ class _Index:
             self.by_content.setdefault(known.content, _Ranks()).add(rank, number, known)
 
     def forget(self, numbers: dict[KnownCall, int], *, before: int) -> None:
-        """Drop each call that has a response and a number below ``before``."""
+        """Remove each call that has a response and a number below ``before``. ``numbers``: call -> its number."""
         for old in [known for known in self._answered if numbers[known] < before]:
             del self._answered[old], numbers[old]
             self._remove_empty(old, numbers)
 
     def _remove_empty(self, known: KnownCall, numbers: dict[KnownCall, int]) -> None:
-        """Remove the index entries that became empty when a call was dropped."""
+        """Remove the index entries that became empty when the call ``known`` was removed."""
         if (ranks := self.by_speaker.get(known.speaker)) is not None and not any(ranks.firsts(numbers)):
             del self.by_speaker[known.speaker]
         if (ranks := self.by_content.get(known.content)) is not None and not any(ranks.firsts(numbers)):
@@ -273,8 +275,8 @@ class _Index:
 
 
 class _Ranks:
-    """Index of calls by rank. After the rank of a call has changed, the next lookup removes the call from its old
-    rank."""
+    """Index of calls by rank (see ``KnownCall.rank``). When the rank of a call has changed, the next lookup removes the
+    call's entry under the old rank."""
 
     def __init__(self) -> None:
         self._heaps: dict[CallRank, list[tuple[int, KnownCall]]] = {}
@@ -286,7 +288,7 @@ class _Ranks:
             heappush(self._heaps.setdefault(rank, []), (number, known))
 
     def firsts(self, numbers: dict[KnownCall, int]) -> Iterator[tuple[CallRank, tuple[int, KnownCall]]]:
-        """Yield each rank with its oldest call and the number of that call."""
+        """Yield each ``KnownCall.rank`` with the oldest call of this rank, and the call's number (lower is older)."""
         for rank, heap in [*self._heaps.items()]:
             while heap and (numbers.get(heap[0][1]) != heap[0][0] or heap[0][1].rank != rank):
                 self._added.discard((rank, heappop(heap)[0]))
@@ -300,7 +302,7 @@ _NONE: Final = _Ranks()
 
 
 class OpenCalls:
-    """Calls that wait for a function response, indexed by tool."""
+    """Tool calls that wait for a function response, indexed by tool."""
 
     __slots__ = ("_by_tool", "_count")
 
@@ -315,14 +317,14 @@ class OpenCalls:
         """
 
     def add(self, known: KnownCall) -> None:
-        """Add a call as the newest call. The name of its tool may be unknown."""
+        """Add a call that waits for a function response, as the newest call. The name of its tool may be unknown."""
         known.opened = self._count
         self._count += 1
         if known.name:
             self.name(known)
 
     def name(self, known: KnownCall) -> None:
-        """Index the call by its tool. Call this method when the tool's name becomes known."""
+        """Add the call to the index by tool. Use this method when the tool's name becomes known."""
         if known.opened is None:
             return
         self._by_tool = self._by_tool or {}
@@ -332,17 +334,17 @@ class OpenCalls:
                 heappush(heap, (known.opened, known))
 
     def close(self, known: KnownCall) -> None:
-        """Remove a call that has a response."""
+        """Remove a call, because it has a response now."""
         known.opened = None
         for lacks_id in (False, True):
             for speaker in (known.speaker, None):
                 self._first(known.name, speaker, lacks_id=lacks_id)
 
     def oldest(self, speaker: SpeakerKey | None, name: str, *, lacks_id: bool = False) -> KnownCall | None:
-        """Return the oldest open call of the tool by this speaker. If there is none, return the oldest open call of the
-        tool by any speaker.
+        """Return the oldest unanswered call of this tool that the agent ``speaker`` has made. If there is none, return
+        the oldest unanswered call of the tool by any agent.
 
-        ``lacks_id``: True to search only calls without an id.
+        ``lacks_id``: True to search only calls to which ADK has given no id.
         """
         own = self._first(name, speaker, lacks_id=lacks_id)
         return own or self._first(name, None, lacks_id=lacks_id)
@@ -363,9 +365,9 @@ class OpenCalls:
 
 
 class CallMessages(Generic[T]):
-    """Index of the messages of a chat by their calls. Finds the message to which a late result belongs.
+    """Index of the messages of a chat by their tool calls. Finds the message with the call of a later result.
 
-    If a model uses an id again, the result belongs to the newest message that has a call with this id and tool.
+    If several messages have a call with the id and the tool of the result, the newest of them is found.
     """
 
     __slots__ = ("_by_call",)
@@ -374,11 +376,11 @@ class CallMessages(Generic[T]):
         self._by_call: dict[tuple[str | None, str], T] = {}
 
     def add(self, facts: "EventFacts", message: T) -> None:
-        """Add the calls of an event. ``message``: the message to which the event belongs."""
+        """Add the tool calls of an event to the index. ``message``: the message to which the event belongs."""
         self._by_call.update(dict.fromkeys(((call.id, call.name) for call in facts.calls), message))
 
     def find(self, result: "Result") -> T | None:
-        """Return the message that contains the call of this result; ``None`` if there is none."""
+        """Return the message that contains the tool call of this result; ``None`` if no message contains it."""
         return self._by_call.get((result.id, result.name))
 
 

@@ -1,8 +1,8 @@
-"""Find the call to which a function response, an approval, an answer or an event of a running tool belongs.
+"""Find the tool call to which a function response, an approval, an answer or an event of a running tool belongs.
 
 The search needs more than the id. Several calls can have the same id, even in one event. So the search also uses the
-complete event with the call, and the number of responses to the call. The search does not use fragments or sent chunks,
-because a session does not store them. So the result is the same for a live response and for a stored chat.
+complete event with the call, and the number of responses to the call. The search does not use partial events or sent
+chunks, because a session does not store them. So live responses and stored chats give equal results.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -34,7 +34,7 @@ class Answered(NamedTuple):
 
 
 class KnownCalls:
-    """The tool calls of a message. Finds the call to which a later event belongs."""
+    """The tool calls of a message. Finds the call to which a later event of the message belongs."""
 
     __slots__ = ("_asked", "_changed", "_counts", "_event", "_ids", "_mentioned", "_open", "_run", "_same_id")
 
@@ -57,17 +57,17 @@ class KnownCalls:
         ids that several calls have. ``None`` if no index must be updated."""
 
     def read_event(self, facts: "EventFacts") -> None:
-        """Read the next event. An event of the user, except a steering message, begins a new run. Call this method
-        before the event's calls and results are read."""
+        """Read the next event. An event of the user begins a new run, but a steering message (sent during a run) does
+        not. Call this method before the event's calls and results are read."""
         if facts.by_user:
             self.begin_run()
 
     def begin_run(self) -> None:
-        """Begin a new run. A call of this run is never treated as a repetition of an earlier run's call."""
+        """Begin a new run. A call of the new run is never treated as a repetition of an earlier run's call."""
         self._run += 1
 
     def new(self, adk_id: str | None, speaker: SpeakerKey, name: str = "", *, shown: bool = True) -> KnownCall:
-        """Add a call. ``shown``: True to give the call an id in the client."""
+        """Add a tool call, and return it. ``shown``: True to give the call an id in the client."""
         known = KnownCall(self._ids.new(adk_id) if shown else "", speaker, name)
         self.alias(adk_id or known.id, known)
         known.has_id = bool(adk_id)
@@ -75,7 +75,7 @@ class KnownCalls:
         return known
 
     def alias(self, adk_id: str, known: KnownCall) -> None:
-        """Add ``adk_id`` to the ids of this call."""
+        """Add ``adk_id`` to the ids that this call has in ADK."""
         if adk_id != known.id:
             known.has_id = True
         calls = self._same_id.get(adk_id)
@@ -91,18 +91,18 @@ class KnownCalls:
             self._note_changed(known, (calls,))
 
     def newest(self, adk_id: str, speaker: SpeakerKey) -> KnownCall | None:
-        """Return the newest call with this id that this speaker has made; ``None`` if there is none."""
+        """Return the newest call with this id that the agent ``speaker`` has made; ``None`` if there is none."""
         calls = self._same_id.get(adk_id)
         return None if calls is None else calls.newest(speaker)
 
     def read_call(
         self, facts: "EventFacts", call: "Call", *, streamed: KnownCall | None = None, shown: bool = True
     ) -> KnownCall | None:
-        """Find or add the call for a complete function call. Return ``None`` if the event repeats an earlier call.
+        """Return the ``KnownCall`` for a complete function call. Add it if it is new. ``None`` for a repeated call.
 
-        For ADK's ``adk_request_confirmation``, the result is the call that needs approval. ``streamed``: the known call
-        whose fragments were streamed; ``None`` if it was not streamed. ``shown``: True to give a new call an id in the
-        client.
+        For ADK's ``adk_request_confirmation``, the result is the call that needs approval. ``streamed``: the known
+        call, if pieces of the call were streamed before; otherwise ``None``. ``shown``: True to give a new call an id
+        in the client.
         """
         if call.kind is CallKind.APPROVAL:
             return self.request_approval(facts.speaker, call.id or "", call.args, shown=shown)
@@ -121,7 +121,7 @@ class KnownCalls:
 
     def _find_repeated(self, speaker: SpeakerKey, call: "Call") -> KnownCall | None:
         """Return the earlier call that this complete call repeats; ``None`` if there is no such call. A call repeats an
-        earlier call that has no response, if both have the same run, speaker, tool and arguments."""
+        earlier call without a response if both have the same run, agent, tool and arguments."""
 
         def key(rank: CallRank) -> tuple[()] | None:
             is_same = (rank.speaker, rank.run) == (speaker, self._run)
@@ -131,8 +131,8 @@ class KnownCalls:
         return None if calls is None else calls.first_equal(call.name, call.args, key)
 
     def complete(self, event: object, known: KnownCall, name: str, args: dict[str, Any]) -> None:
-        """Store the name and the arguments of a call. ``event``: the event with the complete call. ``None`` if the data
-        comes from an approval request for the call."""
+        """Store the tool's name and the arguments of a call. ``event``: the event with the complete call; ``None`` if
+        an approval request for the call has the name and the arguments."""
         known.name, known.args, known.run = name, args, self._run
         self._open.name(known)
         self._note_changed(known, known.same_id)
@@ -147,8 +147,8 @@ class KnownCalls:
         """Process ADK's ``adk_request_confirmation``, and return the call that needs approval.
 
         Return ``None`` if an event repeats a request that the user has not answered yet. Adds the call if no earlier
-        event has it. A new request for a call replaces the earlier request. ``args``: the arguments of the request.
-        ``shown``: True to give a new call an id in the client.
+        event contains the call. A new request for a call replaces the earlier request. ``args``: the arguments of the
+        request. ``shown``: True to give a new call an id in the client.
         """
         original = confirmed_call(args)
         quoted = original.get("name", ""), original.get("args", {})
@@ -166,12 +166,12 @@ class KnownCalls:
         return known
 
     def reopen(self, known: KnownCall) -> None:
-        """Let the call wait for a response again. Call this method if the tool has not run, or runs a second time."""
+        """Let the call wait for a response again, because its tool has not run yet or runs a second time."""
         if known.opened is None:
             self._open.add(known)
 
     def _count(self, known: KnownCall) -> int:
-        """Count a call of the newest event. Return the number of earlier calls with the same id in this event."""
+        """Count a call of the newest event. Return how many earlier calls of this event have the call's id."""
         counts = self._counts = self._counts or {}
         number = max((counts.get(calls, 0) for calls in known.same_id), default=0)
         for calls in known.same_id:
@@ -179,8 +179,8 @@ class KnownCalls:
         return number
 
     def find_requester(self, speaker: SpeakerKey, original: dict[str, Any]) -> KnownCall | None:
-        """Return the call for which ADK requests an approval. ``original``: the call in the request, with its ``id``,
-        and with ``name`` and ``args`` if the request has them."""
+        """Return the call for which ADK requests an approval. ``original``: the result of ``confirmed_call`` for the
+        request: the ``id`` of the call, and its ``name`` and ``args`` if the request has them."""
         calls = self._find(original.get("id"))
         if calls is None:
             return None
@@ -195,23 +195,23 @@ class KnownCalls:
         return known
 
     def read_result(self, facts: "EventFacts", result: "Result") -> Answered:
-        """Find the call that a result of this event answers, and count the result. See ``resolve_response``."""
+        """Call ``resolve_response`` for a function response of this event, and return its result."""
         waits = result.waits_for is not None
         return self.resolve_response(
             facts.event, _responder(facts), result.answered, is_placeholder=waits, by_user=facts.by_user
         )
 
     def find_undecided(self, facts: "EventFacts", result: "Result") -> KnownCall | None:
-        """Return the call that this result answers, if an approval request for the call is still open; otherwise
-        ``None``. Does not count the result: call ``read_result`` afterwards."""
+        """Return the call that this function response answers, if the user has not answered the approval request for
+        the call; otherwise ``None``. The response is not counted: call ``read_result`` next."""
         waits = result.waits_for is not None
         known = self.find_answered(facts.event, _responder(facts), result.answered, is_placeholder=waits)
         return known if known is not None and known.is_undecided else None
 
     def shows_approval(self, facts: "EventFacts") -> bool:
-        """Return True if this event is the first to show that a call was approved. In this case, the session lacks the
-        user's answer to the approval request, and the event has the result of the call. Call this method before the
-        event's calls and results are read."""
+        """Return True if this event is the first to show that a call was approved: it has the result of the call, but
+        the session lacks the user's answer to the approval request. Call this method before the event's calls and
+        results are read."""
         is_abort = facts.failure is not None and facts.failure.code == ABORTED  # ADK closes the calls of a stopped run
         if self._asked is None or facts.by_user or is_abort:
             return False
@@ -227,16 +227,16 @@ class KnownCalls:
         is_placeholder: bool = False,
         by_user: bool = False,
     ) -> Answered:
-        """Find the call that a function response answers, and count the response. ``find_answered`` describes the order
-        of the search.
+        """Find the call that a function response answers, and count the response. For the order of the search, see
+        ``find_answered``.
 
-        The answer to an approval request is not counted as a response of the call that needs approval. After this
-        answer, the next response with the call's id belongs to the approved or denied call, even if several calls have
-        the id. Answers to replaced requests are ignored.
+        The user's answer to an approval request is not counted as a response to the call that needs approval. The next
+        response with the call's id belongs to the approved or denied call, even if several calls have the id. Answers
+        to approval requests that a newer request has replaced are ignored.
 
-        ``speaker``: the author of the response. ``None`` for the user, and for results that ADK stores with the user as
-        author. ``reference``: the id, the tool and, if known, the number of the answered call. ``is_placeholder``: True
-        for a placeholder. ``by_user``: True if the user has sent the response.
+        ``speaker``: the author of the response; ``None`` for the user, and for responses that ADK stores with the user
+        as author. ``reference``: the id, the tool and, if known, the number of the answered call. ``is_placeholder``:
+        True if a real result will follow. ``by_user``: True if the user has sent the response.
         """
         adk_id = reference.id
         if adk_id and self._asked and (asked := self._asked.get(adk_id)) is not None:
@@ -258,7 +258,7 @@ class KnownCalls:
         return Answered(known, is_placeholder)
 
     def add_response(self, event: object, known: KnownCall, *, is_placeholder: bool = False) -> None:
-        """Count a function response to the call."""
+        """Count a function response to the call ``known``."""
         known.decided = False
         known.responses += not is_placeholder
         if not is_placeholder:
@@ -272,18 +272,18 @@ class KnownCalls:
     ) -> KnownCall | None:
         """Find the call that a function response answers, but do not count the response.
 
-        A response without an id answers the oldest open call of its tool. Calls of the same speaker come first. A
-        response with an unknown id answers the oldest open call of its tool that has no id.
+        A response without an id answers the oldest unanswered call of its tool. Calls by the response's author come
+        first. A response with an unknown id answers the oldest unanswered call of its tool that has no id.
 
         If several calls have the response's id, the search prefers, in this order:
 
-        1. calls of the same speaker,
-        2. calls of the same tool,
+        1. calls by the author of the response,
+        2. calls of the response's tool,
         3. calls that the user has just approved or denied,
         4. calls with the fewest responses and, for a placeholder, the fewest placeholders,
         5. the oldest call.
 
-        A call that already has a response does not match a response of a different tool. ``reference``: as for
+        A call that already has a response does not match a response of a different tool. ``reference``: see
         ``resolve_response``.
         """
         adk_id, name, _, _, number = reference
@@ -313,9 +313,9 @@ class KnownCalls:
         event: object = None,
         args: Mapping[str, Any] | None = None,
     ) -> KnownCall | None:
-        """Find the call whose tool runs, raises, sends data, or runs an agent.
+        """Find the call of a tool that runs, raises an exception, sends data, or runs an agent.
 
-        If several calls have the id, the search prefers, in this order:
+        If several calls have the id of the reference, the search prefers, in this order:
 
         1. calls with the tool, author, branch and number of the reference,
         2. calls in the event ``event``,
@@ -330,7 +330,7 @@ class KnownCalls:
     def find_several(
         self, count: int, reference: CallReference, is_settled: IsSettled, *, event: object = None, args: Any = None
     ) -> list[KnownCall]:
-        """Return the first ``count`` calls, in the order that ``find`` describes."""
+        """Return up to ``count`` calls to which ``reference`` may refer, in the order that ``find`` describes."""
         adk_id, name, author, branch, number = reference
 
         def order(numbered: tuple[int, KnownCall]) -> tuple[bool | int, ...]:
@@ -357,7 +357,7 @@ class KnownCalls:
         return self._same_id.get(adk_id or "")
 
     def _note_changed(self, known: KnownCall, places: Sequence[CallsUnderId]) -> None:
-        """Record that the rank of a call has changed. The next lookup updates the indexes ``places``."""
+        """Record that ``KnownCall.rank`` of a call has changed. The next lookup updates the indexes ``places``."""
         if any(calls.has_several for calls in places):
             self._changed = self._changed or []
             self._changed.append((known, places))
@@ -369,7 +369,7 @@ class KnownCalls:
         self._changed = None
 
     def _begin_event(self, event: object) -> None:
-        """If this event differs from the event that was read last, forget the calls of earlier events."""
+        """Begin the next event, if it is not the current event: clear the data about the calls of the current event."""
         if event is not self._event:
             self._event = event
             self._counts = None
@@ -390,7 +390,7 @@ class KnownCalls:
 
 
 def _responder(facts: "EventFacts") -> SpeakerKey | None:
-    """Return the author of the results in an event; ``None`` if ADK stores them with the user as author."""
+    """Return the author of an event's function responses; ``None`` if ADK stores the user as the author."""
     return None if facts.in_users_name else facts.speaker
 
 

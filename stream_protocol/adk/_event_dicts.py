@@ -37,8 +37,8 @@ class WarnOnce:
 
     @contextmanager
     def silenced(self) -> Iterator[None]:
-        """Context manager that suppresses warnings. Use it to read events a second time. Their warnings were logged the
-        first time."""
+        """Context manager that suppresses warnings. Use it to read events a second time, because their warnings were
+        logged the first time."""
         before, self._silent = self._silent, True
         try:
             yield
@@ -49,7 +49,7 @@ class WarnOnce:
 class NotAnEventError(StreamProtocolError):
     """Raised for a value that should be an ADK event, but is not.
 
-    ``str(error)`` is one line. ``reason`` is the part of this line that names the cause.
+    ``str(error)`` is one line with the cause. ``reason`` is only the part of this line that names the cause.
     """
 
     def __init__(self, reason: str) -> None:
@@ -68,8 +68,8 @@ class UnexpectedItemError(NotAnEventError, TypeError):
 def read_event(value: object, warn: WarnOnce) -> "Event":
     """Convert a dictionary to an ADK event. The dictionary is not changed.
 
-    Omits the fields and values that the installed ADK cannot read, with a warning for each of them. Raises
-    ``NotAnEventError`` if the rest cannot be read.
+    Omits fields and values that the installed ADK cannot read, with a warning for each. Raises ``NotAnEventError`` if
+    the rest of the event cannot be read.
     """
     if not isinstance(value, dict):
         raise UnexpectedItemError(f"it is of the type {type(value).__name__}")
@@ -96,7 +96,7 @@ def _no_author(value: dict[str, Any]) -> NotAnEventError:
 def read_events(events: Iterable[EventOrDict], warn: WarnOnce) -> "Sequence[Event]":
     """Return the events as ADK's objects. Items that are not ADK's objects are converted by ``read_event``.
 
-    Returns the given sequence if no item is converted. Raises ``NotAnEventError``.
+    Returns the given sequence if no item is converted. Raises ``NotAnEventError`` for an item that is not an event.
     """
     known: Sequence[Any] = events if isinstance(events, Sequence) else tuple(events)
     example_of_type = {type(event): event for event in known}

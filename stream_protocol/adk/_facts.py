@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Text(NamedTuple):
-    """A text or a thought of the agent or the user. The text may be empty."""
+    """A text of the agent or the user, or a thought of the agent. The text may be empty."""
 
     text: str
     is_thought: bool
@@ -62,7 +62,7 @@ class File(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A complete function call: a call of a tool, or a request from ADK to the user."""
+    """A complete function call (no fragment): a call of a tool, or a request from ADK to the user."""
 
     id: str | None
     name: str
@@ -73,7 +73,7 @@ class Call(NamedTuple):
 
 
 class CallPiece(NamedTuple):
-    """A streamed fragment of a function call."""
+    """A streamed fragment of a function call: its name, or a piece of its arguments."""
 
     id: str | None
     name: str | None
@@ -95,7 +95,7 @@ class NestedEvents(NamedTuple):
 
 
 class Result(NamedTuple):
-    """A function response."""
+    """A function response: the result of a tool, or the user's answer to a call."""
 
     id: str | None
     name: str
@@ -117,7 +117,7 @@ class Result(NamedTuple):
 
     @property
     def answered(self) -> CallReference:
-        """A reference to the answered call, with the data in the response."""
+        """A reference to the call that the response answers, made from the fields of the response."""
         return CallReference(self.id, self.name, number=self.number)
 
 
@@ -138,7 +138,7 @@ class ProviderResult(NamedTuple):
 
 
 class ProviderPart(NamedTuple):
-    """A part with a call of a tool that the model's provider runs, or with its result."""
+    """A part with a call of a tool that the model's provider runs, or with the result of such a call."""
 
     value: ProviderCall | ProviderResult
     fields: str
@@ -148,7 +148,7 @@ class ProviderPart(NamedTuple):
 
 
 class OtherPart(NamedTuple):
-    """A part of any other kind: only a signature, or content that this release does not support."""
+    """A part that no other type fits: it has only a signature, or content that this release does not support."""
 
     fields: str
     signature: bytes | None = None
@@ -180,7 +180,7 @@ class AgentSpeech(NamedTuple):
 
 
 class UserSpeechEnd(NamedTuple):
-    """The end of the user's speech in a live run. The transcription of the speech comes before this report."""
+    """The end of the user's speech in a live run. Events before it have the transcribed speech."""
 
 
 class LiveTurnEnd(NamedTuple):
@@ -203,7 +203,7 @@ class Compaction(NamedTuple):
 
 
 class Rewind(NamedTuple):
-    """A rewind of the session. It removes the events of an invocation and all later events before the rewind."""
+    """A rewind of the session. The rewind removes the events of an invocation, and all later events up to itself."""
 
     invocation_id: str
 
@@ -267,7 +267,7 @@ class Widget(NamedTuple):
 
 
 class Posted(NamedTuple):
-    """The mark of a posted event: an event that a tool sends to the response while the tool runs."""
+    """The mark of a posted event: an event that a tool sends to the client while the tool runs."""
 
     kind: str
 
@@ -286,7 +286,7 @@ class StateChange(NamedTuple):
 
 
 class NestedEvent(NamedTuple):
-    """An event of an agent that runs inside a tool call. The session of the outer agent does not store it."""
+    """An event of an agent that runs inside a tool call. The session of the outer agent does not store this event."""
 
     call: CallReference
     event: Any
@@ -362,8 +362,8 @@ class EventFacts(NamedTuple):
 
     @property
     def is_user_message(self) -> bool:
-        """True if the user sends a text or files. In ADK 1.x, the event can also answer calls. False if the event only
-        answers calls."""
+        """True if the user sends a text or files with the event. In ADK 1.x, such an event can also answer calls. False
+        if the event only answers calls."""
         return self.by_user and bool(self.parts) and (self.has_text_or_file or not self.results)
 
     @property
@@ -373,12 +373,13 @@ class EventFacts(NamedTuple):
 
     @property
     def shows_something(self) -> bool:
-        """True if the event has content, a failure, an output or speech. State, artifacts and usage do not count."""
+        """True if the event has content, a failure, an output or speech. State changes, artifacts and token counts do
+        not count."""
         return bool(self.parts) or any(isinstance(report, Failure | Output | AgentSpeech) for report in self.reports)
 
     @property
     def is_final(self) -> bool:
-        """True if ADK considers the event a final response. The agent continues only after new input."""
+        """True if ADK considers the event a final response: the agent continues only after new input."""
         return self.event.is_final_response()
 
     def reports_a(self, *kinds: type[Report]) -> bool:

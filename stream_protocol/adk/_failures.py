@@ -56,15 +56,16 @@ def is_aborted(event: "Event") -> bool:
 
 
 def is_failure(event: "Event") -> bool:
-    """Return True for an event that reports a failure. Finish reasons and the end of an aborted run do not count."""
+    """Return True for an event that reports a failure. Finish reasons, and the end of an aborted run, do not count as
+    failures."""
     return reports_error(event) and not is_aborted(event) and told_reason(event) is None
 
 
 def told_reason(event: "Event") -> str | None:
-    """Return the finish reason that the event reports as an error; ``None`` if the error is a real failure.
+    """Return the finish reason, if the event's error is only a finish reason; ``None`` if the error is a real failure.
 
     ADK sets an error code for every finish reason except ``STOP``. So a truncated or filtered response also has an
-    error code, but it does not count as a failure.
+    error code, but such a response does not count as a failure.
     """
     code = event.error_code or (event.finish_reason and event.finish_reason.value)
     if code in UNEXPLAINED and event.error_message:
@@ -73,7 +74,7 @@ def told_reason(event: "Event") -> str | None:
 
 
 def client_output(response: Any) -> Any:
-    """Return the output of a client tool from the object that ADK stores."""
+    """Return the output of a client tool. ``response``: the object that ADK stores for this output."""
     match response:
         case {"result": output, **rest} if not rest:
             return output
@@ -91,8 +92,8 @@ def unrepresentable_text(tool: str, error: Exception) -> str:
 def failure_text(response: Any) -> str | None:
     """Return the error text in the response of a failed call; ``None`` if the call succeeded.
 
-    If ADK could not run a call, the response has only the key ``error``. A failed result of MCP has ``isError`` or
-    ``is_error``. In this case, the text of the result is returned.
+    If ADK could not run a call, the response has only the key ``error``. The result of a failed MCP call has
+    ``isError`` or ``is_error``. For such a result, the function returns the result's text.
     """
     match response:
         case {"error": error, **rest} if not rest and error is not None:

@@ -1,8 +1,8 @@
 """Read the sources of an event, the citations in its text, and Google's suggested searches.
 
 Google counts positions in UTF-8 bytes within one part. A ``Citation`` counts positions in characters of the event's
-whole text. A range may not fit the text, because a callback may have changed or divided the text. Such a range is left
-out.
+whole text. A callback may change or divide the text, so that a range does not fit the text any more. Such a range is
+left out.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -57,7 +57,7 @@ def _of_chunk(chunk: "types.GroundingChunk") -> Iterator[facts.Source]:
 
 
 def _quote(chunk: "types.GroundingChunk") -> str | None:
-    """Return the text of a retrieved document; ``None`` for web pages, because Google sends no text for these."""
+    """Return the text of a retrieved document; ``None`` for a web page, because Google sends no text of web pages."""
     document = chunk.retrieved_context
     text = document.text or (document.rag_chunk.text if document.rag_chunk else None) if document else None
     return text[:MAX_QUOTE] if text else None
@@ -99,10 +99,11 @@ class _Places:
         """Return the start and the end of a range in the event's text, in characters; ``None`` if the range does not
         fit.
 
-        ``start``, ``end``: positions in bytes, in the part with the index ``part``. Protobuf omits the value 0 of
-        ``part`` and ``start``. Positions in the first part may also be positions in the whole text, because ADK joins
-        streamed parts and puts thoughts before the joined text. In this case, the characters of the range in the whole
-        text must equal ``text``. If ``text`` is ``None``, the whole text is used only if the event has one text.
+        ``start``, ``end``: positions in bytes, in the part with the index ``part``. ``part`` and ``start`` may be
+        ``None`` in place of 0, because Protobuf omits this value. Positions in the first part may also be positions in
+        the whole text, because ADK joins streamed parts and puts thoughts before the joined text. They are used as such
+        only if the range in the whole text equals ``text``. If ``text`` is ``None``, they are used as such only if the
+        event has one text.
         """
         if not isinstance(end, int) or not isinstance(start, int | None):
             return None
@@ -126,7 +127,7 @@ class _Places:
 
 
 class _Utf8:
-    """A text. Converts positions in its UTF-8 bytes to positions in its characters."""
+    """A text that converts positions in its UTF-8 bytes to positions in its characters."""
 
     def __init__(self, text: str) -> None:
         self._bytes = text.encode("utf-8", "surrogatepass")
@@ -134,7 +135,7 @@ class _Utf8:
         self._before = [0, *accumulate(_characters(self._bytes[begin : begin + _COUNTED]) for begin in blocks)]
 
     def characters_before(self, place: int) -> int | None:
-        """Return the number of characters before the byte at ``place``.
+        """Return the number of characters before the UTF-8 byte at the position ``place``.
 
         Return ``None`` if the byte is inside a character or outside the text.
         """

@@ -41,8 +41,8 @@ _UNREADABLE: Final = "whose value the installed ADK cannot read"
 def read_leniently(value: dict[str, Any], warn: WarnOnce) -> Event:
     """Convert JSON to an event. Omits fields that the installed ADK cannot read, with a warning for each.
 
-    If an enum of google-genai does not contain a value, the value is kept, and google-genai emits a Python warning.
-    Raises ``NotAnEventError`` if the rest of the event cannot be read.
+    A value that is missing in an enum of google-genai is kept, and google-genai emits a Python warning. Raises
+    ``NotAnEventError`` if the rest of the event cannot be read.
     """
     for key in value.keys() - _FIELDS:
         warn(f"Ignored the field {_printable(str(key))}, which the installed ADK does not know.")
@@ -79,11 +79,12 @@ def _path(steps: tuple[int | str, ...]) -> str:
 def _of_wrong_types(
     value: dict[Any, Any] | list[Any], within: Callable[[Any], dict[str, Any]], names: list[str]
 ) -> Iterator["_Location"]:
-    """Yield the locations of the innermost values for which ADK's validation raises one of ``_TYPE_ERRORS``.
+    """ADK's validation raises an error of ``_TYPE_ERRORS`` for some values. Yield the locations of the innermost such
+    values.
 
-    These errors name no location. So this function validates each value in an event without the other values.
-    ``within``: takes a value, and returns an event with this value in place of the searched object or list. The values
-    of a list come in reverse order, so that a caller can delete them in this order.
+    The errors name no location. So this function validates an event for each value, without the other values.
+    ``within``: takes a value, and returns an event with this value in place of the searched object or list. Values of a
+    list are yielded from the last to the first, so that a caller can delete each value immediately.
     """
     items = [*value.items()] if isinstance(value, dict) else [*reversed([*enumerate(value)])]
     for key, item in items:
@@ -139,7 +140,7 @@ class _Location:
 
     @property
     def index(self) -> int:
-        """The position of the value in its list; -1 if its container is a dictionary."""
+        """The position of the value in its list; -1 if the value is in a dictionary."""
         return self.key if isinstance(self.key, int) else -1
 
     @override
@@ -148,10 +149,10 @@ class _Location:
 
 
 def _locate(value: Any, path: tuple[int | str, ...]) -> _Location | None:
-    """Find the innermost value on the path of a pydantic error.
+    """Return the location of the value to which the path of a pydantic error leads; ``None`` if there is none.
 
-    The path and the event's JSON may use different styles of keys: camelCase and snake_case. Steps of the path that
-    name a member of a union are skipped, because they are not keys.
+    The path and the event's JSON may use different styles of keys: camelCase and snake_case. Some steps of the path
+    name a member of a union type. These steps are skipped, because they are not keys.
     """
     location: _Location | None = None
     names: list[str] = []

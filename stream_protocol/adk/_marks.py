@@ -1,10 +1,9 @@
 """Data that this library adds to the ``custom_metadata`` of events.
 
-- A steering message is a user message that a run receives while it works. It is stored before the next model call. The
-  assistant's message continues after it.
-- A posted event is an event that a tool sends to the response while the tool runs. Code inside the run posts it with
-  ``stream_protocol.agents``. ADK neither yields nor stores posted events. They are converted and recorded like
-  fragments.
+- A steering message is a user message that a run receives while the run works. The message is stored before the next
+  model call. After it, the assistant's message continues.
+- A posted event is an event that a tool sends to the client while the tool runs, with ``stream_protocol.agents``. ADK
+  neither yields nor stores posted events. They are converted and recorded like partial events.
 - A nested event is an event of an agent that runs inside a tool call, in a session of its own, as with ``AgentTool``.
   While the tool runs, each nested event is sent in a posted event. The event with the tool's response stores the first
   nested events.
@@ -76,13 +75,14 @@ The list has one number for each function response with this id: the number of t
 
 
 def steering_id(event: "Event") -> str | None:
-    """Return the id of the steering message in an event; ``None`` for every other event."""
+    """Return the id of the steering message (a user message sent during a run) in an event; ``None`` for every other
+    event."""
     return steering_mark_id(event.custom_metadata)
 
 
 def steering_mark(custom_metadata: Any) -> dict[str, Any] | None:
-    """Return the steering message's id, and its context if it has one; ``None`` if the event has no steering
-    message."""
+    """Return the data of a steering message (a user message sent during a run): its id, and its context if it has one.
+    ``None`` if the event has no steering message."""
     message_id = steering_mark_id(custom_metadata)
     if message_id is None:
         return None
@@ -91,7 +91,8 @@ def steering_mark(custom_metadata: Any) -> dict[str, Any] | None:
 
 
 def steering_mark_id(custom_metadata: Any) -> str | None:
-    """Return the id of the steering message from the event's ``custom_metadata``; ``None`` if there is none."""
+    """Return the id of the steering message (a user message sent during a run) from an event's ``custom_metadata``;
+    ``None`` if there is none."""
     match custom_metadata:
         case {"adk_ui_stream": {"steering": {"id": str(message_id)}}}:
             return message_id
@@ -99,16 +100,18 @@ def steering_mark_id(custom_metadata: Any) -> str | None:
 
 
 def posted_kind(event: "Event") -> str | None:
-    """Return the kind of a posted event; ``None`` for an event that ADK made."""
+    """Return the kind of a posted event, which a running tool sends to the client; ``None`` for an event that ADK
+    made."""
     metadata = event.custom_metadata
     kind = metadata.get(POSTED_KEY) if metadata else None
     return kind if isinstance(kind, str) else None
 
 
 def is_posted_data(event: "Event") -> bool:
-    """Return True if a tool has posted this event's data, possibly a tool of a nested agent.
+    """Return True if a running tool has sent the data of this event to the client. The tool may belong to an agent
+    inside a tool call.
 
-    ADK stores this data in a later event.
+    ADK stores such data in a later event.
     """
     while (carried := carried_event(event)) is not None and not isinstance(carried.event, dict):
         event = carried.event
@@ -116,7 +119,8 @@ def is_posted_data(event: "Event") -> bool:
 
 
 def carried_event(event: "Event") -> NestedEvent | None:
-    """Return the nested event inside a posted event; ``None`` if this event does not contain one."""
+    """While an agent runs inside a tool call, each of its events is sent inside a posted event. Return the agent's
+    event; ``None`` if ``event`` does not contain one."""
     metadata = event.custom_metadata or {}
     match metadata.get(NESTED_EVENT):
         case {"call_id": str(call_id), "event": inner}:
@@ -125,7 +129,8 @@ def carried_event(event: "Event") -> NestedEvent | None:
 
 
 def nested_events(event: "Event", response: "FunctionResponse") -> NestedEvents | None:
-    """Return the nested events that ``event`` stores for this response; ``None`` if there are none."""
+    """Return the events of the agent that ran inside the answered tool call, as stored in ``event``; ``None`` if there
+    are none."""
     metadata = event.custom_metadata
     if not metadata or not isinstance(stored := metadata.get(NESTED_EVENTS), dict):
         return None
@@ -137,7 +142,8 @@ def nested_events(event: "Event", response: "FunctionResponse") -> NestedEvents 
 
 
 def answered_numbers(event: "Event", answered: "Sequence[RunningCall | None]") -> dict[str, list[int | None]]:
-    """Return the value for ``ANSWERED_KEY`` in an event. ``answered``: for each response, the call that it answers."""
+    """Return the value to store under ``ANSWERED_KEY`` in an event: call id -> the numbers of the answered calls.
+    ``answered``: for each function response of the event, the call that the response answers."""
     numbers = items_by_id(event, [None if call is None else call.reference.number for call in answered])
     return {
         call_id: found
@@ -147,7 +153,8 @@ def answered_numbers(event: "Event", answered: "Sequence[RunningCall | None]") -
 
 
 def answered_number(event: "Event", response: "FunctionResponse") -> int | None:
-    """Return the number of the call that this response answers; ``None`` if the event's metadata have no such number.
+    """Return the number of the call that this function response answers. The number distinguishes calls with equal ids.
+    ``None`` if the event's metadata have no number.
 
     ``event``: the event that contains the response.
     """
@@ -159,8 +166,8 @@ def answered_number(event: "Event", response: "FunctionResponse") -> int | None:
 
 
 def items_by_id(event: "Event", items: Iterable[T]) -> dict[str, list[T]]:
-    """Return call id -> the items for the event's responses with this id, in order. ``item_of`` finds the item of one
-    response in such a list.
+    """Return call id -> the items for the event's function responses with this id, in order. ``item_of`` finds the item
+    for one response in such a list.
 
     ``items``: one item for each function response of the event, in their order.
     """
@@ -171,14 +178,15 @@ def items_by_id(event: "Event", items: Iterable[T]) -> dict[str, list[T]]:
 
 
 def item_of(event: "Event", response: "FunctionResponse", listed: Sequence[Any]) -> Any:
-    """Return the item of this response from a list that ``items_by_id`` made for its id; ``None`` if the item is
-    missing."""
+    """Return the item for this function response; ``None`` if the item is missing. ``listed``: the list that
+    ``items_by_id`` made for the response's id."""
     same_id = [each for each in event.get_function_responses() if each.id == response.id]
     return next((item for each, item in zip(same_id, listed, strict=False) if each is response), None)
 
 
 class ApprovalNote(NamedTuple):
-    """The reason and the descriptor that a tool declares for the user who approves its calls."""
+    """The reason and the descriptor that a tool declares. They help the user to decide whether to approve a call of the
+    tool."""
 
     reason: str | None = None
     descriptor: Any = None

@@ -5,21 +5,23 @@
 ADK's format for live (bidirectional) runs with speech:
 
 - Transcribed speech is in events without content: ``input_transcription`` is the user's speech,
-  ``output_transcription`` the agent's. Fragments may come before the finished event with the whole text.
+  ``output_transcription`` the agent's. Partial events with pieces of the text may come before the finished event with
+  the whole text.
 - The sound is in ``inline_data`` with raw samples, or in an artifact to which the event refers.
 - ``interrupted`` or ``turn_complete`` marks the end of the agent's turn.
 
-ADK up to 1.18 sets neither ``partial`` for fragments nor ``finished`` for the whole text.
+ADK up to 1.18 sets neither ``partial`` for the pieces nor ``finished`` for the whole text.
 
 The messages of a remote agent (the peer) are restored from the events of ADK's ``RemoteA2aAgent``. The peer sends an
 A2A task with status messages and artifacts. ADK creates an event from each update of the task. The event's metadata
 contain the state of the task at that time. The events differ from the messages of the peer:
 
 - Status messages become thoughts. If the peer is an ADK agent, these messages are its events. Only the task shows which
-  of their texts are thoughts.
+  texts of the messages are thoughts.
 - A peer that is an ADK agent sends its last text twice: in a status message, and when the task ends or pauses.
-- For an artifact in several fragments, only the event with the last fragment is stored.
-- The events do not mark function responses of the peer that are only placeholders for an approval or a sign-in.
+- If an artifact comes in several pieces, only the event with the last piece is stored.
+- Some function responses of the peer are only placeholders while a call waits for an approval or a sign-in. The events
+  do not mark these responses.
 - A failed task looks like a successful task.
 - A peer's request to sign in becomes a call, but ADK does not send the peer the answer to this call.
 """
@@ -70,10 +72,10 @@ def without_sound(event: "Event") -> "Event":
 
 
 def readable_event(event: "Event") -> "Event":
-    """Return the event with the user's speech and the messages of agents behind A2A as ordinary content.
+    """Return the event with ordinary content, if the event has the user's speech or a message of an agent behind A2A.
 
-    The transcription of the user's speech becomes the content. If the transcription is only a fragment of the speech,
-    the event becomes a fragment. Sound of live runs is removed. Any other event is returned unchanged.
+    The transcription of the user's speech becomes the content. If the transcription has only a piece of the speech, the
+    event becomes a partial event. Sound of live runs is removed. Any other event is returned unchanged.
     """
     speech = event.input_transcription
     if speech is None or not speech.text or event.content is not None or event.output_transcription is not None:
@@ -91,9 +93,9 @@ def is_relayed(event: "Event") -> bool:
 
 
 def unwrap_a2a(event: "Event") -> "Event":
-    """Return the event with the content that the agent behind A2A sent.
+    """Return the event with the content that an agent behind A2A sent.
 
-    Fragments and events of other agents are returned unchanged.
+    Partial events, and events of other agents, are returned unchanged.
     """
     if event.partial or not is_relayed(event):
         return event
@@ -111,12 +113,13 @@ def unwrap_a2a(event: "Event") -> "Event":
 
 
 def a2a_markers(events: "Iterable[Event]") -> "Iterator[Event]":
-    """Yield events to append to a session, so that ADK sends no function responses to the session's remote agents
-    (peers).
+    """Yield events to append to a session. With these events, ADK sends no function responses to the session's remote
+    agents (peers).
 
-    ADK sends a peer all events after the newest event that came from the peer. If a stopped run left calls open, these
-    events include the function responses that close the calls. A peer that is an ADK agent refuses function responses
-    beside the user's message. Each yielded event looks like an empty message from a peer.
+    ADK sends a peer all events after the newest event that came from the peer. After a stopped run, this includes
+    function responses that end unanswered calls. But a peer that is an ADK agent refuses function responses beside the
+    user's message. Each yielded event looks like an empty message from a peer, so ADK sends only events that come
+    later.
     """
     newest: dict[str, Event] = {}
     to_mark: dict[str, Event] = {}
@@ -139,7 +142,7 @@ def a2a_markers(events: "Iterable[Event]") -> "Iterator[Event]":
 
 
 class _Task:
-    """The A2A task of a peer, from JSON of a2a-sdk 0.3 or 1.x."""
+    """The A2A task of a peer (a remote agent), read from JSON of a2a-sdk 0.3 or 1.x."""
 
     def __init__(self, task: dict[str, Any]) -> None:
         self._history: list[Any] = _list(task, "history")
@@ -156,12 +159,14 @@ class _Task:
 
     @property
     def is_by_adk(self) -> bool:
-        """True if the peer is an ADK agent. ADK adds keys with the prefix ``adk_`` to the task's metadata."""
+        """True if the peer (the remote agent) is an ADK agent: ADK adds keys with the prefix ``adk_`` to the task's
+        metadata."""
         return any(key.startswith("adk_") for key in self.metadata)
 
     @property
     def own_metadata(self) -> dict[str, Any]:
-        """The ``custom_metadata`` of the event that the ADK peer created."""
+        """The ``custom_metadata`` of the remote ADK agent's event. The task's newest update was made from this
+        event."""
         found = {**self.metadata, **_mapping(self.newest_artifact, "metadata")}.get("adk_custom_metadata")
         try:
             value = orjson.loads(found) if isinstance(found, str) else found
@@ -171,7 +176,8 @@ class _Task:
 
     @property
     def is_repeated(self) -> bool:
-        """True if the ADK peer has already sent the content of this update, or will send it again as a failure."""
+        """True if the content of the task's update comes twice: the remote ADK agent has already sent it, or will send
+        it again as a failure."""
         if "adk_error_code" in _mapping(self.message, "metadata"):
             return True
         if self.state == "working":
@@ -183,12 +189,12 @@ class _Task:
 
     @property
     def thoughts(self) -> set[Any]:
-        """The texts that the ADK peer has marked as thoughts."""
+        """The texts that the remote ADK agent has marked as thoughts."""
         parts = [*_parts(self.message), *_parts(self.newest_artifact)]
         return {part.get("text") for part in parts if _mapping(part, "metadata").get("adk_thought")}
 
     def earlier_pieces(self, last: "list[Part]") -> list[dict[str, Any]]:
-        """Find the artifact that ends with the parts ``last``, and return its parts before them."""
+        """Find the artifact whose last parts are ``last``, and return the artifact's earlier parts."""
         for artifact in reversed(self.artifacts):
             parts = _parts(artifact)
             if [part.get("text") for part in parts[-len(last) :]] == [part.text for part in last]:
@@ -197,7 +203,8 @@ class _Task:
 
 
 def _failed(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
-    """Return the event as an error. If the peer is an ADK agent, the text of its exception is not shown."""
+    """Return the event of a failed task as an error. If the remote agent is an ADK agent, the text of its exception is
+    not shown."""
     texts = [part.text for part in parts if part.text]
     of_status = texts == [text for part in _parts(task.message) if (text := part.get("text"))]
     code, message = f"A2A_TASK_{task.state.upper()}", "\n".join(texts) or None
@@ -208,7 +215,8 @@ def _failed(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
 
 
 def _restored(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
-    """Return the event as the ADK peer created it: with its thoughts, texts, placeholders and sources."""
+    """Return the event in the form in which the remote ADK agent created it: with thoughts, texts, placeholder
+    responses and sources."""
     thoughts = task.thoughts
     shown = [_as_text(part) if part.thought and part.text not in thoughts else part for part in parts]
     metadata = {**task.metadata, **_mapping(task.newest_artifact, "metadata")}
@@ -219,8 +227,8 @@ def _restored(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
 
 
 def _relayed_by_peer(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
-    """If the remote ADK agent itself passes on the reply of a further remote agent, return the event with this further
-    reply."""
+    """A remote ADK agent may pass on the reply of a second remote agent. In this case, return the event with the reply
+    of the second agent."""
     metadata = task.own_metadata
     behind = _Task(_mapping(metadata, _TASK))
     texts = [part.text for part in parts]
@@ -237,9 +245,9 @@ def _as_text(part: "Part") -> "Part":
 
 
 def _with_requests(actions: "EventActions", of_peer: Mapping[str, Any]) -> "EventActions":
-    """Return ``actions`` with the peer's requests for approvals and credentials.
+    """Return ``actions`` with the remote agent's requests for approvals and credentials.
 
-    With such a request, the function response of the call counts as a placeholder.
+    If there is a request for a call, the function response of this call counts as a placeholder.
     """
     keys = ("requestedToolConfirmations", "requestedAuthConfigs")
     try:
@@ -262,7 +270,7 @@ def _grounding(event: "Event", grounding: Any) -> Any:
 
 
 def _with_sign_in_as_text(event: "Event", parts: "list[Part]") -> "Event":
-    """Return the event with a text in place of the peer's call to sign in. The user answers this text with a
+    """Return the event with a text in place of the remote agent's request to sign in. The user answers the text with a
     message."""
     asked = [part.function_call for part in parts if part.function_call and part.function_call.name == _SIGN_IN]
     if not asked:
@@ -282,7 +290,7 @@ def _prompt(kind: "type[Part]", args: Mapping[str, Any] | None) -> "Part":
 
 
 def _part(kind: "type[Part]", part: Mapping[str, Any]) -> "Part":
-    """Return the part that ADK would create from a part of an artifact: a text, a file or data."""
+    """Convert a part of an A2A artifact to the part that ADK would create from it: a text, a file or data."""
     file = _mapping(part, "file") or part
     described = {
         "mimeType": file.get("mediaType") or file.get("mimeType"),

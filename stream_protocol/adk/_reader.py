@@ -77,7 +77,7 @@ _HEADER: Final = itemgetter("author", "branch", "partial", "finish_reason", "err
 
 
 class OpenText(NamedTuple):
-    """The values that a fragment must have to continue a streamed text or thought that has not ended."""
+    """The values that a partial event must have to continue a streamed text or thought."""
 
     header: tuple[object, ...]
     """The values of the fields ``_HEADER`` in each fragment that continues the text."""
@@ -86,15 +86,16 @@ class OpenText(NamedTuple):
 
 
 def open_text(speaker: "SpeakerKey", *, is_thought: bool) -> OpenText:
-    """Return the ``OpenText`` for a text or thought of this speaker. Pass the result to ``continued_text``."""
+    """Return the ``OpenText`` for a streamed text or thought of an agent. Pass the result to ``continued_text``."""
     author, branch, path = speaker
     return OpenText((author, branch, True, None, None, None), path, is_thought)
 
 
 def continued_text(event: EventOrDict, opened: OpenText) -> str | None:
-    """Return the text of a fragment that only continues the open text or thought; ``None`` for any other event.
+    """Return the text of a partial event that only continues the streamed text or thought ``opened``; ``None`` for any
+    other event.
 
-    Most events are such fragments. So this function is fast, and does not create ``EventFacts``.
+    Most events only continue a text. So this function is fast, and does not create ``EventFacts``.
     """
     header, path, is_thought = opened
     try:
@@ -113,7 +114,8 @@ def continued_text(event: EventOrDict, opened: OpenText) -> str | None:
 
 
 def read_complete(complete: EventFacts) -> EventFacts:
-    """Return the event without the sound of a live run, and with the content that an agent behind A2A sent.
+    """Return a complete event in readable form: without the sound of a live run, and with the content that an agent
+    behind A2A sent.
 
     Returns ``complete`` itself if nothing changes.
     """
@@ -125,7 +127,7 @@ def read_complete(complete: EventFacts) -> EventFacts:
 
 
 def with_results(complete: EventFacts, results: Iterable[facts.Result]) -> "Event":
-    """Return a copy of a complete event with only these results among its parts."""
+    """Return a copy of a complete event in which only these function responses remain as parts."""
     event, kept = complete.event, {*map(id, results)}
     content = event.content
     parts = [
@@ -136,7 +138,7 @@ def with_results(complete: EventFacts, results: Iterable[facts.Result]) -> "Even
 
 
 def is_fragment(event: "Event") -> bool:
-    """Return True for a streamed fragment. ADK does not store fragments."""
+    """Return True for a fragment: a streamed partial event, which ADK does not store."""
     return bool(event.partial)
 
 
@@ -146,21 +148,21 @@ def is_user_message(event: "Event") -> bool:
 
 
 def is_user_event(event: "Event") -> bool:
-    """Return True for events of the user. The result of a task-mode agent also has the author ``user``, but it has a
-    node path, so the function returns False."""
+    """Return True for an event of the user. Return False for the result of a task-mode agent: its author is also
+    ``user``, but it has a node path."""
     return event.author == USER and not event.node_info.path
 
 
 def is_compaction(event: "Event") -> bool:
-    """Return True for a summary of earlier events, which ADK stores with the user as author."""
+    """Return True for a summary of earlier events. ADK stores such a summary with the user as author."""
     return event.actions.compaction is not None
 
 
 def find_task_agents(events: "Iterable[Event]") -> frozenset[str]:
     """Return the names of the tools that these events identify as task-mode agents.
 
-    The history hides calls of these tools. Such a call looks like any other tool call, but its output comes in a later
-    turn, in a different message.
+    The history hides calls of these tools. Such a call looks like any other tool call, but its output may come in a
+    later turn, in a different message.
 
     A task-mode agent has the name of its tool, and the agent's events have the id of the call. Both the name and the id
     must match a call, because a model may reuse an id.
@@ -179,8 +181,8 @@ def find_task_agents(events: "Iterable[Event]") -> frozenset[str]:
 def acting_for(event: "Event") -> tuple[str, str | None, str | None]:
     """Return the agent of an event, and the ids of the calls inside which the agent works.
 
-    The first id is that of the task-mode call, the second that of the call in the event's branch. ``None`` stands for a
-    missing id.
+    The first id belongs to the call that started the task-mode agent, the second id to the call in the event's branch.
+    A missing id is ``None``.
     """
     branch, content = event.branch, event.content
     acts = branch is not None and content is not None and content.role == "model"
@@ -188,13 +190,13 @@ def acting_for(event: "Event") -> tuple[str, str | None, str | None]:
 
 
 def asks_somebody(event: "Event") -> bool:
-    """Return True if the event or fragment has a call that waits for a user or a client."""
+    """Return True if the event, complete or partial, has a call that waits for a user or a client."""
     return any(external_kind(event, call) is not None for call in event.get_function_calls())
 
 
 def read_part(part: "types.Part", event: "Event | None" = None) -> facts.Part:
-    """Convert a part to one of this library's part types. ``event``: the event with the part; ``None`` for a
-    fragment."""
+    """Convert a part to one of this library's part types. ``event``: the complete event with the part; ``None`` for a
+    part of a partial event."""
     fields = part.__dict__
     signature, text = fields["thought_signature"], fields["text"]
     if event is not None and fields["function_response"] is not None:
@@ -220,7 +222,7 @@ def read_part(part: "types.Part", event: "Event | None" = None) -> facts.Part:
 
 
 def _fields(part: "types.Part | types.FunctionResponsePart") -> str:
-    """Return the names of the part's fields that have content."""
+    """Return, as one text, the names of the part's fields that have content."""
     return ", ".join(name for name, value in part if value is not None and name not in _NO_CONTENT)
 
 
@@ -276,11 +278,11 @@ def _relayed_data(data: bytes) -> Any:
 
 
 def _artifact(blob: "types.Blob | types.FunctionResponseBlob", event: "Event") -> tuple[str, int] | None:
-    """Return the name and the version of the artifact with the blob's bytes; ``None`` if the event does not identify
-    it.
+    """Return the name and the version of the artifact that has the bytes of ``blob``; ``None`` if the event does not
+    identify the artifact.
 
-    The name of the artifact is the display name of the blob. ADK removes the display name from tool results. For a tool
-    result, three conditions must be true:
+    The name of the artifact is the display name of the blob. ADK removes the display name from tool results. So for a
+    tool result, three conditions must be true:
 
     1. The event has the result of one tool, and has saved one artifact.
     2. The tool returns one file.
@@ -301,7 +303,8 @@ def _artifact(blob: "types.Blob | types.FunctionResponseBlob", event: "Event") -
 
 
 def read_failure(event: "Event") -> facts.Failure | None:
-    """Return the error of an event or fragment; ``None`` without an error. The error may be only a finish reason."""
+    """Return the error of an event, complete or partial; ``None`` if there is no error. The error may be only a finish
+    reason."""
     if not reports_error(event):
         return None
     code = event.error_code or (event.finish_reason and event.finish_reason.value)
@@ -309,11 +312,11 @@ def read_failure(event: "Event") -> facts.Failure | None:
 
 
 def _fragment_reports(event: "Event", fields: dict[str, Any]) -> tuple[facts.Report, ...]:
-    """Return the reports of a fragment: its failure and its speech. The failure is read from the fragment, because it
-    may be missing in later complete events.
+    """Return the reports of a partial event: its failure and its speech. The failure is read here, because later
+    complete events may lack it.
 
-    The ``actions`` of a model's fragment are not read, because they belong to the later complete event. The ``actions``
-    of a posted event are read.
+    The ``actions`` of a model's partial event are not read, because they belong to the complete event that follows. The
+    ``actions`` of an event that a running tool has sent are read.
     """
     if (metadata := fields["custom_metadata"]) and POSTED_KEY in metadata and (kind := posted_kind(event)) is not None:
         nested = carried_event(event)

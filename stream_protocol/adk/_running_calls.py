@@ -27,7 +27,7 @@ _ATTRIBUTE: Final = "__adk_ui_stream_call__"
 
 @dataclass(slots=True, eq=False)
 class RunningCall:
-    """A call whose tool is running or has run."""
+    """A tool call whose tool is running or has run."""
 
     invocation_id: str
     event_id: str
@@ -43,7 +43,7 @@ class RunningCall:
 
     @property
     def key(self) -> str:
-        """A key that is unique among the calls of the run."""
+        """A text that identifies the call among all calls of the run."""
         return json.dumps([self.invocation_id, self.event_id, *self.reference])
 
 
@@ -61,7 +61,8 @@ class RunningCalls:
         """The event id and the call id of each call that was added."""
 
     def start(self, context: "ToolContext", tool: str, args: Mapping[str, Any]) -> RunningCall:
-        """Register a call whose tool starts with these arguments, and return it. ``running_call`` finds it again."""
+        """Register the call of a tool that starts with these arguments, and return the call. Later, ``running_call``
+        returns it for the same context."""
         agent, branch = _agent(context)
         reference = CallReference(context.function_call_id, tool, agent, branch)
         calls = self._calls[context.invocation_id, agent, branch]
@@ -78,9 +79,9 @@ class RunningCalls:
         return running
 
     def _read_newest(self, context: "ToolContext", reference: CallReference, calls: KnownCalls) -> str:
-        """Find the agent's newest event that has calls with this id, and add these calls.
+        """Find the agent's newest event that has calls with the id of ``reference``, and add these calls to ``calls``.
 
-        Return the id of this event; empty if there is none.
+        Return the id of the event; empty if there is no such event.
         """
         for event in reversed(context.session.events):
             if (event.author, event.branch) != (reference.author, reference.branch):
@@ -98,15 +99,16 @@ class RunningCalls:
         return ""
 
     def end(self, context: "ToolContext", *, may_be_silent: bool) -> RunningCall | None:
-        """Store that the tool of this context has returned, and return the call. A callback may have returned a value
-        in place of the tool."""
+        """Record that the tool of this context has returned, and return the tool's call. A callback may have returned a
+        value in place of the tool."""
         if (running := running_call(context)) is not None:
             running.has_returned = True
             running.may_be_silent = may_be_silent
         return running
 
     def confirmed(self, event: "Event", original: dict[str, Any]) -> RunningCall | None:
-        """Return the running call for which this event requests a confirmation; ``None`` if it has not started.
+        """Return the running call for which this event requests a confirmation; ``None`` if the tool of the call has
+        not started.
 
         ``original``: the result of ``confirmed_call``.
         """
@@ -115,10 +117,10 @@ class RunningCalls:
         return running
 
     def take_answered(self, event: "Event") -> list[RunningCall | None]:
-        """Return the calls that the event's function responses answer, in the order of the responses. No call is
-        returned twice.
+        """Return the call that each function response of the event answers, in the order of the responses. No call is
+        ever returned twice.
 
-        After a stop, ADK also writes responses to calls whose tools still run.
+        After a stop of the run, ADK also writes responses to calls whose tools still run.
         """
         named = [(response.id, response.name or "") for response in event.get_function_responses()]
         taken: dict[tuple[str | None, str], Iterator[RunningCall]] = {}
@@ -130,8 +132,8 @@ class RunningCalls:
         return [next(taken[key], None) for key in named]
 
     def _take(self, event: "Event", reference: CallReference, count: int, *, may_be_silent: bool) -> list[RunningCall]:
-        """Return up to ``count`` calls to which responses of the event can belong. A returned call is never returned
-        again.
+        """Return up to ``count`` calls to which function responses of the event can belong. No call is ever returned
+        twice.
 
         ``may_be_silent``: True to include calls of long-running tools that have returned nothing.
         """
@@ -160,7 +162,7 @@ def _speaker(event: "Event") -> SpeakerKey:
 
 
 def running_call(context: "ToolContext") -> RunningCall | None:
-    """Return the call of this tool context, if ``RunningCalls`` has started it."""
+    """Return the tool call of this tool context; ``None`` if ``RunningCalls.start`` was not called for it."""
     found: RunningCall | None = getattr(context, _ATTRIBUTE, None)
     return found
 
@@ -169,7 +171,7 @@ def raising_calls(error: BaseException) -> list[CallReference]:
     """Return the calls whose tools or tool callbacks raised this exception.
 
     If a tool runs an agent in the same run, the exception can pass through several calls. The list is empty if no tool
-    was involved.
+    raised the exception.
     """
     contexts = [*_tool_contexts(error)]
     # The agent of an `AgentTool` has a separate run, in which the same ids may come again.
@@ -183,12 +185,13 @@ def _reference(context: "ToolContext") -> CallReference:
 
 
 def _agent(context: "ToolContext") -> tuple[str, str | None]:
-    """Return the name and the branch of the agent that made the call."""
+    """Return the name and the branch of the agent that made the tool call of this context."""
     return context.agent_name, context._invocation_context.branch  # noqa: SLF001 - the public method copies the context
 
 
 def _tool_contexts(error: BaseException) -> Iterator["ToolContext"]:
-    """Yield the tool contexts among the local variables of the traceback. The outermost context comes first."""
+    """Yield the tool contexts that are local variables in the frames of the error's traceback. The outermost context
+    comes first."""
     if (loaded := sys.modules.get("google.adk.tools.tool_context")) is None:
         return  # without this module, no tool has run
     trace = error.__traceback__
@@ -200,13 +203,13 @@ def _tool_contexts(error: BaseException) -> Iterator["ToolContext"]:
 
 
 class UsedCalls:
-    """Names for the tool executions of a run. If the run is executed again, its calls get the same names.
+    """Names for the tool executions of a run. If the run is executed again, equal calls get equal names.
 
     The id of a call is not enough for a name, because some providers number the calls of each response from 0. So the
     name also contains the speaker, the tool and the arguments. Equal calls are numbered in order.
 
-    ``names_by_id``: True if an older release began the run. In that release, the name of the first call with an id is
-    only the id.
+    ``names_by_id``: True if an older release of this library began the run. In that release, the first call with an id
+    had only its id as name.
     """
 
     def __init__(self, *, names_by_id: bool = False) -> None:
@@ -214,10 +217,10 @@ class UsedCalls:
         self._uses = Counter[str]()
 
     def name(self, call: CallReference, args: Any, *, confirmed: bool) -> str:
-        """Return the name of the next tool execution for a call with this reference and these arguments.
+        """Return the name of the next tool execution for a call with these arguments.
 
-        ``args``: the arguments from the model, as plain JSON. ``confirmed``: True if the user has approved the call, so
-        that ADK runs the tool again under the same id.
+        ``args``: the arguments from the model, as plain JSON. ``confirmed``: True if the user has approved the call.
+        ADK then runs the tool again for a call with the same id.
         """
         phase = "confirmed" if confirmed else "called"
         if self._names_by_id:

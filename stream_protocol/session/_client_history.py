@@ -1,8 +1,8 @@
 """Reads a chat whose client sends the whole history with each request.
 
 The server does not check the history. This mode is for apps in which a forged history harms only the client itself. The
-model reads the history, but no call in it is executed. Approvals are refused, because the server has not stored the
-arguments of the approved call.
+model reads the history, but no call in the history is executed. Approvals are refused, because the server has not
+stored the arguments of the approved call.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def restore_client_history(
 
     The last message is a user message, or an assistant message with outputs of client tools.
 
-    ``agent``: the root agent's name. ``agents``: the names of other agents that may be authors. Raises
+    ``agent``: the root agent's name. ``agents``: the names of other agents that may be authors of messages. Raises
     ``ChatRequestError`` for a refused request.
     """
     *earlier, last = request.messages_to_target
@@ -85,13 +85,13 @@ def _continuation(messages: list[UIMessage], last: UIMessage, agent: str, agents
 
 
 def _call_ids(messages: Iterable[UIMessage]) -> CallIds:
-    """Return the client's ids of all calls in these messages. The events that are created from the messages have
-    different call ids."""
+    """Return the client's ids of all tool calls in these messages. The events made from the messages have other call
+    ids."""
     return CallIds(part["toolCallId"] for message in messages for part in message["parts"] if is_tool_part(part))
 
 
 def _last_calls(message: UIMessage) -> list[ToolPart]:
-    """Return the calls of the message's last step. Calls that the model's provider executed are left out."""
+    """Return the tool calls in the last step of the message. Calls that the model's provider executed are left out."""
     calls: list[ToolPart] = []
     for part in message["parts"]:
         if part["type"] == "step-start":

@@ -1,10 +1,11 @@
 """Plans a user message: new, edited, regenerated or sent again.
 
-``plan_user_message`` decides if the agent runs, or if the message only repeats an earlier request. ``turn_to_rewind``
-finds the first stored turn to remove before the message is stored. The model does not read removed turns.
+``plan_user_message`` decides if the agent runs for a message, or if the message only repeats an earlier request.
+``turn_to_rewind`` finds the first stored turn to remove before the message is stored. The model does not read removed
+turns.
 
-For an edit, some UI libraries send a new message after a shorter history. A tab that lacks the newest messages sends
-the same kind of request. So the app decides how a shorter history is handled.
+For an edit, some UI libraries send a new message after a shorter history. A browser tab that lacks the newest messages
+also sends a shorter history. So the app decides how a shorter history is handled.
 """
 
 from __future__ import annotations
@@ -57,8 +58,8 @@ def plan_user_message(
     known_key: str | None,
     content: Sequence[TextOrFile] | None,
 ) -> NewUserTurn | NothingToRun:
-    """Return the ``RequestPlan`` for the user message of a request. The keyword arguments are those of ``plan``.
-    ``content``: the content of the message, if it is already known."""
+    """Return the ``RequestPlan`` for the user message of a request. The keyword arguments are described in ``plan``.
+    ``content``: the texts and files of the message, if they are already known."""
     message = request.target
     stored = transcript.find_user_message(message["id"])
     if stored is None:
@@ -87,8 +88,8 @@ def _plan_run(
 ) -> NewUserTurn:
     """Return the plan for a user message that starts a run.
 
-    ``stored``: the turn with this message, if the message is stored. If it is not stored, the request's ``trigger`` is
-    ignored, because the request may repeat a failed regeneration.
+    ``stored``: the stored turn of this message; ``None`` if the message is not stored. Without a stored turn, the
+    request's ``trigger`` is ignored, because the request may repeat a failed regeneration.
     """
     rewound = turn_to_rewind(request, transcript, stored, truncated_history)
     if stored is not None:
@@ -119,11 +120,12 @@ def _plan_run(
 
 
 def _kept_steering(message: UIMessage, transcript: Transcript, stored: Turn) -> tuple[str, ...]:
-    """Return the ids of the steering messages that are kept for the next reply to this message.
+    """When the agent replies to a message again, return the ids of the steering messages that the new reply keeps. A
+    steering message is a message that the user sent while the agent worked.
 
-    For a repeated message, steering messages that no model call has read are kept. If the stored reply is incomplete,
-    the steering messages that were read during this reply are also kept. If the message is edited, or is not the newest
-    message, no steering messages are kept.
+    For a repeated message, the steering messages that no model call has read are kept. If the stored reply is
+    incomplete, the steering messages that it has read are also kept. For an edited message, and for a message that is
+    not the newest, no steering messages are kept.
     """
     if stored is not transcript.turns[-1] or _is_edited(message, _message_parts(stored)):
         return ()
@@ -136,11 +138,12 @@ def _kept_steering(message: UIMessage, transcript: Transcript, stored: Turn) -> 
 def turn_to_rewind(
     request: ChatRequest, transcript: Transcript, stored: Turn | None, truncated_history: TruncatedHistory
 ) -> Turn | None:
-    """Return the first turn to remove before the user's message is stored; ``None`` if no turn is removed.
+    """Return the first stored turn to remove before a new, edited or repeated user message is stored; ``None`` if no
+    turn is removed.
 
     All later turns are also removed. ``stored``: the stored turn of this message; ``None`` for a new message. Raises
-    ``ChatRequestError`` (409) if a turn before the returned turn belongs to the same invocation, because a rewind would
-    also remove that turn.
+    ``ChatRequestError`` (409) if an earlier turn shares its invocation with the turn to remove, because a rewind would
+    remove both turns.
     """
     turn = stored
     if stored is None and truncated_history == "rewind":
@@ -151,8 +154,8 @@ def turn_to_rewind(
 
 
 def _begins_invocation(turn: Turn, transcript: Transcript) -> bool:
-    """Return True if no earlier turn has events of this turn's invocation. If an earlier turn has such events, a rewind
-    of this turn would also remove the earlier turn."""
+    """Return True if this turn is the first turn with events of its invocation. Otherwise a rewind of this turn would
+    also remove an earlier turn."""
     own = turn.invocation_id
     return turn is next(each for each in transcript.turns if any(event.invocation_id == own for event in each.stored))
 
@@ -160,12 +163,13 @@ def _begins_invocation(turn: Turn, transcript: Transcript) -> bool:
 def _first_missing_turn(request: ChatRequest, transcript: Transcript) -> Turn | None:
     """Return the first stored turn that is missing in the request's history; ``None`` if the history is complete.
 
-    - A turn counts as present if the request has its user message. The reply may be missing after a lost connection.
+    - A turn counts as present if the request has the turn's user message. The agent's reply may be missing after a lost
+      connection.
     - If the request has no earlier user messages, all stored turns are missing.
     - If the request has earlier user messages but none of them is stored, the result is ``None``, because the history
       does not come from this session.
 
-    Raises ``ChatRequestError`` (409) if the request has a rewound message.
+    Raises ``ChatRequestError`` (409) if the request has a message that a rewind has removed.
     """
     if not request.has_history:
         return None
@@ -183,7 +187,7 @@ def _first_missing_turn(request: ChatRequest, transcript: Transcript) -> Turn | 
 def _content_of_stored(
     request: ChatRequest, message: UIMessage, transcript: Transcript, stored: Turn
 ) -> Iterable[TextOrFile]:
-    """Return the texts and files of a stored message, with the changes from the request."""
+    """Return the texts and files of a stored user message, with the user's changes from the request."""
     parts = _message_parts(stored)
     if request.trigger == "regenerate-message" and not _is_edited(message, parts):
         return stored_texts_and_files(parts, stored.stored[0].id)
@@ -217,16 +221,17 @@ def _is_edited(message: UIMessage, stored: list[types.Part | SavedFile]) -> bool
 
 
 def _with_saved_files(request: ChatRequest, message: UIMessage, versions: Iterable[Turn]) -> Iterator[TextOrFile]:
-    """Return the texts and files of an edited message. A link to an artifact becomes the saved file."""
+    """Return the texts and files of an edited message. A link to an artifact becomes the file that ADK saved as this
+    artifact."""
     files = _saved_files(request.id, versions)
     return texts_and_files(message, lambda url: files.pop(linked_artifact_path(request.id, url), None))
 
 
 def _saved_files(chat_id: str, versions: Iterable[Turn]) -> dict[str, SavedFile]:
-    """Return the saved files of all versions of a message, by artifact path.
+    """Return the files that ADK saved as artifacts for any version of a message: artifact path -> file.
 
-    Earlier versions are included, because a client may still show a file that an edit has removed. The caller must load
-    each file only once. Otherwise a small request with many copies of a link could load a file many times.
+    Earlier versions of the message are included, because a client may still show a file that an edit has removed. The
+    caller must load each file only once. Otherwise a small request with many equal links could load a file many times.
     """
     files = [part for turn in versions for part in _message_parts(turn) if isinstance(part, SavedFile)]
     return {artifact_path(chat_id, file.artifact, file.version): file for file in files}

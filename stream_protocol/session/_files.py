@@ -1,6 +1,6 @@
 """Reads the files attached to a user message, and checks them against the app's limits.
 
-A client sends a file as a data URL. If the app has uploaded the file before, the client sends an HTTP URL. All other
+A client sends a file as a data URL. If the app has uploaded the file before, the client may send an HTTP URL. All other
 URL schemes are refused. The server never fetches a URL.
 """
 
@@ -64,7 +64,7 @@ SCHEMES: Final = frozenset({"data", "http", "https"})
 
 @dataclass(frozen=True, kw_only=True)
 class SavedFile:
-    """A file of an earlier message that ADK saved as an artifact. In the stored message, a line of text replaces the
+    """A file of an earlier user message that ADK saved as an artifact. In the stored event, a line of text replaces the
     file."""
 
     line: str
@@ -79,7 +79,7 @@ class SavedFile:
 
 @dataclass(frozen=True, kw_only=True)
 class FilePlace:
-    """Identifies the message part that contains a file's bytes."""
+    """The place of a file's bytes: identifies the message part that contains the bytes."""
 
     index: int
     event_id: str | None = None
@@ -88,7 +88,7 @@ class FilePlace:
 
 @dataclass(frozen=True, kw_only=True)
 class InlineFile:
-    """A file whose bytes are in the message."""
+    """A file whose bytes are in the user's message."""
 
     media_type: str
     data: bytes
@@ -99,7 +99,8 @@ class InlineFile:
 
 @dataclass(frozen=True, kw_only=True)
 class LinkedFile:
-    """A file that the message links to. The model's provider fetches such a file. The server does not."""
+    """A file to which the user's message links. The model's provider fetches such a file. The server never fetches the
+    file."""
 
     media_type: str
     url: str
@@ -115,8 +116,8 @@ class FilePolicy:
     """Limits for files attached to a message, and the form in which the agent's files are sent.
 
     This library never fetches a link. But some model adapters fetch links on your server's machine. For example,
-    LiteLlm does so for providers that accept no links. If your server can reach an internal network, set
-    ``schemes={"data"}`` for such an adapter.
+    LiteLlm fetches links for providers that accept only files. With such an adapter, set ``schemes={"data"}`` if your
+    server can reach an internal network.
 
     Raises ``StreamProtocolError`` for an invalid scheme or size.
     """
@@ -148,8 +149,8 @@ class FilePolicy:
         check_text("artifact_base", self.artifact_base, or_none=True)
 
     def check(self, texts_and_files: Iterable[TextOrFile]) -> None:
-        """Check the files of a message. Raises ``ChatRequestError`` for a refused file (413 size, 415 media type, 422
-        scheme)."""
+        """Check the files of a message. Raises ``ChatRequestError`` for a refused file: 413 for its size, 415 for its
+        media type, 422 for its URL scheme."""
         for file in texts_and_files:
             if isinstance(file, InlineFile | LinkedFile):
                 self._check_file(file)
@@ -167,7 +168,7 @@ class FilePolicy:
 def read_file(part: FilePart) -> InlineFile | LinkedFile:
     """Return the file in a ``file`` part of a message.
 
-    Raises ``ChatRequestError``: 413 if it is too large, 415 for its media type, 422 for other errors.
+    Raises ``ChatRequestError``: 413 if the file is too large, 415 for its media type, 422 for other errors.
     """
     match part["url"].partition(":")[0].lower():
         case "data":
@@ -213,8 +214,9 @@ def _too_large() -> ChatRequestError:
 
 
 def _unquote(text: bytes) -> bytes:
-    """Decode percent escapes in little time and memory. The escapes are converted to quoted-printable, which has a
-    decoder written in C. The function ``unquote_to_bytes`` would need a gigabyte for 30 MiB of escapes."""
+    """Decode percent escapes in little time and memory. The escapes are first converted to quoted-printable, because
+    Python's decoder for this encoding is written in C. The standard function ``unquote_to_bytes`` would need a gigabyte
+    for 30 MiB of escapes."""
     decoded: list[bytes] = []
     start = 0
     while start < len(text):

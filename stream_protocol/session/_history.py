@@ -4,7 +4,7 @@ Each response passes through the converter and the reducer of the AI SDK's clien
 client. Later events change earlier parts:
 
 - The user's answer to an approval request is added to the part of the call.
-- A late result is added to the message that has its call.
+- A result that comes in a later turn is added to the message with the call.
 - A call that cannot be answered any more gets an error.
 """
 
@@ -59,8 +59,8 @@ def session_to_messages(
     """Return the messages of a chat, with the ids and parts that a live client received.
 
     ``session``: an ADK session, or a dictionary with ``events`` from Agent Engine or ADK's API server. ``options``: the
-    converter's options with which you serve the chat. ``running``: True if the newest run has not ended, so that its
-    calls stay open.
+    converter options with which you serve the chat. ``running``: True if the newest run has not ended. Then its
+    unanswered calls get no error.
 
     A user message has the id that the client sent, or the id of its event. Calls that start task-mode agents are
     hidden.
@@ -81,8 +81,8 @@ def transcript_to_messages(
     encoded: bool = True,
     **options: Unpack[ConverterOptions],
 ) -> list[UIMessage]:
-    """Return the messages of a transcript, like ``session_to_messages``. ``encoded``: False to keep the URL of a file
-    as a ``DataUrl``, for ``history_json``."""
+    """Return the messages of a transcript, like ``session_to_messages``. ``encoded``: False to keep the data URL of a
+    file as a ``DataUrl`` object, for ``history_json``."""
     options.pop("on_error", None)  # messages do not contain the texts of errors
     task_agents = find_task_agents(transcript.stored)
     settings = HistorySettings(task_agents, encoded=encoded, **options)
@@ -97,12 +97,14 @@ def transcript_to_messages(
 
 
 def _without_answer(transcript: Transcript) -> list[UIMessage]:
-    """Return the steering messages that a run has accepted but not read, because its worker has died."""
+    """Return the messages that the user sent while the agent worked, and that the run did not read because its worker
+    died."""
     return [cast("UIMessage", {"role": "user", **accepted.message}) for accepted in transcript.waiting]
 
 
 class HistorySettings(Settings):
-    """Settings that send placeholder URLs in place of the agent's files. ``fill`` replaces the placeholders at the end.
+    """Converter settings with which chunks have placeholder URLs in place of the agent's files. At the end, ``fill``
+    replaces the placeholders.
 
     With placeholders, each file is encoded only once. The hook ``transform`` gets the real URL of a file. ``encoded``:
     True if the final URL of a file is a text, False if it is a ``DataUrl``.
@@ -123,13 +125,13 @@ class HistorySettings(Settings):
     @property
     @override
     def nested(self) -> Settings:
-        """The settings for agents inside tool calls. With these settings, the agents' files have real URLs, because
-        ``fill`` does not change outputs of calls."""
+        """The settings for agents that run inside tool calls. Files of these agents get real URLs, because ``fill``
+        does not change the outputs of calls."""
         return Settings(self._task_agents, **cast("ConverterOptions", {**self.options, "transform": None}))
 
     def _transformed(self, transform: Callable[[Any], Any], chunk: Any) -> Any:
         """Return the result of the hook ``transform`` for a chunk. The hook gets the real URL of a file. If the hook
-        keeps this URL, the placeholder is restored."""
+        keeps the URL, the returned chunk has the placeholder URL again."""
         place = chunk["url"] if chunk["type"] == "file" else ""
         if not place.startswith(_FILE_PLACE):
             return transform(chunk)
@@ -145,7 +147,7 @@ class HistorySettings(Settings):
         return DataUrl(file.media_type, file.data)
 
     def fill(self, message: UIMessage) -> None:
-        """Replace the placeholder URLs in an assistant message with the real URLs of files."""
+        """Replace the placeholder URLs in an assistant message with the files' real URLs."""
         parts: list[dict[str, Any]] = cast("Any", message["parts"])
         for part in parts:
             if part["type"] == "file" and part["url"].startswith(_FILE_PLACE):
@@ -155,7 +157,7 @@ class HistorySettings(Settings):
 class PageMessages:
     """Builds the messages of a chat. Begin each turn, then add its responses in order.
 
-    All complete events are stored, because a later event may have the result of a call in any earlier message.
+    Keeps all complete (not partial) events, because a later event may have the result of a call in any earlier message.
     """
 
     def __init__(self) -> None:
@@ -165,17 +167,19 @@ class PageMessages:
         self._calls = CallMessages[_PageTurn]()
 
     def begin_turn(self, message_id: str, settings: Settings, call_ids: CallIds = NO_IDS) -> None:
-        """Begin a turn. ``message_id``: the id of its assistant message. ``call_ids``: the client ids of earlier
-        calls."""
+        """Begin a turn. ``message_id``: the id of the turn's assistant message. ``call_ids``: the client ids of tool
+        calls in earlier turns."""
         self._add_late_results()
         self._turns.append(_PageTurn(message_id, settings, call_ids))
 
     def add_events(self, events: Sequence[Event], *, ends: bool = True) -> None:
-        """Convert the events of a response, and add the response. ``ends``: True if the response has ended."""
+        """Convert the events of a response to chunks, and add the response to the current turn. ``ends``: True if the
+        response has ended."""
         self.add_response(events, self._turns[-1].convert(events, ends=ends))
 
     def add_response(self, events: Sequence[Event], chunks: Iterable[AnyChunk]) -> None:
-        """Add a response. ``events``: the user's events that started the response, and the events of its run.
+        """Add a response to the current turn. ``events``: the user's events that started the response, and the events
+        of its run.
 
         ``chunks``: the chunks of the response.
         """
@@ -197,7 +201,8 @@ class PageMessages:
         return list(self._turns[-1].messages())
 
     def _add_late_results(self) -> None:
-        """Add results from the newest turn to the earlier messages that have the calls of these results.
+        """The newest turn may have results for tool calls of earlier messages. Add such results to the earlier
+        messages.
 
         A live client does not get these results, because it refuses outputs for calls of earlier messages.
         """
@@ -225,7 +230,8 @@ class _PageTurn:
         self._message: UIMessage | None = None
 
     def convert(self, events: Sequence[Event], *, ends: bool) -> list[AnyChunk]:
-        """Return the chunks that these events add to the message. ``ends``: True if the response has ended."""
+        """Return the chunks that these events add to the assistant message. ``ends``: True if the response has
+        ended."""
         past = [*self._events, *self._late_events]
         conversion = chunk_conversion(past, self._message_id, self._settings, self._ids_before)
         with conversion.warn.silenced():
@@ -236,19 +242,19 @@ class _PageTurn:
         return conversion.take()
 
     def add_response(self, response: Sequence[EventFacts], chunks: Iterable[AnyChunk]) -> None:
-        """Add the chunks of a response to the message."""
+        """Add the chunks of a response to the assistant message of the turn."""
         self._fold(response, chunks)
         self._events += [facts.event for facts in response if not is_repeated_fragment(facts)]
 
     def add_late_results(self, late: Event) -> None:
-        """Add results from an event of a later turn."""
+        """Add tool results to the turn's assistant message. The results come from an event of a later turn."""
         of_calls = ("tool-output", "data-adk-denial")
         chunks = [chunk for chunk in self.convert([late], ends=False) if chunk["type"].startswith(of_calls)]
         self._fold([read(late)], chunks)
         self._late_events.append(late)
 
     def close_open_calls(self) -> None:
-        """Close unanswered calls with an error, because the user has sent a newer message.
+        """Give each unanswered tool call an error, because the user has sent a newer message.
 
         These calls have ``{"adk": {"unanswered": True}}`` in ``callProviderMetadata``. Failed calls do not have this
         entry.
@@ -285,7 +291,8 @@ class _PageTurn:
 
 
 def fold_response(chunks: Iterable[AnyChunk], message: UIMessage | None, settings: Settings) -> UIMessage:
-    """Return the message that the client has after a response. ``message``: the message that the response continues.
+    """Return the assistant message that the client has after a response with these chunks. ``message``: the message
+    that the response continues.
 
     An empty last step is left out. The client stores an empty last step only after a later change of the message.
     """
@@ -303,9 +310,9 @@ def fold_response(chunks: Iterable[AnyChunk], message: UIMessage | None, setting
 
 
 def _drop_unanswered_approvals(message: UIMessage) -> None:
-    """Remove the approval from calls that ended before the user approved or denied them.
+    """Remove the key ``approval`` from tool calls that ended before the user approved or denied them.
 
-    The live client keeps such an approval, but ``validateUIMessages`` refuses it.
+    A live client keeps such a key, but the AI SDK's ``validateUIMessages`` refuses it.
     """
     parts: list[dict[str, Any]] = cast("Any", message["parts"])
     for part in parts:
@@ -316,7 +323,7 @@ def _drop_unanswered_approvals(message: UIMessage) -> None:
 def _apply_approvals(message: UIMessage | None, response: Iterable[EventFacts]) -> UIMessage | None:
     """Copy the user's approvals and denials to the calls in the message.
 
-    Changes the message, and returns it. The live client did the same when it sent the answers.
+    Changes the message in place, and returns it. A live client made this change when it sent the user's answers.
     """
     parts: list[dict[str, Any]] = [] if message is None else cast("Any", message["parts"])
     for approval_id, approved, reason in user_decisions(response):

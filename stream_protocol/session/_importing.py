@@ -1,6 +1,6 @@
 """Converts UI messages to ADK events, for apps that keep their chats in the browser or in their own database.
 
-ADK silently drops or rewrites events that break its rules. So the created events follow these rules:
+ADK silently drops or rewrites events that break its rules. So the events that this module creates follow these rules:
 
 - A call and its response are separate events with the same call id. The call comes first.
 - The author is an agent of the agent tree.
@@ -67,11 +67,12 @@ NOT_APPROVED_YET: Final = "This tool call requires confirmation, please approve 
 def messages_to_events(
     messages: Iterable[UIMessage], *, agent: str, agents: Collection[str] = (), start: float = 0.0
 ) -> list[Event]:
-    """Convert UI messages to the events of an ADK session. Append them to the session in order.
+    """Convert UI messages to the events of an ADK session. Append the returned events to a session in order.
 
     ``agent``: the root agent's name, used as the author of assistant messages. ``agents``: the names of other agents
-    that ``providerMetadata.adk.author`` of a part may name as its author. ``start``: the timestamp of the first event,
-    in seconds since 1970. The timestamps of later events increase by a millisecond. Equal arguments give equal events.
+    that may be the author of a part. The author is in the part's ``providerMetadata.adk.author``. ``start``: the
+    timestamp of the first event, in seconds since 1970. The timestamps of later events increase by a millisecond. Equal
+    arguments give equal events.
 
     The invocation id of a turn is the id of its assistant message. System messages, data parts, sources and other parts
     that ADK cannot represent are left out. Raises ``ChatRequestError`` for an invalid message, and for a refused file
@@ -96,7 +97,8 @@ def messages_to_events(
 
 
 class _HistoryBuilder:
-    """Collects the converted events, and the parts of the unfinished model response."""
+    """Collects the events that messages were converted to, and the parts of the model response that is being
+    converted."""
 
     def __init__(self, agents: Collection[str], root: str, start: float) -> None:
         self.events: list[Event] = []
@@ -115,8 +117,8 @@ class _HistoryBuilder:
         self._results: list[types.FunctionResponse] = []
 
     def begin_invocation(self, name: str, *, only_first: bool = False) -> None:
-        """Begin a new invocation, with ``name`` as its id if possible. ``only_first``: True to do nothing if an
-        invocation has begun before."""
+        """Begin a new invocation of the imported history, with ``name`` as its id if possible. ``only_first``: True to
+        do nothing if an invocation has begun before."""
         if only_first and self._invocations:
             return
         usable = name and len(name) <= MAX_INVOCATION_ID and name not in self._invocations
@@ -147,7 +149,8 @@ class _HistoryBuilder:
         )
 
     def add_assistant_message(self, parts: Sequence[UIPart]) -> None:
-        """Add an assistant message. Each step becomes a model response and the results of its calls."""
+        """Add an assistant message. Each step of the message becomes a model response and the results of its tool
+        calls."""
         denials = _denials(parts)
         for part in parts:
             if part["type"] == "step-start":
@@ -173,8 +176,8 @@ class _HistoryBuilder:
         )
 
     def _add_file(self, part: FilePart) -> None:
-        """Add a file of the agent. If the file follows a tool result, the file becomes a part of this result. A refused
-        file is left out."""
+        """Add a file that the agent has sent. If the file follows a tool result, the file becomes a part of this
+        result. A file that ``read_file`` refuses is left out."""
         with suppress(ChatRequestError):
             file = read_file(part)
             if self._results:
@@ -183,7 +186,7 @@ class _HistoryBuilder:
                 self._add_parts(part.get("providerMetadata"), adk_part(file))
 
     def _add_steering(self, message: UIMessage) -> None:
-        """Add a message that the user sent while the agent worked. A refused message is left out."""
+        """Add a message that the user sent while the agent worked. An invalid message is left out."""
         self._end_response()
         with suppress(ChatRequestError):
             parts = [*map(adk_part, texts_and_files(message))]
@@ -237,8 +240,8 @@ def _is_tool_name(name: str) -> bool:
 
 
 def _is_complete(part: ToolPart) -> bool:
-    """Return True if the model has finished the call. In AI SDK 6, unfinished calls have no input. In AI SDK 7, they
-    have partial input."""
+    """Return True if the part is a tool call whose input is complete. Unfinished calls have no input in AI SDK 6, and
+    partial input in AI SDK 7."""
     return "input" in part and part.get("errorText") != CALL_NOT_FINISHED_TEXT
 
 
@@ -285,12 +288,14 @@ def _response(part: ToolPart, denials: Mapping[str, Any]) -> dict[str, Any] | No
 
 
 def _object(value: Any, key: str) -> dict[str, Any]:
-    """Return an object for ADK's arguments or response. A value that is not an object is wrapped under ``key``."""
+    """Return a value as an object, because ADK stores the arguments and the response of a call as objects. A value that
+    is not an object becomes ``{key: value}``."""
     return value if isinstance(value, dict) else {key: value}
 
 
 def _code_parts(part: ToolPart) -> list[types.Part]:
-    """Return the parts for executed code and its result; empty if one of them is missing."""
+    """Return two ADK parts: code that the model's provider has executed, and the result of the code. Return an empty
+    list if one of them is missing."""
     match (part.get("input"), part.get("output")):
         case ({"code": str(code), **given}, {"output": str() | None as output, "outcome": outcome}):
             language = types.Language.PYTHON if given.get("language") == "PYTHON" else None
@@ -311,7 +316,8 @@ def _result_file(part: types.Part) -> types.FunctionResponsePart:
 
 
 def _signature(provider: Mapping[str, Any] | None) -> bytes | None:
-    """Return the thought signature from the metadata of the AI SDK's Google providers."""
+    """Return Gemini's thought signature from ``provider``, the metadata that the AI SDK's Google providers add to a
+    part."""
     match provider:
         case {"google": {"thoughtSignature": str(text)}} | {"vertex": {"thoughtSignature": str(text)}}:
             with suppress(ValueError):

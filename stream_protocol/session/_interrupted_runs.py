@@ -44,7 +44,8 @@ calls."""
 def completing_events(
     transcript: Transcript, output: RunOutput, outcome: Ending, *, events_before_run: int, agent: str, now: float
 ) -> list[Event]:
-    """Return the events to append, in order, to a session whose newest run ended with this outcome.
+    """Return the events that a session lacks when its newest run has ended. Append them to the session in order.
+    ``outcome``: how the run ended.
 
     ``transcript``: the complete session. ``events_before_run``: the number of events stored before the run. ``agent``:
     the root agent's name. ``now``: seconds since 1970.
@@ -72,9 +73,9 @@ def completing_events(
 def tool_failure_events(transcript: Transcript, raised: Iterable[CallReference], *, run_failed: bool) -> list[Event]:
     """Return error responses for calls whose tools raised an exception. ADK stores no responses for such calls.
 
-    Append the returned events after the run. Calls with a response, for example from a callback, are left out.
-    ``transcript``: the complete session. ``run_failed``: True if the exception ended the run. In this case, the events
-    have an error code.
+    Append the returned events after the run. Calls that already have a response, for example from a callback, are left
+    out. ``transcript``: the complete session. ``run_failed``: True if the exception ended the run. Then the returned
+    events have an error code.
     """
     turn, found = transcript.current, {transcript.find_call(reference) for reference in raised}
     unanswered = [call for call in (turn.calls if turn is not None else ()) if call in found and not call.responses]
@@ -101,10 +102,11 @@ def _closing_events(
     hidden: Sequence[Event],
     failed: Collection[str],
 ) -> list[Event]:
-    """Return the events to append after the last text of a failed or stopped run.
+    """Return the events to append after the last text of a failed or stopped run: responses to unanswered calls, and
+    the end of the run.
 
     ``streamed``: events with text that the run streamed. ``hidden``: stored events that the client was not shown.
-    ``failed``: the client ids of calls whose tools raised.
+    ``failed``: the client ids of calls whose tools raised an exception.
     """
     stopped = outcome != "error"
     error_text = RUN_STOPPED_TEXT if outcome == "abort" else RUN_FAILED_TEXT
@@ -123,10 +125,11 @@ def _closing_events(
 
 
 def _hidden_responses(turn: Turn, hidden: Sequence[Event]) -> Iterator[Event]:
-    """Yield error responses for calls that the client was shown without their stored responses.
+    """Some stored responses came too late to be shown to the client. Yield an error response for each call of such a
+    response.
 
-    Only the client gets these error responses, because the model reads the stored responses. So a call ends in the
-    history as it ended in the live response.
+    Only the client gets the error responses. The model reads the stored responses. So each call ends in the history as
+    it ended in the live response.
     """
     hidden_ids = {event.id for event in hidden}
     shown_calls = (call for call in turn.calls if call.event.id not in hidden_ids)
@@ -135,11 +138,11 @@ def _hidden_responses(turn: Turn, hidden: Sequence[Event]) -> Iterator[Event]:
 
 
 def stopped_responses(late: Event) -> Event:
-    """Return a copy of the event ``late`` with an error in place of each function response. ADK writes such errors for
-    a stopped run.
+    """Return a copy of the event ``late`` with an error in place of each function response, as ADK writes errors for a
+    stopped run.
 
-    The event ``late`` came after the end of the live response. The copy keeps the stored events of agents inside the
-    calls.
+    The event ``late`` came after the end of the live response. If agents ran inside the calls, the copy keeps the
+    stored events of these agents.
     """
     metadata = late.custom_metadata or {}
     parts = [
@@ -157,12 +160,12 @@ def stopped_responses(late: Event) -> Event:
 
 
 def _reports_outcome(last: Event, outcome: Ending) -> bool:
-    """Return True if the last event of the run reports this outcome."""
+    """Return True if the run's last event already reports how the run ended. ``outcome``: how the run ended."""
     return is_aborted(last) if outcome == "abort" else is_failure(last)
 
 
 def _end_mark(turn: Turn, agent: str, code: str) -> Event:
-    """Return an event that has no content and reports the end of the run."""
+    """Return an event without content that reports the end of the run. ``code``: the error code of the event."""
     author = next((event.author for event in reversed(turn.stored) if event.author != USER), agent)
     return Event(author=author, invocation_id=turn.stored[-1].invocation_id, error_code=code)
 
@@ -170,11 +173,11 @@ def _end_mark(turn: Turn, agent: str, code: str) -> Event:
 def _missing_responses(
     turn: Turn, error_text: str, *, closes_pending: bool, hidden: Container[str], failed: Container[str]
 ) -> Iterator[Event]:
-    """Yield error responses for the turn's unanswered calls.
+    """Yield events with error responses for the turn's unanswered tool calls.
 
     The calls of one event get their responses in one event. ``closes_pending``: True to include calls that wait for an
-    answer. ``hidden``: ids of stored events that the client was not shown. If only these events answer the call of a
-    client tool, the call counts as unanswered. ``failed``: the client ids of calls whose tools raised.
+    answer. ``hidden``: ids of stored events that the client was not shown. A call of a client tool counts as unanswered
+    if only such events answer it. ``failed``: the client ids of calls whose tools raised an exception.
     """
     unanswered = (
         call
@@ -192,10 +195,11 @@ def _is_answered(call: StoredCall, hidden: Container[str]) -> bool:
 
 
 def _responses_hidden_from_model(turn: Turn) -> Iterator[Event]:
-    """Yield copies of stored responses that ADK hides from the model. The model reads the copies.
+    """ADK hides some stored responses from the model. Yield copies of these responses, which the model reads.
 
-    ADK closes all calls of a stopped run in one event. If one of them is an approval request, ADK hides the whole event
-    from the model. The copies are hidden from the client, because the client has the responses.
+    When a run is stopped, ADK writes one event with responses to all unanswered calls. If one of these calls is an
+    approval request, ADK hides the whole event from the model. The copies are hidden from the client, because it
+    already has the responses.
     """
     unread = (
         call
@@ -213,7 +217,7 @@ def _is_readable(response: StoredResponse) -> bool:
 
 
 def _responses_event(outcomes: Sequence[tuple[StoredCall, dict[str, Any] | None]]) -> Event:
-    """Return one event with responses to these calls, which are all from one event."""
+    """Return one event with responses to calls. All of the calls come from one event."""
     responses = [
         types.FunctionResponse(id=stored.call.id, name=stored.name, response=outcome) for stored, outcome in outcomes
     ]

@@ -52,10 +52,10 @@ _FOREIGN_PREFIXES: Final = (State.APP_PREFIX, State.USER_PREFIX, State.TEMP_PREF
 
 
 class DeclaredType:
-    """A type that the app declares for a value: any type that pydantic supports, or a JSON schema.
+    """A type that the app declares for a value from the client: any type that pydantic supports, or a JSON schema.
 
-    ``name``: the name of the option, for error messages. Raises ``StreamProtocolError`` if ``declared`` is anything
-    else.
+    ``name``: the name of the option with the type, for error messages. Raises ``StreamProtocolError`` if ``declared``
+    is anything else.
     """
 
     def __init__(self, name: str, declared: Any) -> None:
@@ -76,7 +76,8 @@ class DeclaredType:
             raise argument_error(name, expected, declared) from error
 
     def check(self, name: str, value: Any, *, max_bytes: int) -> Any:
-        """Validate the value, and return it as plain JSON. ``name``: the name of the value, for error messages.
+        """Validate a value from the client, and return the value as plain JSON. ``name``: the name of the value, for
+        error messages.
 
         Raises ``ChatRequestError``: 413 for a value that is too large, 422 for a value that does not match the type.
         """
@@ -102,23 +103,24 @@ class DeclaredType:
 
 
 class PageContext:
-    """The type of ``context`` in a request, such as the user's current view, selected rows, language or time zone.
+    """The type of ``context`` in a request. The context can have the user's current view, selected rows, language or
+    time zone.
 
-    ``declared``: any type that pydantic supports, such as a model, or a JSON schema. Only the model calls of the
-    request's turn get the context. Raises ``StreamProtocolError`` if ``declared`` is anything else.
+    ``declared``: any type that pydantic supports, such as a model, or a JSON schema. Only the model calls for this
+    request get the context. Raises ``StreamProtocolError`` if ``declared`` is anything else.
     """
 
     def __init__(self, declared: Any) -> None:
         self.type: Final = DeclaredType("context", declared)
 
     def check(self, value: Any) -> Any:
-        """Validate the context of a request, and return it as JSON. Raises ``ChatRequestError`` (413, 422) if it is
-        invalid."""
+        """Validate the context of a request, and return it as JSON. Raises ``ChatRequestError``: 413 if it is too
+        large, 422 if it does not match the type."""
         return self.type.check("The context", value, max_bytes=MAX_CONTEXT_BYTES)
 
 
 class SharedState:
-    """The keys of a session's state that a client can read, and those that it can also write.
+    """The keys of a session's state that a client can read, and the keys that a client can also write.
 
     ``read``: the keys that the client can only read. ``write``: key -> type of its value, for keys that the client can
     write and read. The type is any type that pydantic supports, or a JSON schema. Raises ``StreamProtocolError`` for
@@ -137,7 +139,8 @@ class SharedState:
                 raise argument_error("shared_state", "keys of the chat's own state", key)
 
     def check(self, changes: Any) -> dict[str, Any]:
-        """Validate the state changes of a request, and return them as JSON. Raises ``ChatRequestError`` (413, 422)."""
+        """Validate the state changes of a request, and return them as JSON. Raises ``ChatRequestError``: 413 for
+        changes that are too large, 422 for other invalid changes."""
         if not isinstance(changes, dict):
             raise ChatRequestError("The state must be an object.", status=422)
         for key in changes:
@@ -158,9 +161,9 @@ class SharedState:
 def replace_context(invocation: InvocationContext, request: LlmRequest, context: Any, *, earlier: Any) -> None:
     """Replace the client's context in this model request, and in all later model requests of the run.
 
-    ``earlier``: the previous context; ``None`` if there was none. As in ADK, the context stands before the last content
-    that equals the invocation's user message. Without such a content, the context stands at the beginning. The context
-    is stored in the run config, which all agents of the run share.
+    ``earlier``: the previous context; ``None`` if there was none. As in ADK, the context is placed before the user's
+    message: before the last content that equals the invocation's user message. Without such a content, the context is
+    placed at the beginning. The context is stored in the run config, which all agents of the run share.
     """
     run_config, contents = invocation.run_config, request.contents
     if run_config is None:

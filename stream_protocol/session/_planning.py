@@ -1,9 +1,10 @@
 """Decides what the server must run for a request, from the request and the stored events.
 
-Only the client's newest message decides what runs. If it is a user message, it starts a new turn. The assistant message
-before it may contain the user's answers to calls. These answers count only if they do not start a call. If the newest
-message is an assistant message, the request answers calls of this message. An answer counts only if its call is pending
-in the *stored* events of the current turn. Arguments and earlier outputs are never read from the client.
+Only the client's newest message decides what runs. A user message starts a new turn. The assistant message before the
+user message may contain the user's answers to calls. Such an answer counts only if it does not start a call. If the
+newest message is an assistant message, the request answers calls of this message. Then an answer counts only if its
+call is pending in the *stored* events of the current turn. Arguments and earlier outputs are never read from the
+client.
 
 A repeated request is not an error, because the client may have lost the response. Its response consists of the stored
 events that followed the first request.
@@ -50,17 +51,18 @@ def plan(
     """Decide what the server must run for a request. ``transcript``: the stored chat; empty for a new chat.
 
     ``resumed_agent``: takes the name of the agent that made a call, and returns the name of the agent that ADK resumes.
-    By default, these agents are the same. ``truncated_history``: how to handle a request with fewer messages than the
-    stored chat.
+    By default, ADK resumes the agent that made the call. ``truncated_history``: how to handle a request with fewer
+    messages than the stored chat.
 
     ``chat_was_busy``: True if a run of the chat was active when the request came. In this case, a request that equals a
-    stored request is a retry. If no run was active, such a request is a retry only if two conditions are true:
+    stored request is a retry. If no run was active, a request that equals a stored request is a retry only if two
+    conditions are true:
 
-    1. The client marks its message as new. Without this mark, the client may want a new reply.
+    1. The client marks the user message as new. Without this mark, the client may want a new reply.
     2. The stored response is complete, or more messages follow it.
 
-    ``known_key``: the idempotency key of the request, if it is known. ``texts_and_files``: the content of a message
-    that is not stored, if an earlier call of ``plan`` has found it.
+    ``known_key``: the idempotency key of the request, if it is known. ``texts_and_files``: the content of a user
+    message that is not stored, if an earlier call of ``plan`` has returned the content.
 
     Raises ``ChatRequestError`` for a request that a client may not make.
     """
@@ -119,7 +121,8 @@ def _plan_continuation(
 
 
 def _agent_waits_for(call: StoredCall, answered: Iterable[StoredCall], resumed: Mapping[str, str]) -> bool:
-    """Return True if the agent needs an answer to ``call`` before it continues. ``answered``: calls with a new answer.
+    """Return True if the agent needs an answer to ``call`` before the agent continues. ``answered``: calls that the
+    request answers.
 
     - An agent waits for all calls of one model response, except for credential requests.
     - Calls with equal ids are answered together, because ADK cannot distinguish them.

@@ -1,5 +1,5 @@
 """The possible plans for a request: run the agent for a user message, run it for answers to calls, or run nothing.
-Plans also have the user's decisions about calls, for the audit trail."""
+Plans also have the user's decisions about tool calls, such as approvals, for the audit trail."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MAX_ATTEMPTED: Final = 20
 
 @dataclass(frozen=True, kw_only=True)
 class Decision:
-    """A user's decision about one call of the agent."""
+    """A user's decision about one tool call of the agent, such as an approval."""
 
     kind: DecisionKind
     call_id: str | None = None
@@ -40,7 +40,7 @@ class Decision:
 
 @dataclass(frozen=True, kw_only=True)
 class AttemptedDecisions:
-    """The decisions in a refused request."""
+    """The decisions about tool calls that the user made in a refused request."""
 
     decisions: tuple[Decision, ...] = ()
     """At most ``MAX_ATTEMPTED`` decisions."""
@@ -50,7 +50,7 @@ class AttemptedDecisions:
 
 @dataclass(frozen=True, kw_only=True)
 class CallAnswer:
-    """The function response with which ADK gets the answer to a stored call."""
+    """The answer to a stored tool call, as the function response that ADK gets."""
 
     id: str
     name: str
@@ -160,7 +160,8 @@ def _decision(call: StoredCall, response: dict[str, Any]) -> Decision:
 
 
 def attempted_decisions(request: ChatRequest, transcript: Transcript) -> AttemptedDecisions:
-    """Return the decisions in a refused request. Answers that repeat a stored answer are left out.
+    """Return the decisions about tool calls in a refused request. An answer that equals the stored answer to its call
+    is left out.
 
     If no answer matches a call, the result is a single decision of kind ``answer`` without a call.
     """

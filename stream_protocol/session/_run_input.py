@@ -35,7 +35,7 @@ NO_MARK: Final[RunMark] = {"idempotency_key": None, "record": None}
 @dataclass(frozen=True, kw_only=True)
 class RunInput:
     """The input for one run of ADK. ``before``: events to append to the session before the run. The client already
-    shows the content of these events.
+    shows the content of the events in ``before``.
 
     ``answers``: the user's answers in ``content`` and in ``before``.
     """
@@ -46,10 +46,11 @@ class RunInput:
 
 
 def run_inputs(request_plan: NewUserTurn | AnsweredCalls, mark: RunMark = NO_MARK) -> list[RunInput]:
-    """Return ADK's inputs for a plan. An input has the user's texts and files, or the user's answers to calls.
+    """Return the inputs for ADK's runs that carry out a plan. An input has the user's texts and files, or the user's
+    answers to calls.
 
-    Answers may need several runs in sequence, because ADK resumes one agent per run. ``mark``: stored with the user's
-    answers.
+    Answers may need several runs in sequence, because ADK resumes one agent per run. ``mark``: the identity of the run,
+    which is stored with the user's answers.
     """
     match request_plan:
         case NewUserTurn():
@@ -62,10 +63,10 @@ def run_inputs(request_plan: NewUserTurn | AnsweredCalls, mark: RunMark = NO_MAR
 
 
 def denial_events(answers: Iterable[CallAnswer], reasons: Mapping[str, str], mark: RunMark) -> list[Event]:
-    """Return events that store the denials among the user's answers.
+    """Return events to append to the session: one for each of the user's answers that denies a call.
 
     Use this function if a run was stopped before it read the user's answers. ``reasons``: approval id -> the user's
-    reason for the denial. ``mark``: stored with the denials.
+    reason for the denial. ``mark``: the identity of the run, which is stored with the denials.
     """
     events = []
     for answer in answers:
@@ -77,11 +78,12 @@ def denial_events(answers: Iterable[CallAnswer], reasons: Mapping[str, str], mar
 
 
 def _answers_for_run(answers: Sequence[CallAnswer], mark: RunMark) -> RunInput:
-    """Return the input for a run with these answers. Some answers become events before the run:
+    """Return the input for a run with these answers. Some answers are not in the run's content, but in events that are
+    appended before the run:
 
     - Answers to calls of other branches become events, because ADK adds the content of a run to one branch only.
-    - If the content has an approval or a credential, answers that the model must read become events. ADK hides such a
-      content from the model.
+    - ADK hides a content with an approval or a credential from the model. In this case, answers that the model must
+      read become events.
     """
     branch = _branch(answers[-1])
     hidden = any(_branch(answer) == branch and answer.name in HIDDEN_FROM_MODEL for answer in answers)
@@ -111,9 +113,9 @@ def responses_missing_for_model(transcript: Transcript) -> list[Event]:
     result.
 
     Unanswered calls get an error. If the user has answered a call during the task of a task-mode agent, the answer is
-    repeated. The agent that made the call does not read the task's events. The client is not shown these events,
-    because the history closes unanswered calls itself. Calls of an agent behind A2A stay open: such an agent refuses a
-    function response beside a user message.
+    repeated, because the agent that made the call does not read the events of the task. The client is not shown the
+    returned events, because the history itself shows an error for unanswered calls. Calls of an agent behind A2A get no
+    result, because such an agent refuses a function response beside a user message.
     """
     turn = transcript.current
     if turn is None:
@@ -135,10 +137,11 @@ def responses_missing_for_model(transcript: Transcript) -> list[Event]:
 
 
 def events_before_message(request_plan: NewUserTurn) -> list[Event]:
-    """Return events to append before the user's message: the answers that came with it, and the responses to denied
-    calls.
+    """Return events to append before the user's message: the user's answers in the same request, and the responses to
+    denied calls.
 
-    These events belong to the previous assistant message. The response to the new message does not show them.
+    The returned events belong to the previous assistant message. The response to the user's message does not show these
+    events.
     """
     answers = [_answer_event(answer, answer.event) for answer in request_plan.answers if answer.event is not None]
     for answer, event in zip(request_plan.answers, answers, strict=True):
@@ -157,8 +160,8 @@ def _reason(answer: CallAnswer, reasons: Mapping[str, str]) -> dict[str, str]:
 
 
 def _answer_event(answer: CallAnswer, call: Event) -> Event:
-    """Return an event with the answer. It has the invocation, branch and scope of the call, so that the agent that made
-    the call reads it."""
+    """Return an event with the user's answer to a call. The event has the invocation, branch and scope of the call, so
+    that the agent that made the call reads the answer."""
     return Event(
         author="user",
         invocation_id=call.invocation_id,
@@ -177,8 +180,8 @@ def _answer_part(answer: CallAnswer) -> types.Part:
 def run_config_for_turn(
     request_plan: NewUserTurn | AnsweredCalls, base: RunConfig, mark: RunMark = NO_MARK
 ) -> RunConfig:
-    """Return ``base`` with metadata from the client's request. ADK stores the metadata and ``mark`` with the user
-    event."""
+    """Return a copy of the run config ``base`` with metadata from the client's request. ADK stores the metadata and
+    ``mark`` (the identity of the run) with the user's event."""
     match request_plan:
         case NewUserTurn():
             has_files = any(isinstance(part, InlineFile) for part in request_plan.texts_and_files)

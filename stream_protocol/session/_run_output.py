@@ -1,5 +1,5 @@
-"""Compares the response of an ended run with the session. Finds content that the client was shown but ADK has not
-stored, and stored events that the client was not shown."""
+"""Compares the response of an ended run with the stored session. Finds content that the client was shown but ADK has
+not stored, and stored events that the client was not shown."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
@@ -34,7 +34,7 @@ class RunOutput:
 
     @property
     def _shown(self) -> list[str]:
-        """The ids of complete events that the client was shown, in order."""
+        """The ids of complete (not partial) events that the client was shown, in order."""
         return [] if self._response is None else self._response.complete_ids
 
     @property
@@ -42,7 +42,8 @@ class RunOutput:
         return [] if self._response is None else self._response.unconfirmed
 
     def add_earlier(self, stored: Iterable[Event]) -> None:
-        """Add events that earlier executions of the run have stored. Clients have received these events."""
+        """Add events that earlier executions of the run have stored. Clients have already received the content of these
+        events."""
         self._shown_earlier.update({event.id: event for event in stored})
 
     def not_shown_again(self) -> list[Event]:
@@ -53,24 +54,26 @@ class RunOutput:
 
     @property
     def shown_ids(self) -> frozenset[str]:
-        """The ids of complete events that this or an earlier execution of the run has shown to the client."""
+        """The ids of complete (not partial) events that this or an earlier execution of the run has shown to the
+        client."""
         return frozenset((*self._shown, *self._shown_earlier))
 
     @property
     def unfinished_text(self) -> str:
-        """The newest text that the client was shown and that no complete event has repeated; empty if there is none."""
+        """The newest streamed text that the client was shown and that no complete event has repeated; empty if there is
+        none."""
         texts = [part for stream in self._unconfirmed for part in stream.parts if part.kind is PartKind.TEXT]
         return "".join(texts[-1].pieces) if texts else ""
 
     @property
     def is_stored(self) -> bool:
-        """True if the session has all content that the client has received."""
+        """True if ADK's session has all content that the client has received."""
         return not self._unconfirmed
 
     def hidden(self, stored: Iterable[Event]) -> list[Event]:
         """Return the stored events of the run that the client was not shown.
 
-        ADK yielded these events after the end of the response, or the run was cancelled while ADK stored them.
+        ADK yielded such events after the end of the response, or the run was cancelled while ADK stored the events.
         """
         return unshown_events(stored, self.shown_ids)
 
@@ -96,8 +99,8 @@ class RunOutput:
 def unshown_events(stored: Iterable[Event], shown: Collection[str]) -> list[Event]:
     """Return the events of a run that the client was not shown. ``shown``: the ids of shown events.
 
-    User events count as shown. Events with which ADK closes the calls of a stopped run also count as shown, because the
-    response closes the calls itself.
+    User events count as shown. When a run is stopped, ADK adds an event that ends the run's unanswered tool calls. This
+    event counts as shown, because the response has already ended these calls for the client.
     """
     return [
         event for event in stored if event.id not in shown and event.error_code != ABORTED and not is_user_event(event)
@@ -106,7 +109,7 @@ def unshown_events(stored: Iterable[Event], shown: Collection[str]) -> list[Even
 
 def for_client_only(event: Event) -> Event:
     """Return a copy of the event that is shown to the client and hidden from the model. Use the copy if the model
-    already has the content."""
+    already has the event's content."""
     stored = event.model_copy(update={"content": None})
     if event.content is not None:
         update_metadata(stored, shown_content=event.content.model_dump(mode="json", exclude_none=True))
@@ -114,8 +117,8 @@ def for_client_only(event: Event) -> Event:
 
 
 def _streamed_event(stream: UnconfirmedStream, last: Event, *, before: str | None, for_model: bool) -> Event:
-    """Return an event with streamed content that ADK did not store. ``before``: the id of the event that was shown
-    next.
+    """Return an event with streamed content that ADK did not store. ``before``: the id of the event that the client was
+    shown next.
 
     ``for_model``: True if the model reads the content. False if the agent's complete event was stored after the end of
     the response. In this case, the model reads the complete event.
@@ -136,9 +139,9 @@ def _streamed_event(stream: UnconfirmedStream, last: Event, *, before: str | Non
 
 
 def unfinished_events(stream: UnconfirmedStream) -> Iterator[Event]:
-    """Yield a fragment for each text and thought in the stream of an agent inside a call.
+    """Yield a partial event for each text and thought that an agent inside a tool call has streamed.
 
-    No complete event has repeated these texts.
+    No complete event has repeated these texts and thoughts.
     """
     for part in stream.parts:
         if part.kind is not None and stream.newest is not None:
@@ -147,9 +150,9 @@ def unfinished_events(stream: UnconfirmedStream) -> Iterator[Event]:
 
 
 def _is_for_model(part: StreamedPart, stream: UnconfirmedStream) -> bool:
-    """Return True if the model must read this part, because no stored event contains it.
+    """Return True if the model must read this streamed part, because no stored event contains the part.
 
-    Returns False for code, because some models refuse code without its result.
+    Returns False for code and its results, because some models refuse code without its result.
     """
     return not part.is_code and part.kind not in stream.repeated
 

@@ -1,8 +1,8 @@
 """Checks answers against JSON schemas that a model wrote, in bounded time.
 
 The library jsonschema-rs blocks the event loop during a check. So ``Budget`` limits the size of schemas and answers.
-The library has two engines for regular expressions, and only the engine with linear time is used. Nothing is read from
-the network or from files.
+jsonschema-rs has two engines for regular expressions. Only its engine with linear time is used. A check reads nothing
+from the network or from files.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _PATTERNS: Final = RegexOptions(size_limit=2**18, dfa_size_limit=2**16)
 
 
 def first_misfit(schema: Any, answer: Any, budget: Budget) -> Path | None:
-    """Return the path of the first field that does not match the schema; ``None`` if all fields match.
+    """Return the path of the first field of the answer that does not match the schema; ``None`` if all fields match.
 
     The path is empty if the answer as a whole does not match.
 
-    If the schema is unusable, a warning is logged, and every answer matches. Raises ``TooCostlyError`` for an answer
-    that is too large to check.
+    If the schema is unusable, a warning is logged, and every answer counts as a match. Raises ``TooCostlyError`` for an
+    answer that is too large to check.
     """
     try:
         budget.take_schema(schema)
@@ -49,7 +49,7 @@ def first_misfit(schema: Any, answer: Any, budget: Budget) -> Path | None:
 
 
 def is_usable(schema: Any) -> bool:
-    """Return True if values can be checked against the schema."""
+    """Return True if this module can check values against the schema."""
     try:
         Budget().take_schema(schema)
         _validator(schema)
@@ -70,7 +70,7 @@ def _validator(schema: Any) -> Draft202012Validator:
 
 
 def _place(schema: Any, answer: Any) -> Path:
-    """Return the path of the first field that does not match; empty if unknown."""
+    """Return the path of the first field of the answer that does not match the schema; empty if unknown."""
     if any(keyword in part for part in objects(schema) for keyword in _ALTERNATIVES):
         schema = _without_alternatives(schema)
     try:
@@ -83,7 +83,7 @@ def _place(schema: Any, answer: Any) -> Path:
 
 
 def _named(kind: ValidationErrorKind) -> list[Any]:
-    """Return the path of the field that a validation error is about, inside the validated value."""
+    """Return the path of the field to which a validation error refers, inside the validated value."""
     match kind:
         case ValidationErrorKind.Required(property=name):
             return [name]
@@ -97,9 +97,9 @@ def _named(kind: ValidationErrorKind) -> list[Any]:
 def _without_alternatives(schema: Any) -> Any:
     """Return an equivalent schema in which each ``anyOf`` and ``oneOf`` is inside two ``not`` keywords.
 
-    For nested alternatives, jsonschema-rs creates an error for each combination, which can take seconds. For ``not``,
-    it creates only one error. Keywords about unevaluated values are removed, because they have a different effect
-    inside ``not``.
+    For nested alternatives, jsonschema-rs creates an error for each combination, and this can take seconds. For
+    ``not``, jsonschema-rs creates only one error. Keywords about unevaluated values are removed, because they have a
+    different effect inside ``not``.
     """
     if isinstance(schema, list):
         return [_without_alternatives(item) for item in schema]

@@ -76,12 +76,12 @@ class TooCostlyError(Exception):
 
 
 class UnusableSchemaError(Exception):
-    """Raised if the cost of a schema cannot be counted. The message names the reason."""
+    """Raised if the cost of checks against a schema cannot be counted. The error message has the reason."""
 
 
 @dataclass(slots=True)
 class Budget:
-    """The remaining work that a request may cause. All answers of the request share one budget."""
+    """The work that schema checks for a request may still cause. All answers in the request share one budget."""
 
     steps: int = STEPS
     schema_values: int = SCHEMA_VALUES
@@ -89,7 +89,8 @@ class Budget:
     pattern_cost: int = PATTERN_COST
 
     def take_schema(self, schema: Any) -> None:
-        """Subtract the cost of a schema and its patterns. Raises ``UnusableSchemaError`` if the budget is exhausted."""
+        """Subtract the cost of a schema and its patterns from the remaining budget. Raises ``UnusableSchemaError`` if
+        the budget is exhausted."""
         count = count_values(schema, self.schema_values)
         if count is None:
             raise UnusableSchemaError("it is too large")
@@ -100,9 +101,10 @@ class Budget:
             raise UnusableSchemaError("its patterns are too long")
 
     def take_answer(self, schema: Any, answer: Any) -> None:
-        """Subtract the cost of checking an answer.
+        """Subtract the cost of checking an answer against a schema from the remaining budget.
 
-        Raises ``TooCostlyError`` if the answer is too large, and ``UnusableSchemaError`` if the schema is the cause.
+        Raises ``TooCostlyError`` if the answer is too large, and ``UnusableSchemaError`` if the schema makes the check
+        too costly.
         """
         count = count_values(answer, self.answer_values)
         if count is None:
@@ -120,7 +122,7 @@ class Budget:
 
 
 def count_values(value: Any, most: int) -> int | None:
-    """Return the number of values and keys in a JSON value. A long text counts as several values.
+    """Return the number of all values and keys inside a JSON value. A long text counts as several values.
 
     Returns ``None`` for more than ``most`` values, for too many levels, and for very long numbers.
     """
@@ -187,7 +189,8 @@ def _numbers(value: Any) -> int:
 
 
 def _number_steps(value: Any) -> int:
-    """Return the steps for comparing a value with one number. Large integers and floats are compared as fractions."""
+    """Return the number of steps for comparing a value with one number. Large integers and floats are compared as
+    fractions."""
     match value:
         case bool() | str() | None:
             return 0
@@ -200,7 +203,8 @@ def _number_steps(value: Any) -> int:
 
 @dataclass(slots=True)
 class _Cost:
-    """Calculates the maximum cost of checking an answer. The schema must not change during the calculation."""
+    """Calculates the maximum cost of checking an answer against a schema. The schema must not change during the
+    calculation."""
 
     root: Any
     steps: int
@@ -225,7 +229,7 @@ class _Cost:
             raise TooCostlyError
 
     def add(self, schema: Any, value: Any, times: int = 1, depth: int = 0) -> None:
-        """Add the cost of checking the value against the schema. ``times``: how often it is checked."""
+        """Add the cost of checking the value against the schema. ``times``: the number of such checks."""
         if depth > MAX_DEPTH:
             raise TooCostlyError
         if not isinstance(schema, dict):
@@ -260,7 +264,8 @@ class _Cost:
         return known
 
     def _in_place(self, schema: dict[str, Any], value: Any) -> Iterator[Any]:
-        """Yield the nested schemas that apply to the value itself, and not to its items or fields."""
+        """Yield the schemas inside ``schema`` that apply to the value itself, and not to the value's items or
+        fields."""
         for keyword in _LISTS:
             yield from _list(schema.get(keyword))
         for keyword in _SINGLE:
@@ -308,7 +313,8 @@ class _Cost:
             self.spend(times * ((count_values(value, ANSWER_VALUES) or ANSWER_VALUES) + large * large // 10))
 
     def _target(self, reference: Any) -> Any:
-        """Return the schema to which a reference points; True if the schema does not exist."""
+        """Return the schema to which a ``$ref`` points. If it does not exist, return True, the schema that every value
+        matches."""
         if not isinstance(reference, str) or not reference.startswith("#") or len(reference) > MAX_REFERENCE:
             raise UnusableSchemaError("it refers to another document")
         if reference not in self._targets:

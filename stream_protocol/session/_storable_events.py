@@ -37,11 +37,11 @@ U+0000."""
 
 
 def make_storable(event: Event, state_writers: Mapping[str, Sequence[bool]]) -> list[str]:
-    """Replace the event's values with plain JSON, in place. Return a problem text for each value that has no JSON form.
+    """Replace the event's values with plain JSON, in place. Return a text about each value that has no JSON form.
 
     A call gets an error if its result has no JSON form, or if the call has written a state value without a JSON form.
-    Other values without a JSON form are left out. ``state_writers``: state key -> one bool for each response of the
-    event: True if its call wrote the key.
+    Other values without a JSON form are left out. ``state_writers``: state key -> a list with a bool for each function
+    response in the event: True if the call of the response wrote the key.
     """
     problems: list[str] = []
     responses = event.get_function_responses()
@@ -78,7 +78,7 @@ def make_storable(event: Event, state_writers: Mapping[str, Sequence[bool]]) -> 
 
 
 def storable_state(delta: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the state delta as plain JSON. Temporary keys (``temp:``) are not checked.
+    """Return changes of a session's state as plain JSON. Temporary keys (``temp:``) are not checked.
 
     Raises ``StreamProtocolError`` for a value that has no JSON form.
     """
@@ -89,7 +89,8 @@ def storable_state(delta: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _stored(value: Any) -> Any:
-    """Return the value as plain JSON that all stores can keep. Raises ``UnrepresentableValueError``."""
+    """Return the value as plain JSON that all stores can keep. Raises ``UnrepresentableValueError`` if this is not
+    possible."""
     plain = json_value(value)
     encoded = _encoded(plain)
     if encoded is None:
@@ -100,7 +101,8 @@ def _stored(value: Any) -> Any:
 
 
 def _encoded(plain: Any) -> bytes | None:
-    """Return plain JSON as text, inside extra arrays. Return ``None`` if it is nested too deeply for a store.
+    """Return plain JSON as text, inside extra arrays. Return ``None`` for a value that is nested too deeply for a
+    store.
 
     With the extra arrays, ``orjson`` refuses a value that is nested too deeply.
     """
@@ -121,7 +123,8 @@ def _lossy(value: Any, what: str, problems: list[str]) -> Any:
     """Return the value as plain JSON. Parts without a JSON form, and values that are nested too deeply, become
     ``None``.
 
-    If this happens, a problem text is added to ``problems``. ``what``: the name of the value in this text.
+    If a part or value is lost, a text about the loss is added to ``problems``. ``what``: the name of the value in this
+    text.
     """
     try:
         return _stored(value)
@@ -142,7 +145,8 @@ def storable_json(value: Any) -> Any:
 
 
 def _take_unstorable(delta: dict[str, Any]) -> dict[str, UnrepresentableValueError]:
-    """Remove the keys whose values cannot be stored. Return the reason for each key."""
+    """Remove the state keys whose values cannot be stored. Return the removed keys: key -> the error that gives the
+    reason."""
     refusals: dict[str, UnrepresentableValueError] = {}
     for key, value in delta.items():
         if key.startswith(State.TEMP_PREFIX) or _is_kept_by_adk(value):  # temporary values are not stored
@@ -157,7 +161,8 @@ def _take_unstorable(delta: dict[str, Any]) -> dict[str, UnrepresentableValueErr
 
 
 def _is_kept_by_adk(value: Any) -> bool:
-    """Return True if ADK's stores keep the value without loss. In this case, the object itself stays in the state."""
+    """Return True if ADK's stores keep the value without loss. Such a value stays in the state without conversion to
+    JSON."""
     try:
         _stored(plain := to_jsonable_python(value))
         return _NUL.search(json.dumps(plain, allow_nan=False).encode()) is None

@@ -40,10 +40,10 @@ TEXT_PIECE: Final = 256 * 1024
 def idempotency_key(request: ChatRequest) -> str:
     """Return a key that is equal for a request and its repetitions: a SHA-256 digest in hexadecimal.
 
-    For a user message, the key covers its id, its parts, and denials that came with it. A new message with the same
-    text has a different id, so its key differs. The key does not depend on earlier messages. For an assistant message,
-    the key covers the user's answers in tool parts, and their payloads. Other parts are not covered, because they may
-    differ between two tabs. Raises ``ChatRequestError`` (422) for invalid payloads.
+    For a user message, the key covers its id, its parts, and the denials of calls in the same request. A new message
+    with the same text has a different id, so its key differs. The key does not depend on earlier messages. For an
+    assistant message, the key covers the user's answers in tool parts, and the payloads of approvals. Other parts are
+    not covered, because they may differ between two tabs. Raises ``ChatRequestError`` (422) for invalid payloads.
     """
     target = request.target
     content = _user_parts(request) if target["role"] == "user" else _answers(request)
@@ -53,7 +53,8 @@ def idempotency_key(request: ChatRequest) -> str:
 
 
 def _add(digest: _Hash, value: Any) -> None:
-    """Hash a JSON value. Different values give different hashes. The order of keys does not matter."""
+    """Add a JSON value to the hash ``digest``. Different values give different hashes. The order of keys does not
+    matter."""
     match value:
         case str():
             digest.update(b'"%d:' % len(value))
@@ -107,7 +108,8 @@ def wants_stored_response(request: ChatRequest, turn: Turn, transcript: Transcri
 
 
 def response_to_equal_message(key: str, turn: Turn) -> NothingToRun | None:
-    """Return the stored response to a request with this idempotency key; ``None`` if the turn has a different key."""
+    """Return the stored response of the turn, if a request with this idempotency key started the turn; otherwise
+    ``None``."""
     if EventMetadata.of(turn.stored[0]).idempotency_key != key:
         return None
     return NothingToRun(
@@ -121,7 +123,8 @@ def response_to_equal_message(key: str, turn: Turn) -> NothingToRun | None:
 
 
 def response_with_steering(turn: Turn, *, is_superseded: bool) -> NothingToRun:
-    """Return the stored assistant message of the run that has already read this steering message.
+    """A client repeats a steering message (sent while the agent worked) that a run has already read. Return this run's
+    stored assistant message.
 
     ``is_superseded``: True if the user has started a newer turn.
     """
@@ -138,10 +141,11 @@ def response_with_steering(turn: Turn, *, is_superseded: bool) -> NothingToRun:
 def response_to_superseded_answers(
     request: ChatRequest, message: UIMessage, transcript: Transcript, known_key: str | None
 ) -> NothingToRun | None:
-    """Return the stored response to a repeated request with answers, if a newer message followed these answers.
+    """A client may repeat a request with answers to calls after the user has sent a newer message. Return the stored
+    response to the answers.
 
-    Otherwise return ``None``. While a client has no connection, the user may send a message in another tab. After that,
-    the client repeats its request.
+    Return ``None`` for any other request. For example, while one tab has no connection, the user sends a message in
+    another tab. Later, the first tab repeats its request.
     """
     key = known_key or idempotency_key(request)
     for turn in transcript.turns:
@@ -159,7 +163,8 @@ def response_to_superseded_answers(
 def response_to_equal_answers(
     target_id: str, matched: list[tuple[SubmittedAnswer, StoredCall]], turn: Turn
 ) -> NothingToRun:
-    """Return the stored response to these answers. Raises ``ChatRequestError`` (409) if the stored answers differ."""
+    """Return the stored response to the user's answers in a repeated request. Raises ``ChatRequestError`` (409) if the
+    stored answers differ."""
     if any(not is_stored_answer(answer, call) for answer, call in matched):
         raise ChatRequestError("That request was answered differently before.", status=409)
     awaited = [

@@ -1,7 +1,7 @@
 """Finds the user's answers in an assistant message from the client, and matches them with the stored calls.
 
-An answer is an approval, a denial, or the output of a call that the client must answer. All other outputs came from the
-server, and are ignored.
+An answer is an approval, a denial, or the output of a call that the client must answer. All other outputs in the
+message came from the server, and are ignored.
 
 An answer to ``adk_request_input`` is validated against the schema that is stored with the call. An answer to
 ``adk_request_credential`` is inserted into the stored auth config.
@@ -65,7 +65,7 @@ _ANSWERED_BY_PAGE: Final = frozenset({CallKind.CLIENT_TOOL, CallKind.INPUT})
 
 @dataclass(frozen=True, kw_only=True)
 class SubmittedAnswer:
-    """The user's answer to one call, from a part of the client's message."""
+    """The user's answer to one tool call, read from a part of the client's message."""
 
     tool_call_id: str
     """The ``StoredCall.tool_call_id`` of the answered call."""
@@ -81,7 +81,7 @@ class SubmittedAnswer:
 
 
 def calls_by_client_id(turn: Turn | None) -> dict[str, StoredCall]:
-    """Return the calls of a turn that the client can answer or has answered: ``tool_call_id`` -> call."""
+    """Return the tool calls of a turn that the client can answer or has answered: ``tool_call_id`` -> call."""
     return {call.tool_call_id: call for call in turn.external_calls} if turn is not None else {}
 
 
@@ -130,7 +130,8 @@ def _takes_output(call: StoredCall | None) -> bool:
 def answered_call(answer: SubmittedAnswer, calls: Mapping[str, StoredCall]) -> StoredCall:
     """Return the stored call to which an answer belongs.
 
-    Raises ``ChatRequestError`` (409) if the call does not exist, needs a different kind of answer, or is closed.
+    Raises ``ChatRequestError`` (409) if the call does not exist, needs a different kind of answer, or can no longer be
+    answered.
     """
     call = calls.get(answer.tool_call_id)
     if call is None or answer.is_approval is not (call.kind is CallKind.APPROVAL):
@@ -141,10 +142,11 @@ def answered_call(answer: SubmittedAnswer, calls: Mapping[str, StoredCall]) -> S
 
 
 def answers_before_message(message: UIMessage, turn: Turn | None) -> Iterator[tuple[SubmittedAnswer, StoredCall]]:
-    """Yield the answers in an assistant message that are still used after the user has sent the next message.
+    """A user's answers to calls can come together with the user's next message. Yield the answers in the assistant
+    message that are still used then.
 
-    Denials, outputs of client tools, and inputs are used, because they only inform the agent. These answers are left
-    out:
+    Denials, outputs of client tools, and answers to ``adk_request_input`` are used, because they only inform the agent.
+    These answers are left out:
 
     - approvals and credentials, because they would run a call;
     - answers to calls that are not pending;
@@ -174,7 +176,8 @@ def _is_usable(answer: SubmittedAnswer, call: StoredCall, budget: Budget) -> boo
 def approval_payloads(request: ChatRequest) -> Mapping[str, Any]:
     """Return the payloads of approvals in a request: approval id -> payload.
 
-    The payloads have a key of their own in the request's body, because a UI message cannot contain them.
+    A payload is data that the user sends with an approval. The payloads have their own key in the request's body,
+    because a UI message cannot contain them.
     """
     payloads = request.body.get("approvalPayloads") or {}
     if not isinstance(payloads, dict):
@@ -185,7 +188,8 @@ def approval_payloads(request: ChatRequest) -> Mapping[str, Any]:
 def adk_response(
     answer: SubmittedAnswer, call: StoredCall, payloads: Mapping[str, Any], budget: Budget
 ) -> dict[str, Any]:
-    """Return the function response for ADK. ``budget``: the remaining work for checking all answers of the request.
+    """Return the user's answer as a function response for ADK. ``budget``: the remaining work for checking all answers
+    of the request.
 
     Raises ``ChatRequestError`` (422) for an answer that ADK cannot use or that cannot be stored.
     """
@@ -219,11 +223,11 @@ def is_stored_answer(answer: SubmittedAnswer, call: StoredCall) -> bool:
 
 
 def _check_input(args: Mapping[str, Any], answer: Any, response: Mapping[str, Any], budget: Budget) -> None:
-    """Validate the user's answer to an input request with the request's schema and with ADK's parser.
+    """Validate the user's answer to a call of ``adk_request_input`` with the call's schema and with ADK's parser.
 
-    ``args``: the arguments of the input request, which may contain a schema. ``response``: the function response for
-    ADK. ``budget``: the remaining work for all answers. Raises ``ChatRequestError`` (422) with the name of the first
-    field that does not match.
+    ``args``: the arguments of the call, which may contain a schema. ``response``: the function response for ADK.
+    ``budget``: the remaining work for all answers. Raises ``ChatRequestError`` (422) with the name of the first field
+    that does not match.
     """
     schema = args.get("response_schema")
     if not isinstance(schema, dict):
@@ -240,7 +244,8 @@ def _check_input(args: Mapping[str, Any], answer: Any, response: Mapping[str, An
 
 
 def _misfit_of_adk(schema: Mapping[str, Any], response: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """Return the path of the first field that ADK's parser refuses; ``None`` if it accepts the answer.
+    """Return the path of the first field of the answer that ADK's parser refuses; ``None`` if the parser accepts the
+    answer.
 
     ADK builds a pydantic model from some schemas. Such a model refuses long integers and some field names.
     """
@@ -260,7 +265,7 @@ def _misfit_of_adk(schema: Mapping[str, Any], response: Mapping[str, Any]) -> tu
 def _complete_credential(args: Mapping[str, Any], output: Any) -> dict[str, Any]:
     """Return the auth config from the arguments of a credential request, with the client's credential inserted.
 
-    Raises ``ChatRequestError`` (422) if the output is not a credential of this type.
+    Raises ``ChatRequestError`` (422) if the output is not a credential of the requested type.
     """
     config: dict[str, Any] = deepcopy(args.get("authConfig") or {})
     kind = str((config.get("authScheme") or {}).get("type") or "oauth2")
@@ -294,10 +299,10 @@ def _is_credential(output: Any, allowed: frozenset[str]) -> bool:
 
 
 def _check_sign_in(stored: Mapping[str, Any], output: Mapping[str, str]) -> None:
-    """Refuse a sign-in that was not started by this credential request. Such a sign-in could be that of an attacker.
+    """Refuse a sign-in that was not started by this credential request, because an attacker could have started it.
 
-    The answer must contain the ``state`` of the request: in the query of the redirect URL, or beside a code or token.
-    If the request has a redirect URI, the answer cannot replace it.
+    The answer must contain the ``state`` of the credential request: in the query of the redirect URL, or beside a code
+    or token. If the request has a redirect URI, the answer cannot replace this URI.
     """
     finished = [key for key in _SIGN_IN_KEYS if key in output]
     if len(finished) != 1:

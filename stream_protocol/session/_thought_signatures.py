@@ -23,7 +23,8 @@ SKIP_SIGNATURE: Final = b"skip_thought_signature_validator"
 
 
 def repair_thought_signatures(callback_context: CallbackContext, llm_request: LlmRequest) -> None:
-    """Add missing thought signatures to the current turn, for Gemini 3. Use it as a ``before_model_callback``.
+    """Add missing thought signatures to the function calls of the current turn, for Gemini 3. Use this function as a
+    ``before_model_callback``.
 
         LlmAgent(…, before_model_callback=repair_thought_signatures)
 
@@ -53,9 +54,9 @@ def _is_gemini_3(model: str) -> bool:
 
 
 def _current_turn(contents: list[types.Content]) -> Iterator[types.Content]:
-    """Return the model's contents after the user's last message.
+    """Yield the contents that the model created after the user's last message.
 
-    A content that has only function responses does not count as a message.
+    A content that has only function responses does not count as a message of the user.
     """
     begin = 0
     for index, content in enumerate(contents):
@@ -65,9 +66,10 @@ def _current_turn(contents: list[types.Content]) -> Iterator[types.Content]:
 
 
 def _stored_signature(call: types.FunctionCall, events: Iterable[Event]) -> bytes | None:
-    """Return the newest signature of this call in the session; ``None`` if there is none.
+    """Return the newest thought signature that the session has for this call; ``None`` if there is none.
 
-    A call without an id is found by name and arguments, because ADK removes its own ids from requests.
+    ADK removes the call ids that it has created from model requests. A call without an id is found by its name and
+    arguments.
     """
     found = None
     for event in events:

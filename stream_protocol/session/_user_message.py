@@ -1,11 +1,12 @@
-"""Converts a user's message between its forms: the UI message, its texts and files, the ADK event, and the record.
+"""Converts a user's message between its forms: the UI message, its texts and files, the ADK event, and the stored
+record of a run.
 
 The stored record of a run has the texts and files of the message as JSON, so that another worker can read them. This
-JSON has no file bytes. It identifies the artifact or the message part that contains the bytes.
+JSON has no bytes of files. For each file, it identifies the artifact or the message part that contains the bytes.
 
 ADK can save the files of a message as artifacts (``SaveFilesAsArtifactsPlugin``, ``save_input_blobs_as_artifacts``). In
 the event, ADK then replaces each file with a line of text for the model. The event may also contain a reference to the
-artifact. The history links to the artifact, so that the client shows the file.
+artifact. In the chat history, a link to the artifact replaces the line, so that the client shows the file.
 """
 
 from __future__ import annotations
@@ -42,8 +43,7 @@ def texts_and_files(
     """Yield the texts and files of a UI message. Empty texts and parts of other types are left out.
 
     ``find_saved_file``: takes the URL of a file part, and returns the artifact to which the URL links, or ``None``.
-    Raises ``ChatRequestError`` for a refused file. Raises it with status 413 for more than ``MAX_TEXTS_AND_FILES``
-    texts and files.
+    Raises ``ChatRequestError`` for a refused file, and (413) for more than ``MAX_TEXTS_AND_FILES`` texts and files.
     """
     if sum(part["type"] in ("text", "file") for part in message["parts"]) > MAX_TEXTS_AND_FILES:
         raise ChatRequestError(f"The message has more than {MAX_TEXTS_AND_FILES:,} texts and files.", status=413)
@@ -67,8 +67,8 @@ def texts(message: UIMessage) -> list[str]:
 
 
 def adk_part(text_or_file: TextOrFile) -> types.Part:
-    """Return the part that ADK stores and sends to the model. For a saved file, this is the line of text about the
-    file."""
+    """Return the part that ADK stores and sends to the model. For a file that ADK saved as an artifact, the part is the
+    line of text about the file."""
     match text_or_file:
         case InlineFile() as file:
             blob = types.Blob(mime_type=file.media_type, data=file.data, display_name=file.name)
@@ -94,7 +94,7 @@ def stored_parts(event: Event, turn: Sequence[Event]) -> list[types.Part | Saved
 
     With ``SaveFilesAsArtifactsPlugin``, the agent's first event lists each artifact with its newest version. Without
     this event, version 0 is assumed. Files with the same name have consecutive versions. With
-    ``save_input_blobs_as_artifacts``, the line of text contains the artifact's name.
+    ``save_input_blobs_as_artifacts``, a line of text in place of the file contains the artifact's name.
     """
     versions: dict[str, int] = {}
     event = _whole_speech(event, turn)
@@ -117,10 +117,11 @@ def stored_parts(event: Event, turn: Sequence[Event]) -> list[types.Part | Saved
 
 
 def _whole_speech(event: Event, turn: Sequence[Event]) -> Event:
-    """Return the event with the complete transcription, if this event is the first fragment of the user's speech.
+    """If the event has the first piece of the user's transcribed speech, return the event with the complete
+    transcription.
 
-    If no complete event follows the fragments, a new event has their joined texts. Any other event is returned
-    unchanged.
+    If no event with the complete transcription follows, return a new event with the joined texts of all pieces. Any
+    other event is returned unchanged.
     """
     if not event.partial:
         return event
@@ -134,8 +135,8 @@ def _whole_speech(event: Event, turn: Sequence[Event]) -> Event:
 
 
 def _parts_with_files(event: Event) -> Iterator[tuple[types.Part, int, SentFile | None]]:
-    """Yield each part that the user sent, its index in the message, and the file that ADK saved from it (``None`` if
-    ADK saved no file)."""
+    """Yield three values for each part that the user sent: the part, its index in the message, and the file that ADK
+    saved from the part. The file is ``None`` if ADK saved no file."""
     parts = (event.content.parts if event.content is not None else None) or []
     sent = EventMetadata.of(event).files
     references = len(parts) - len(sent)
@@ -156,7 +157,7 @@ def stored_texts_and_files(
 ) -> Iterator[TextOrFile]:
     """Yield the texts and files of a stored user message. ``parts``: the result of ``stored_parts``.
 
-    ``event_id``: the id of the stored event, from which the files can be read again.
+    ``event_id``: the id of the stored event, so that the bytes of files can be read from it again.
     """
     for index, part in enumerate(parts):
         if isinstance(part, SavedFile):
@@ -180,12 +181,12 @@ def user_message(
     artifact_url: ArtifactUrl | None = None,
     file_url: Callable[[DataUrl], Any] = str,
 ) -> UIMessage:
-    """Return the UI message of a stored user event. Its id is the message id that the client sent. If the client sent
-    none, it is the event's id.
+    """Return the UI message of a stored user event. The message's id is the id that the client sent, or the event's id
+    if the client sent none.
 
     ``turn``: this event and the events up to the next user message. ``artifact_url``: takes an artifact's name and
-    version, and returns its URL. Without a URL, a saved file appears as its line of text. ``file_url``: converts the
-    data URL of a file to the ``url`` in the message.
+    version, and returns its URL. Without a URL, a file that ADK saved as an artifact appears as a line of text.
+    ``file_url``: converts the data URL of a file to the ``url`` in the message.
     """
     event = _whole_speech(event, turn)
     parts = [ui_part for part in stored_parts(event, turn) if (ui_part := _ui_part(part, artifact_url, file_url))]
@@ -225,7 +226,8 @@ def artifact_path(chat_id: str, name: str, version: int) -> str:
 
 
 def linked_artifact_path(chat_id: str, url: str) -> str:
-    """Return the part of the URL that ``artifact_path`` has made for this chat; empty if there is none."""
+    """Return the end of ``url`` that begins like an ``artifact_path`` of this chat; empty if the URL has no such
+    end."""
     _, folder, name = url.partition(_artifacts_folder(chat_id))
     return folder + name
 
@@ -235,7 +237,8 @@ def _artifacts_folder(chat_id: str) -> str:
 
 
 def record_content(texts_and_files: Iterable[TextOrFile]) -> list[dict[str, Any]]:
-    """Return the texts and files of a message as JSON. A file is represented by the place of its bytes."""
+    """Return the texts and files of a message as JSON. For a file, the JSON has no bytes, but the place of the
+    bytes."""
     return [_recorded(item) for item in texts_and_files]
 
 
@@ -263,10 +266,11 @@ def _recorded(text_or_file: TextOrFile) -> dict[str, Any]:
 def content_from_record(
     recorded: Iterable[dict[str, Any]], message: UIMessage, events: Sequence[Event]
 ) -> list[TextOrFile]:
-    """Return the texts and files from JSON that ``record_content`` made. The caller must load saved artifacts.
+    """Return the texts and files of a message from JSON that ``record_content`` made. Files that ADK saved as artifacts
+    are not loaded: the caller must load them.
 
-    ``message``: the message in the request. ``events``: all events of the session, including rewound events. Raises
-    ``ChatRequestError`` if a file does not exist any more.
+    ``message``: the message in the request. ``events``: all events of the session, including events that a rewind
+    removed. Raises ``ChatRequestError`` if a file does not exist any more.
     """
     return [_from_record(item, message, events) for item in recorded]
 

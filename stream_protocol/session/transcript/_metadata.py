@@ -1,8 +1,8 @@
 """Data of this library in the ``custom_metadata`` of stored events. Only this module reads and writes this data.
 
-Data about a request, such as the message id, is passed to ADK in the run config. ADK copies it to every event of the
-run, but this module reads it only from the user's event. Events that this library appends can replace the content that
-the client is shown, and hide other events from the client.
+Data about a request, such as the message id, is passed to ADK in the run config. ADK copies this data to every event of
+the run, but this module reads it only from the user's event. Events that this library appends can replace the content
+that the client is shown, and hide other events from the client.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _NOTHING: Final[dict[str, Any]] = {}
 
 
 class RunMark(TypedDict):
-    """The fields of ``EventMetadata`` that identify the run that has stored a user event."""
+    """The identity of a run that has stored a user event: the fields of ``EventMetadata`` that identify the run."""
 
     idempotency_key: str | None
     record: str | None
@@ -49,7 +49,7 @@ class RunMark(TypedDict):
 
 @dataclass(frozen=True, kw_only=True)
 class SentFile:
-    """A file in a user message."""
+    """A file that the user sent in a message."""
 
     media_type: str
     filename: str | None = None
@@ -85,13 +85,15 @@ class TakenInMessage:
 
     @classmethod
     def of(cls, event: Event) -> TakenInMessage | None:
-        """Return the steering message in the event; ``None`` if there is none."""
+        """Return the steering message (sent while the agent worked) that the event contains; ``None`` if there is
+        none."""
         return EventMetadata.of(event).steering
 
 
 @dataclass(frozen=True, kw_only=True)
 class EventMetadata:
-    """Data of this library on one event. The description of each field names the events that have the field."""
+    """The data that this library stores on one event. The description of each field says which events have the
+    field."""
 
     message_id: str | None = None
     """On a user event: the id of the message in the client; ``None`` if no chat client sent the message."""
@@ -136,7 +138,7 @@ class EventMetadata:
         return cls(**_parsed(_stored_on(event)))
 
     def is_of_another_run(self, mark: RunMark) -> bool:
-        """Return True if the user event with this data was stored by a different run than ``mark`` identifies.
+        """Return True if the user event with this data was stored by a run other than the run that ``mark`` identifies.
 
         Equal idempotency keys are not enough, because a client can send the same request twice.
         """
@@ -144,7 +146,8 @@ class EventMetadata:
         return not is_equal_request or (bool(self.record and mark["record"]) and self.record != mark["record"])
 
     def to_custom(self, others: Mapping[str, Any] | None = None) -> dict[str, Any] | None:
-        """Return ``custom_metadata`` with this data and ``others``; ``None`` if both are empty.
+        """Return the value for an event's ``custom_metadata``, with this data and ``others``; ``None`` if both are
+        empty.
 
         ``others``: the metadata of other programs.
         """
@@ -158,14 +161,14 @@ def update_metadata(event: Event, **changes: Any) -> None:
 
 
 def hidden_events(event: Event) -> tuple[str, ...]:
-    """Return ``EventMetadata.of(event).hidden_events``. This function is fast, because it is called for each event of a
-    session."""
+    """Return ``EventMetadata.of(event).hidden_events``: the ids of events that the client is not shown. Fast, because
+    it is called for each event of a session."""
     return EventMetadata.of(event).hidden_events if "untold" in _stored_on(event) else ()
 
 
 def moved_before(event: Event) -> str | None:
-    """Return ``EventMetadata.of(event).before``. This function is fast, because it is called for each event of a
-    session."""
+    """Return ``EventMetadata.of(event).before``: the id of the event that the client was shown after ``event``. Fast,
+    because it is called for each event of a session."""
     return EventMetadata.of(event).before if "before" in _stored_on(event) else None
 
 
@@ -181,10 +184,10 @@ def shown_event(event: Event) -> Event:
 
 
 def steering_state(event: Event) -> tuple[AcceptedMessage | None, str | None]:
-    """Return two values for steering messages: the message that the event accepts, and the id of a message that stops
-    waiting.
+    """A steering message (sent while the agent works) waits until a model call reads it. Return two values: the message
+    that begins to wait with this event, and the id of a message that stops waiting.
 
-    A steering message stops waiting when a model call reads it, or when it begins a turn.
+    A message also stops waiting when it begins a turn of its own.
     """
     stored = _stored_on(event)
     if stored.keys().isdisjoint(("accepted", "steering", "message_id")):
@@ -195,8 +198,8 @@ def steering_state(event: Event) -> tuple[AcceptedMessage | None, str | None]:
 
 
 def kept_steering(event: Event) -> tuple[str, ...]:
-    """Return ``EventMetadata.of(event).kept_steering``. This function is fast, because it is called for each event of a
-    session."""
+    """Return ``EventMetadata.of(event).kept_steering``: the ids of steering messages that a rewind keeps. Fast, because
+    it is called for each event of a session."""
     return EventMetadata.of(event).kept_steering if "kept" in _stored_on(event) else ()
 
 
@@ -206,10 +209,10 @@ def is_appended(event: Event) -> bool:
 
 
 def is_repeated_fragment(facts: EventFacts) -> bool:
-    """Return True for a streamed fragment that a complete event repeats.
+    """Return True for a fragment (a partial event) whose content comes again in a complete event.
 
-    ADK's complete events repeat a fragment if all its parts are texts, or if it has no parts. They do not repeat
-    fragments of the user's speech.
+    ADK's complete events repeat a fragment if all its parts are texts, or if the fragment has no parts. Fragments of
+    the user's speech are not repeated.
     """
     if not facts.is_fragment or facts.by_user or "streamed" in _stored_on(facts.event):
         return False

@@ -107,7 +107,7 @@ class Turn:
 
     @cached_property
     def steering_ids(self) -> frozenset[str]:
-        """The ids of steering messages that runs of the turn have read."""
+        """The ids of steering messages (sent while the agent worked) that runs of the turn have read."""
         return frozenset(filter(None, map(steering_id, self.stored)))
 
     @cached_property
@@ -117,12 +117,13 @@ class Turn:
 
     @cached_property
     def events(self) -> tuple[Event, ...]:
-        """The events as the client was shown them. Hidden events are left out."""
+        """The turn's events with the content that the client was shown. Events that the client was not shown are left
+        out."""
         return self.shown(0, len(self.stored))
 
     @cached_property
     def responses(self) -> tuple[tuple[Event, ...], ...]:
-        """The responses of the turn, as the client was shown them.
+        """The responses of the turn, each as events with the content that the client was shown.
 
         A response has the user's events that started a run, and then the events of the run.
         """
@@ -131,12 +132,13 @@ class Turn:
 
     @cached_property
     def first_response(self) -> tuple[Event, ...]:
-        """The user's message and the events of the run that it started, as the client was shown them."""
+        """The user's message and the events of the run that the message started, with the content that the client was
+        shown."""
         return self.shown(0, self.response_starts[1] if len(self.response_starts) > 1 else len(self.stored))
 
     def shown(self, begin: int, end: int) -> tuple[Event, ...]:
-        """Return the stored events between two indexes, as the client was shown them. Compaction events are
-        included."""
+        """Return the stored events from index ``begin`` to index ``end``, with the content that the client was shown.
+        Compaction events (summaries of earlier events) are included."""
         if self.compactions and begin < end:
             return tuple(self._with_compactions(begin, end))
         return tuple(shown_event(event) for event in self.stored[begin:end] if event.id not in self.hidden_events)
@@ -153,7 +155,7 @@ class Turn:
         ADK stores no event for the end of a run. So two conditions must be true:
 
         1. After the newest event, the agent waits for the user.
-        2. Each call has a result, except calls whose result may come later.
+        2. Each call has a result, except a call whose result may come in a later turn.
         """
         shown = [*map(read, events)]
         by_agent = [
@@ -172,7 +174,7 @@ class Turn:
 
     @cached_property
     def external_calls(self) -> tuple[StoredCall, ...]:
-        """The calls that the client can answer or has answered."""
+        """The tool calls of the turn that the client can answer or has answered."""
         return tuple(external_calls(self.calls))
 
 
@@ -182,7 +184,7 @@ def _waits_for_user(facts: EventFacts) -> bool:
 
 
 class Transcript:
-    """The conversation of a session, read from its stored events. It never changes."""
+    """The conversation of a session, read from the session's stored events. A ``Transcript`` never changes."""
 
     def __init__(self, events: Iterable[Event] = (), *, call_ids: CallIds = NO_IDS) -> None:
         """Read the events of a session.
@@ -225,11 +227,11 @@ class Transcript:
         return newest if newest is not None and newest.user_event is not None else None
 
     def find_call(self, reference: CallReference) -> StoredCall | None:
-        """Return the call of the current turn to which ``reference`` refers; ``None`` if there is none."""
+        """Return the call of the current turn that ``reference`` identifies; ``None`` if there is none."""
         return self._reader.calls.find(reference) if self.current is not None else None
 
     def next_message_id(self, invocation_id: str) -> str:
-        """Return the id of the next assistant message, if it begins in this invocation."""
+        """Return the id that the next assistant message gets if the message begins in this invocation."""
         return self._reader.next_message_id(invocation_id)
 
     def is_answering(self, idempotency_key: str) -> bool:
@@ -240,24 +242,27 @@ class Transcript:
         )
 
     def find_user_message(self, client_id: str) -> Turn | None:
-        """Return the newest turn whose ``user_message_ids`` contain this id."""
+        """Return the newest turn whose ``user_message_ids`` contain the message id ``client_id``; ``None`` if there is
+        none."""
         return next((turn for turn in reversed(self.turns) if client_id in turn.user_message_ids), None)
 
     def find_steering(self, client_id: str) -> Turn | None:
-        """Return the turn whose run has read the steering message with this id."""
+        """Return the turn whose run has read the steering message (sent while the agent worked) with this id."""
         return next((turn for turn in reversed(self.turns) if client_id in turn.steering_ids), None)
 
     def versions(self, client_id: str) -> list[Turn]:
-        """Return all turns with this user message. Rewound turns with earlier versions of the message are included."""
+        """Return all turns with the user message ``client_id``. Turns that a rewind removed, with earlier versions of
+        the message, are included."""
         return [turn for turn in self._as_if_not_rewound if client_id in turn.user_message_ids]
 
     @cached_property
     def version_tree(self) -> VersionTree:
-        """The user messages and their versions, including rewound messages."""
+        """The user messages of the session and their versions, including messages that a rewind removed."""
         return VersionTree(self._facts)
 
     def has_taken_back(self, ids: frozenset[str]) -> bool:
-        """Return True if one of these message ids belongs to a rewound message that is not in the current chat."""
+        """Return True if a rewind has removed the message with one of these ids, and the message is not in the current
+        chat."""
         unknown = ids.difference(*(turn.message_ids for turn in self.turns))
         return bool(unknown) and any(unknown & turn.message_ids for turn in self._as_if_not_rewound)
 
@@ -292,7 +297,8 @@ class _SteeringMessages:
 
 
 def _kept_by_rewinds(stored: Sequence[EventFacts]) -> dict[str, list[AcceptedMessage]]:
-    """Return the steering messages that rewinds do not remove: event id of a rewind -> messages."""
+    """Return the steering messages (sent while the agent worked) that a rewind does not remove: event id of the rewind
+    -> messages."""
     ids = {
         facts.event.id: names
         for before, facts in pairwise(stored)
@@ -306,7 +312,7 @@ def _kept_by_rewinds(stored: Sequence[EventFacts]) -> dict[str, list[AcceptedMes
 
 @dataclass
 class _Draft:
-    """A turn of which not all events have been read."""
+    """A turn that is being read: more events of the turn may follow."""
 
     message_id: str
     facts: list[EventFacts]
@@ -317,7 +323,7 @@ class _Draft:
 
 
 def _read(conversation: Iterable[EventFacts], reader: TranscriptReader, hidden: frozenset[str]) -> Iterator[Turn]:
-    """Yield the turns of these events."""
+    """Yield the turns that these events form."""
     drafts: list[_Draft] = []
     for facts in conversation:
         match reader.read(facts):

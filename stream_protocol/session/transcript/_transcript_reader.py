@@ -1,13 +1,13 @@
-"""Reads a conversation in two readings: finds the events that the client was shown, and the message of each event.
+"""Reads a conversation twice: first finds the events that the client was shown, and then the message of each event.
 
 ``FirstReading`` finds the effects of later events on earlier events. A later event can rewind an earlier event, or hide
-it from the client. Streamed text that ADK did not store is appended after its run, and must be moved to the position at
-which the client was shown the text. Some events belong to no run, such as a state update by a monitor. Only the
-surrounding events show to which message such an event belongs.
+it from the client. If ADK did not store a streamed text, this library appends the text after the run. The text must be
+moved to the position at which the client was shown it. Some events belong to no run, such as a state update by a
+monitor. Only the surrounding events show to which message such an event belongs.
 
 ``TranscriptReader`` then reads the events in the order in which the client was shown them. It finds the message and the
-response of each event, and reads the calls. ``Transcript`` uses it for stored sessions. It also reads recordings. In a
-recording, a continued response can have a new invocation id, and user events can be missing.
+response of each event, and reads the calls. ``Transcript`` uses this class for stored sessions. Recordings are also
+read with it. In a recording, a continued response can have a new invocation id, and user events can be missing.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ UNNAMED: Final = "message"
 
 
 class AppliedRewind(NamedTuple):
-    """A rewind that has removed events."""
+    """A rewind of the session that has removed events."""
 
     removed: range
     """The numbers of the removed events. The event that contains the rewind comes directly after them."""
@@ -87,7 +87,8 @@ class Rewinds:
 
 @dataclass(frozen=True)
 class HiddenEvents:
-    """The hidden, rewound and moved events of a conversation. Event numbers start at 0."""
+    """The events of a conversation that are hidden from the client, removed by a rewind, or moved. Event numbers start
+    at 0."""
 
     hidden_events: frozenset[str] = frozenset()
     """The ids of events that are hidden from the client."""
@@ -112,11 +113,12 @@ class _Invocation:
 
 
 class FirstReading:
-    """Finds hidden, rewound and moved events, and invocations that begin a message without a user event.
+    """Finds events that are hidden from the client, removed by a rewind, or moved. Also finds invocations that begin a
+    message without a user event.
 
-    Requests for approvals and credentials may have to move. Usually ADK yields such a request before the tool responses
-    of the same step, but creates it after them. A store that sorts events by time then returns the request after the
-    responses.
+    Requests for approvals and credentials may have to move. ADK usually yields such a request before the tool responses
+    of the same step, but creates it after these responses. So a store that sorts events by time returns the request
+    after the responses.
     """
 
     def __init__(self) -> None:
@@ -147,8 +149,8 @@ class FirstReading:
         self._rewinds.add(facts)
 
     def _note_question(self, facts: EventFacts) -> None:
-        """Store an event with placeholder responses. A later request for an approval or a credential is moved before
-        this event."""
+        """Store an event with placeholders (responses that a real result will replace). A later request for an approval
+        or a credential is moved before this event."""
         if not self._waiting and not facts.reports:
             return
         author, branch, _ = facts.speaker
@@ -165,13 +167,14 @@ class FirstReading:
 
     @property
     def hidden(self) -> HiddenEvents:
-        """The hidden, rewound and moved events. Read this property after all events have been added."""
+        """The events that are hidden from the client, removed by a rewind, or moved. Read this property after all
+        events have been added."""
         return HiddenEvents(frozenset(self._hidden), self._rewinds.removed, self._moved)
 
     @property
     def beginnings(self) -> frozenset[str]:
-        """The ids of invocations whose first content is from an agent. Invocations inside another invocation are left
-        out."""
+        """The ids of invocations whose first content is from an agent, not from the user. Invocations inside another
+        invocation are left out."""
         return frozenset(self._beginnings())
 
     def _beginnings(self) -> Iterator[str]:
@@ -185,13 +188,13 @@ class FirstReading:
 
 
 def _has_settled_results(facts: EventFacts) -> bool:
-    """Return True if the event has a response to a call that needs no approval. A placeholder for a credential also
-    counts."""
+    """Return True if the event has a response to a call that needs no approval. A placeholder response to a call that
+    needs a credential also counts."""
     return any(result.waits_for is not CallKind.APPROVAL for result in facts.results)
 
 
 class EventRole(Enum):
-    """The role of an event in its conversation."""
+    """The role of an event in its conversation: for example, the event begins a turn."""
 
     NEW_MESSAGE = auto()
     """The first event of a turn: the user's message, or the agent's first event if the agent began."""
@@ -213,7 +216,7 @@ class TranscriptReader:
       newest message waits for an answer.
     - Any other user event begins a new response. If the answer to an approval is missing, the result of the approved
       call begins a new response.
-    - All other events belong to the newest response, even events that have nothing to do with it.
+    - All other events belong to the newest response, even events that have nothing to do with this response.
     """
 
     def __init__(
@@ -256,14 +259,15 @@ class TranscriptReader:
         """True if the newest response is known to have ended."""
 
     def next_message_id(self, invocation_id: str) -> str:
-        """Return the id of the next message, if it begins in this invocation."""
+        """Return the id that the next assistant message gets if the message begins in this invocation."""
         return message_id(invocation_id, self._counts[invocation_id] + 1)
 
     def begin_turn(self, *, continues: bool, earlier_ids: CallIds | None = None) -> None:
-        """Begin a turn that a recording marks. After this, the events themselves never begin a message or a response.
+        """Begin a turn that has a ``TurnRecord`` in a recording. After this call, events themselves never begin a
+        message or a response.
 
-        ``continues``: True if the turn continues the newest message. ``earlier_ids``: the client ids of calls before
-        the turn, if the turn removes earlier turns; otherwise ``None``.
+        ``continues``: True if the turn continues the newest message. ``earlier_ids``: if the turn removes earlier
+        turns, the client ids of the calls that remain; otherwise ``None``.
         """
         self._has_turns = True
         if earlier_ids is not None:
@@ -288,9 +292,10 @@ class TranscriptReader:
         self._ended = True
 
     def place(self, facts: EventFacts) -> Iterator[EventFacts]:
-        """Yield the events to read for the next stored event: usually only this event.
+        """Take the next stored event, and yield the events to read now: usually only this event.
 
-        Rewound events are left out. A moved event comes directly before the event that the client was shown next.
+        Events that a rewind removed are left out. A moved event comes directly before the event that the client was
+        shown next.
         """
         if self._hidden.is_rewound(next(self._numbers)):
             return
@@ -303,7 +308,8 @@ class TranscriptReader:
             yield facts
 
     def read(self, facts: EventFacts) -> EventRole:
-        """Return the role of the next event. ``place`` yields the events in their order."""
+        """Return the role of the next event. Call this method for the events in the order in which ``place`` yields
+        them."""
         if facts.reports_a(Compaction):
             return EventRole.BESIDE
         if not _is_of_conversation(facts):
@@ -348,7 +354,8 @@ class TranscriptReader:
         return self._is_turn(facts) and not self.calls.any_awaited
 
     def _is_turn(self, facts: EventFacts) -> bool:
-        """Return True if the event's invocation can begin a turn. Return False for an unrelated invocation."""
+        """Return True if the event's invocation can begin a turn. Return False for an invocation that is not part of
+        the chat."""
         return bool(facts.invocation_id) and (self._beginnings is None or facts.invocation_id in self._beginnings)
 
     def _read_calls(self, facts: EventFacts) -> None:

@@ -1,8 +1,8 @@
 """Reads the calls of a turn and their answers from stored events, and finds the calls that the client must answer.
 
-The client answers two kinds of calls. An answer to a long-running call (client tool, ``adk_request_input``) has the id
-of this call. For a call that needs approval, ADK adds a call of ``adk_request_confirmation``. The user's approval has
-the id of the added call.
+The client answers two kinds of calls. The first kind is long-running calls: calls of client tools and of
+``adk_request_input``. The answer has the id of the call. The second kind is calls that need approval: for each, ADK
+adds a call of ``adk_request_confirmation``. The user's approval has the id of the added call.
 
 This module and the converter both use ``KnownCalls``, so a call gets the same client id in both.
 """
@@ -42,7 +42,8 @@ a response with such a name."""
 
 
 class StoredResponse(NamedTuple):
-    """A response to a call. ADK's placeholders for calls that wait for an approval or a credential do not count."""
+    """A function response to a tool call. ADK's placeholder responses to calls that wait for an approval or a
+    credential do not count."""
 
     facts: EventFacts
     """The event with the response."""
@@ -60,7 +61,7 @@ class UserDecision(NamedTuple):
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class StoredCall:
-    """A function call of the turn. A call that several events repeat is one ``StoredCall``."""
+    """A function call of a turn. If several events repeat a call, there is only one ``StoredCall``."""
 
     event: Event
     index: int
@@ -79,7 +80,7 @@ class StoredCall:
 
     @property
     def is_awaited(self) -> bool:
-        """True if the client must still answer the call. False if the call has run without an answer."""
+        """True if the client must still answer the call. False if the tool of the call has run without an answer."""
         return self.kind is not None and self.is_pending and self.known.opened is not None
 
     @property
@@ -89,7 +90,7 @@ class StoredCall:
 
     @property
     def lacks_result(self) -> bool:
-        """True if the call should have a result, but has none. False if the result may come later."""
+        """True if the call should have a result, but has none. False if the result may come in a later turn."""
         return not (self.kind is not None or self.has_placeholder or self.is_delegated or self.responses)
 
     @property
@@ -110,8 +111,8 @@ class StoredCall:
 
     @property
     def reply_id(self) -> str:
-        """The id that ADK needs in the response. For an approval request, this is the id of
-        ``adk_request_confirmation``. This id is not always unique in the chat."""
+        """The call id that ADK needs in a response to the call. For an approval request, it is the id of the call of
+        ``adk_request_confirmation``. The id is not always unique in the chat."""
         return self.call.id or ""
 
     @property
@@ -121,17 +122,17 @@ class StoredCall:
 
     @property
     def answered_index(self) -> int | None:
-        """The index of the event with the first response; ``None`` if the call is pending."""
+        """The index of the event with the first response to the call; ``None`` if the call has no response."""
         return self.responses[0].event_index if self.responses else None
 
     @property
     def answer(self) -> dict[str, Any] | None:
-        """The user's answer; ``None`` if the call is pending, or if the agent closed the call."""
+        """The user's answer to the call; ``None`` if the call has no answer yet, or if the agent ended the call."""
         return self.responses[0].result.value if self.responses and self.responses[0].facts.by_user else None
 
 
 def external_calls(calls: Iterable[StoredCall]) -> list[StoredCall]:
-    """Return, in order, the calls that the client can answer or has answered."""
+    """Return, in order, only the tool calls that the client can answer or has answered."""
     external = [call for call in calls if call.kind is not None]
     confirmed_calls = {call.known for call in external if call.kind is CallKind.APPROVAL and call.is_pending}
     return [call for call in external if call.kind is CallKind.APPROVAL or call.known not in confirmed_calls]
@@ -144,8 +145,7 @@ def shown_facts(facts: EventFacts) -> EventFacts:
 
 
 def user_decisions(response: Iterable[EventFacts]) -> Iterator[UserDecision]:
-    """Yield the user's approvals and denials. ``response``: the events of a response, which begin with those of the
-    user."""
+    """Yield the user's approvals and denials. ``response``: the events of a response. The user's events come first."""
     for facts in takewhile(lambda facts: facts.by_user, response):
         reasons = EventMetadata.of(facts.event).reasons
         for result in facts.results:
@@ -154,7 +154,8 @@ def user_decisions(response: Iterable[EventFacts]) -> Iterator[UserDecision]:
 
 
 class CallReader:
-    """Reads the calls of a turn from its complete events, in order. Its results equal those of the converter.
+    """Reads the tool calls of a turn from complete events, in order. The calls get the same client ids as in the
+    converter.
 
     ``ids``: creates the client ids of calls.
     """
@@ -169,12 +170,12 @@ class CallReader:
 
     @property
     def any_awaited(self) -> bool:
-        """True if the client's answer to a call is missing."""
+        """True if the client must still answer at least one call."""
         return any(call.is_awaited for call in self.calls)
 
     def read(self, facts: EventFacts, *, is_hidden: bool = False) -> None:
-        """Read the next event in the form in which the client was shown it. ``is_hidden``: True if the client was not
-        shown it."""
+        """Read the next event, with the content that the client was shown. ``is_hidden``: True if the client was not
+        shown the event."""
         self._index += 1
         self.known.read_event(facts)
         if facts.scope is not None and (worked_on := self.find(CallReference(facts.scope, facts.speaker[0]))):
@@ -225,7 +226,7 @@ class CallReader:
             call.responses.append(StoredResponse(facts, self._index, result))
 
     def find(self, reference: CallReference) -> StoredCall | None:
-        """Return the call to which ``reference`` refers; ``None`` if there is none. See ``KnownCalls.find``."""
+        """Return the call that ``reference`` identifies; ``None`` if there is none. See ``KnownCalls.find``."""
         known = self.known.find(reference)
         call: StoredCall | None = None if known is None else known.entry
         return call

@@ -1,11 +1,11 @@
-"""Finds the versions of user messages among all stored events of a session, including rewound events.
+"""Finds the versions of user messages among all stored events of a session, including events that a rewind removed.
 
 User messages form a tree. The parent of a message is the message before it. Messages with the same parent are versions
 of one turn. A client can list the versions of a message, and restore a version.
 
 A rewind names an invocation. The events of this invocation and all later events are removed from the chat, but stay in
-the store. A rewind has an invocation of its own. If a later rewind names this invocation, the removed messages come
-back.
+the store. A rewind has an invocation of its own. If a later rewind names the invocation of the first rewind, the
+messages that the first rewind removed come back.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ROOT: Final = -1
 
 
 class _Removal(NamedTuple):
-    """A rewind, and the newest user message before it."""
+    """A rewind of the session, and the newest user message before the rewind."""
 
     rewind: AppliedRewind
     newest: int
@@ -55,30 +55,32 @@ class VersionTree:
         self._newest = self._read(events)
 
     def find(self, event_id: str) -> int | None:
-        """Return the number of the user message with this event id; ``None`` if it does not exist."""
+        """Return the number of the user message with this event id; ``None`` if the message does not exist."""
         return self._numbers.get(event_id)
 
     def message(self, number: int) -> EventFacts:
-        """Return the event of a user message."""
+        """Return the event of the user message with this number."""
         return self._facts[number]
 
     def versions(self, number: int) -> list[int]:
-        """Return the messages with the same parent, including this message, in stored order."""
+        """Return the numbers of all versions of a message, including this message, in stored order. Versions are
+        messages that follow the same message."""
         return self._after[self._before[number]]
 
     def last_shown(self, number: int) -> float:
-        """Return a sort key for a message. Messages that were rewound later have larger keys. For messages in the chat,
-        the key is infinite."""
+        """Return a sort key for a message. The later a rewind removed the message, the larger is the key. For messages
+        in the chat, the key is infinite."""
         rewind = self._last_rewinds.get(number)
         return inf if rewind is None else rewind.removed.stop
 
     def stands(self, number: int) -> bool:
-        """Return True if the message is in the chat: it was never rewound, or it was restored."""
+        """Return True if the message is in the chat: no rewind has removed the message, or a later rewind has restored
+        it."""
         return number not in self._last_rewinds
 
     def rewind_to_restore(self, number: int) -> str | None:
-        """Return the invocation to which the chat must be rewound to restore a rewound message. The messages that last
-        followed it are also restored.
+        """Return the id of the invocation to which a rewind must go to restore a removed message. The messages that
+        last followed this message are also restored.
 
         Returns ``None`` if no rewind can restore the message.
         """
@@ -104,7 +106,8 @@ class VersionTree:
 
     @cached_property
     def _last_rewinds(self) -> dict[int, AppliedRewind]:
-        """Number of a rewound message -> the last rewind that removed it. The search visits each message only once."""
+        """Return number of a removed message -> the last rewind that removed the message. The search visits each
+        message only once."""
         found: dict[int, AppliedRewind] = {}
         current_events: set[int] = set()
         number = self._newest
@@ -132,12 +135,12 @@ class MessageVersions(TypedDict):
 
 
 def message_versions(transcript: Transcript) -> list[MessageVersions]:
-    """Return the versions of each message that has more than one version, in the order of the chat."""
+    """Return the versions of each user message that was edited or regenerated, in the order of the chat."""
     return list(_message_versions(transcript))
 
 
 def rewind_to_choose(transcript: Transcript, version_id: str) -> str | None:
-    """Return the id of the invocation to which the chat must be rewound to restore this version.
+    """Return the id of the invocation to which a rewind must go to restore this version of a user message.
 
     Returns ``None`` if the version is already in the chat. The rewind also restores the messages that followed this
     version when it was last in the chat. Raises ``ChatRequestError``: 404 if the version does not exist, 409 if no
@@ -174,8 +177,8 @@ def _message_versions(transcript: Transcript) -> Iterator[MessageVersions]:
 
 
 def _words(facts: EventFacts) -> _Words:
-    """Return a key for a user message: the message id that the client sent, and the texts. A regenerated reply does not
-    change this key."""
+    """Return a key for a user message: the message id that the client sent, and the texts of the message. The key stays
+    equal if only the reply was regenerated."""
     return EventMetadata.of(facts.event).message_id, tuple(part.text for part in facts.parts if isinstance(part, Text))
 
 
