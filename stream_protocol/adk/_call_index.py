@@ -115,8 +115,7 @@ class KnownCall:
 
     @property
     def content(self) -> Hashable:
-        """A hashable key. Calls of one tool with equal arguments have equal keys; all other calls have different
-        keys."""
+        """A hashable key of the call. Calls of the same tool with equal arguments have equal keys."""
         return _content(self.name, self.args)
 
     @property
