@@ -161,8 +161,8 @@ def replay_messages(
 
 
 def _as_requested(events: Iterable[Event], body: Mapping[str, Any], taken_ids: set[str]) -> Iterator[Event]:
-    """Yield the events of a turn. A ``ChatService`` stores data of the request in events: the id of the user message,
-    and the reasons of approvals and denials. A copy of the event gets this data.
+    """Yield the events of a turn, with data from the request: the id of the user message, and the reasons of approvals
+    and denials. A ``ChatService`` stores such data in events. An event that gets data is copied, not changed.
 
     ``body``: the body of the request that started the turn, not validated. ``taken_ids``: message ids that are already
     used. The id of the user message is added to this set.
