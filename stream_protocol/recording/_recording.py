@@ -148,7 +148,7 @@ def _is_message_with_content(event: Event) -> bool:
 
 
 def _why_nothing(recording: Recording) -> str:
-    """Return the error text for a recording whose replay would show nothing: the reason."""
+    """A replay of the recording would show nothing. Return the error text with the reason."""
     records = read_records(recording.path, recording.session, recording._warn)  # noqa: SLF001 - of this module
     count = sum(isinstance(record, EventRecord) for record in records)
     events = "1 event was" if count == 1 else f"{count} events were"

@@ -60,7 +60,8 @@ def is_eval_result(document: Any) -> bool:
 
 
 def read_eval_cases(cases: list[Any], session: str | None) -> Iterator[EventRecord]:
-    """Return the events of the eval case that ``session`` names, or of the only case. Raises ``RecordingError``."""
+    """Return the events of the eval case that ``session`` names, or of the only case. Raises ``RecordingError`` if
+    there is no such case, or if the agent never answers in it."""
     names = distinct_names(cases, *_NAME_FIELDS, kind="case")
     conversations = {name: turns for name, case in zip(names, cases, strict=True) if (turns := _turns(case))}
     if cases and not conversations:

@@ -94,7 +94,8 @@ def redact_prompt(prompt: dict[str, Any]) -> dict[str, Any]:
 def redact_request(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return the body of a client's request without secrets.
 
-    The newest message is searched first, because earlier messages are also in the recorded requests of earlier turns.
+    The work of the search is limited. So the newest message is searched first: earlier messages are also in the
+    recorded requests of earlier turns.
     """
     return _object(Search().clean_object(dict(body), {"messages": _newest_messages}))
 

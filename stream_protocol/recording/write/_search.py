@@ -180,7 +180,7 @@ class Search:
     def _known(self, name: str) -> tuple[str, Meaning]:
         """Return a name without separators, and the meaning of the name, such as ``SECRET``.
 
-        If the search has used all of its work, a new name counts as secret.
+        When the search has reached its limit of work, a name that it has not seen before counts as secret.
         """
         if (known := self._names.get(name)) is None:
             if not self._take(NAME_WORK):

@@ -362,7 +362,7 @@ def _canonical(arguments: dict[str, Any]) -> str:
 
 
 def _stable(arguments: dict[str, Any]) -> str:
-    """Return the beginning of the arguments' JSON text that later arguments cannot change."""
+    """Return the arguments as JSON text, without the end of the text that later arguments may change."""
     text = _canonical(arguments).rstrip("]}")
     if text.endswith('"'):
         return text[:-1]

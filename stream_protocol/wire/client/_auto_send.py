@@ -86,8 +86,8 @@ def is_sent_again(response: Iterable[bytes], continued: UIMessage | None = None)
     Such a client would repeat its request in an endless loop. ``response``: SSE events with one chunk each.
     ``continued``: the message that the response continues, in the form in which the client sent the message.
 
-    Texts and values are ignored. A step at the end of the response counts only if a later chunk changes the message,
-    because otherwise the client does not store the step.
+    Texts and values are ignored. A step at the end of the response counts only if a later chunk changes the message.
+    Otherwise the client does not store the step.
     """
     chunks: list[dict[str, Any]] = []
     step_is_stored = True
@@ -123,8 +123,8 @@ def _fold(parts: list[dict[str, Any]], chunks: Iterable[Mapping[str, Any]]) -> N
 
 
 def _parts_that_count(message: UIMessage, chunks: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield the parts of a message that ``is_sent_again`` needs: the tool calls that the chunks change, the last
-    ``step-start``, and one tool call of each other kind.
+    """Yield the parts of a message that ``is_sent_again`` needs. These are the tool calls that the chunks change, the
+    last ``step-start``, and one tool call of each other kind.
 
     Calls of the same kind have equal states and flags, and are on the same side of the last ``step-start``. So the time
     of the prediction does not depend on the number of calls in the message.
