@@ -46,7 +46,8 @@ class CallIds(Collection[str]):
         return isinstance(call_id, str) and self.has_among(call_id, len(self))
 
     def copy(self) -> "CallIds":
-        """Return a copy in constant time. Later changes of the copy do not change the original, or the reverse."""
+        """Return a copy in constant time. Later changes of the copy do not affect the original. Later changes of the
+        original do not affect the copy."""
         copied = CallIds()
         copied._earlier, copied._begin = (self if self._places else self._earlier), len(self)
         return copied
@@ -97,9 +98,10 @@ def match_client_ids(
     """Some call ids in a client's message are not stored. Return the stored call for each of them: id in the client's
     message -> id of the stored call.
 
-    There are two reasons. If a model adapter sends no call ids, ADK generates one id for the partial event and a second
-    id for the complete event. The client has the first id, and the session has the second. If parallel agents use the
-    same id, the order of their stored calls may differ from the order in which the client received the calls.
+    An id can be missing in the session for two reasons. If a model adapter sends no call ids, ADK generates one id for
+    the partial event and a second id for the complete event. The client has the first id, and the session has the
+    second. If parallel agents use the same id, the order of their stored calls may differ from the order in which the
+    client received the calls.
 
     The client's calls with unknown ids are matched in order with the stored calls of the same tool. ``shown``: id and
     tool of each call in the client's message. ``tools``: id -> tool, for all stored calls. ``unanswered``: the stored

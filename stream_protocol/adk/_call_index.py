@@ -115,8 +115,7 @@ class KnownCall:
 
     @property
     def content(self) -> Hashable:
-        """A hashable key. Calls of one tool with equal arguments have equal keys; all other calls have different
-        keys."""
+        """A hashable key of the call. Calls of the same tool with equal arguments have equal keys."""
         return _content(self.name, self.args)
 
     @property
@@ -218,8 +217,8 @@ class CallsUnderId:
         return next((known for known in reversed(self.numbers) if known.speaker == speaker), None)
 
     def first_equal(self, name: str, args: dict[str, Any], key: RankKey) -> KnownCall | None:
-        """Like ``first``, but search only the calls of this tool with these arguments. A call is skipped if ``key``
-        returns ``None`` for it."""
+        """Return the call of this tool with these arguments that has the smallest sort key. A call is skipped if
+        ``key`` returns ``None`` for its ``KnownCall.rank``."""
         if self._index is None:
             calls = (known for known in self.numbers if (known.name, known.args) == (name, args))
             return next((known for known in calls if key(known.rank) is not None), None)

@@ -209,8 +209,8 @@ class KnownCalls:
         return known if known is not None and known.is_undecided else None
 
     def shows_approval(self, facts: "EventFacts") -> bool:
-        """Return True if this event is the first to show that a call was approved: it has the result of the call, but
-        the session lacks the user's answer to the approval request. Call this method before the event's calls and
+        """Return True if only this event shows that a call was approved. It has the result of the call, but the
+        session lacks the user's answer to the approval request. Call this method before the event's calls and
         results are read."""
         is_abort = facts.failure is not None and facts.failure.code == ABORTED  # ADK closes the calls of a stopped run
         if self._asked is None or facts.by_user or is_abort:

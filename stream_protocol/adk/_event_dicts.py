@@ -60,8 +60,8 @@ class NotAnEventError(StreamProtocolError):
 class UnexpectedItemError(NotAnEventError, TypeError):
     """Raised for an item of an event iterator that is neither an event nor a dictionary, such as a text or a chunk.
 
-    Such an item is a bug in the program. So functions that read an iterator raise this error, and do not send it to the
-    client as a failed run.
+    Such an item is a bug in the program. So functions that read an iterator raise this error to their caller. They do
+    not report a failed run to the client.
     """
 
 

@@ -82,7 +82,7 @@ def _of_wrong_types(
     """ADK's validation raises an error of ``_TYPE_ERRORS`` for some values. Yield the locations of the innermost such
     values.
 
-    The errors name no location. So this function validates an event for each value, without the other values.
+    The errors name no location. So for each value, this function validates an event that has only this value.
     ``within``: takes a value, and returns an event with this value in place of the searched object or list. Values of a
     list are yielded from the last to the first, so that a caller can delete each value immediately.
     """

@@ -176,7 +176,7 @@ class _Task:
 
     @property
     def is_repeated(self) -> bool:
-        """True if the content of the task's update comes twice: the remote ADK agent has already sent it, or will send
+        """True if the content of the task's update comes twice. The remote ADK agent has already sent it, or will send
         it again as a failure."""
         if "adk_error_code" in _mapping(self.message, "metadata"):
             return True

@@ -4,8 +4,8 @@
                        |
     other forms ---> read: records --> turns --> replay: the stream, or the messages
 
-``_front`` imports the public names, and is loaded when one of them is first used. So ``recording.read`` can be imported
-without ADK.
+``_front`` imports the public names. It is loaded when a public name is first used. So ``recording.read`` can be
+imported without ADK.
 
 Where to change what:
 

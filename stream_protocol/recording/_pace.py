@@ -1,4 +1,4 @@
-"""Replays turns at the recorded speed, or faster, or slower."""
+"""Replays the turns of a recording at the recorded speed, or faster, or slower."""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -27,7 +27,8 @@ class TurnClock:
         self._newest = 0.0
 
     def seconds(self, event: TimedEvent) -> float | None:
-        """Return the time of the next event; ``None`` if it was not recorded. Times never decrease."""
+        """Return the time of the turn's next event in seconds since the turn began; ``None`` if no time was recorded.
+        Times never decrease."""
         if event.at is None:
             return None
         if self._begin is None:
@@ -42,7 +43,7 @@ def check_turns(function: str, turns: object) -> None:
 
 
 def pace_turns(turns: TurnStream, speed: float) -> TurnStream:
-    """Return the turns with a pause before each event.
+    """Return the turns. While their events are read, there is a pause before each event, as in the recorded run.
 
     ``speed``: 2 is twice as fast as recorded. There is no pause between turns, or before an event without a recorded
     time.

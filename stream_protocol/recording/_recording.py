@@ -31,7 +31,7 @@ from stream_protocol.wire import AnyChunk, check_path, check_text
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RecordedTurn:
-    """A turn of a recording: the user's message or answers, and the events of the agent's response."""
+    """A turn of a recording: the user's message or answers to calls, and the events of the agent's response."""
 
     message_id: str
     """The id of the assistant message."""
@@ -81,7 +81,8 @@ class Recording:
             yield _collect_turn(head, list(items))
 
     def stream_turns(self) -> Iterator[tuple[TurnHead, Iterator[TurnItem]]]:
-        """Yield the turns while the file is read. Read all items of a turn before you request the next turn."""
+        """Yield the turns while the file is read. Each turn has its head (data about the turn) and an iterator of its
+        items. Read all items of a turn before you request the next turn."""
         return split_turns(_read_items(self.path, self.session, self._warn), self.hidden, self.beginnings)
 
 
@@ -96,9 +97,10 @@ def load_recording(path: str | Path, *, session: str | None = None) -> Recording
     - a conformance test;
     - a recording made by this package.
 
-    The whole file is read once, to validate it and to find rewound events. ``session``: chooses a session, if a store
-    or an evalset has several. Fields that the installed ADK cannot read are left out, with a warning for each. Raises
-    ``RecordingError`` if the file is not a recording, or if a replay would show nothing.
+    The whole file is read once, to validate it and to find events that a rewind removed. ``session``: the name of the
+    session to load, if a store or an evalset has several sessions. Fields that the installed ADK cannot read are left
+    out, with a warning for each. Raises ``RecordingError`` if the file is not a recording, or if a replay would show
+    nothing.
     """
     check_path("path", path)
     check_text("session", session, or_none=True)
@@ -146,7 +148,7 @@ def _is_message_with_content(event: Event) -> bool:
 
 
 def _why_nothing(recording: Recording) -> str:
-    """Return the error text for a recording whose replay would show nothing."""
+    """A replay of the recording would show nothing. Return the error text with the reason."""
     records = read_records(recording.path, recording.session, recording._warn)  # noqa: SLF001 - of this module
     count = sum(isinstance(record, EventRecord) for record in records)
     events = "1 event was" if count == 1 else f"{count} events were"

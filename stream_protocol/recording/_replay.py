@@ -26,13 +26,13 @@ T = TypeVar("T")
 
 
 class RecordedFailureError(Exception):
-    """Stands for the exception that a run raised during the recording. ``str(error)`` is the recorded text, which may
-    be empty."""
+    """Takes the place of an exception that a run raised during the recording. ``str(error)`` is the recorded error
+    text, which may be empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayStep(Generic[T]):
-    """One item of a recorded turn, and the chunks that the converter creates for it."""
+    """One item of a recorded turn, such as an event, and the chunks that the converter creates for this item."""
 
     item: TurnItem | None
     """The recorded item; ``None`` for the step at the end of the turn."""
@@ -45,7 +45,8 @@ class ReplayStep(Generic[T]):
 
 
 def replay(recording: Recording, *, turn: int | None = None, **options: Unpack[ConverterOptions]) -> Iterator[bytes]:
-    """Yield the SSE events of all turns, or of one turn. ``turn``: the number of the turn, from 1.
+    """Yield the SSE events of all turns of a recording, or of one turn. ``turn``: the number of this turn, from 1;
+    ``None`` for all turns.
 
     The events of each turn begin with ``start`` and end with ``[DONE]``. Every replay gives the same bytes.
     ``options``: converter options that replace the recorded options. Raises ``RecordingError`` if the turn does not
@@ -85,7 +86,7 @@ def replay_sse(
     """Yield the SSE events of the turns while the turns are read. The events of each turn begin with ``start`` and end
     with ``[DONE]``.
 
-    ``delegated``: the value of ``Recording.delegated``.
+    ``delegated``: the value of ``Recording.delegated``, the tools whose calls start task-mode agents.
     """
     check_turns("replay_sse", turns)
     _check_options(delegated, options)
@@ -102,7 +103,8 @@ def _replay_sse(turns: TurnStream, delegated: frozenset[str], options: Converter
 def replay_steps(
     recording: Recording, **options: Unpack[ConverterOptions]
 ) -> Iterator[tuple[TurnHead, Iterator[ReplayStep[bytes]]]]:
-    """Yield each turn with its steps. A step has a recorded item and its SSE events. ``[DONE]`` is left out.
+    """Yield each turn of a recording with its steps. A step has one recorded item, such as an event, and the SSE events
+    for this item. ``[DONE]`` is left out.
 
     Read all steps of a turn before you request the next turn.
     """
@@ -126,11 +128,13 @@ def replay_messages(
     delegated: frozenset[str] = frozenset(),
     **options: Unpack[ConverterOptions],
 ) -> list[UIMessage]:
-    """Return the messages that the client has after all turns. With ``turn``, return only the messages of this turn.
+    """Return the messages that a client has after all turns. ``turn``: the number of a turn, from 1, to get only its
+    messages.
 
     User messages are included if the user's events were recorded. The ids of user messages come from the recorded
-    requests, or from the events. All complete events are kept in memory, because a late result may belong to any
-    earlier message. ``delegated``: the value of ``Recording.delegated``.
+    requests, or from the events. All complete events are kept in memory, because a result in a later turn may belong to
+    any earlier message. ``delegated``: the value of ``Recording.delegated``, the tools whose calls start task-mode
+    agents.
     """
     check_turns("replay_messages", turns)
     check_count("turn", turn, or_none=True)
@@ -157,11 +161,11 @@ def replay_messages(
 
 
 def _as_requested(events: Iterable[Event], body: Mapping[str, Any], taken_ids: set[str]) -> Iterator[Event]:
-    """Yield the events, with the data that a ``ChatService`` stores in events: the id of the user message, and the
-    reasons of approvals and denials. An event that gets such data is copied.
+    """Yield the events of a turn, with data from the request: the id of the user message, and the reasons of approvals
+    and denials. A ``ChatService`` stores such data in events. An event that gets data is copied, not changed.
 
-    ``body``: the body of the request that led to the events, not validated. ``taken_ids``: message ids that are already
-    used. A newly used id is added to this set.
+    ``body``: the body of the request that started the turn, not validated. ``taken_ids``: message ids that are already
+    used. The id of the user message is added to this set.
     """
     messages = [message for message in list_field(body, "messages") if isinstance(message, dict)]
     ids = [message.get("id") for message in messages if message.get("role") == "user"]
@@ -182,7 +186,7 @@ def _as_requested(events: Iterable[Event], body: Mapping[str, Any], taken_ids: s
 
 
 def _reasons(message: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the approval id and the reason of each approval or denial that has a reason."""
+    """Yield the approval id and the user's reason for each approval or denial in the message that has a reason."""
     for part in list_field(message, "parts"):
         match part:
             case {"approval": {"id": str(approval_id), "reason": str(reason)}}:
@@ -190,8 +194,8 @@ def _reasons(message: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def end_as_recorded(conversion: Conversion[Any], end: Ending | None, failure: str) -> None:
-    """End the conversion of a response in the recorded way. If ``end`` is ``None``, the events decide how the response
-    ends."""
+    """End the conversion of a response in the way in which the recorded response ended. ``end``: the recorded ending.
+    If ``end`` is ``None``, the events determine how the response ends."""
     check_instance("conversion", conversion, Conversion, "a conversion")
     if end is not None:
         check_choice("end", end, get_args(Ending))
@@ -208,7 +212,7 @@ def end_as_recorded(conversion: Conversion[Any], end: Ending | None, failure: st
 
 
 def _check_options(delegated: object, options: ConverterOptions) -> None:
-    """Raise ``InvalidArgumentError`` for an invalid option, before a turn is read."""
+    """Raise ``InvalidArgumentError`` for an invalid option of a replay. Called before the first turn is read."""
     check_texts("delegated", delegated, expected="a set of names")
     Settings(**options)
 

@@ -43,9 +43,9 @@ TurnItem = TimedEvent | TurnRecord | ChunkRecord | EndRecord
 
 @dataclass(frozen=True, eq=False)
 class TurnHead:
-    """Data of a turn that is known before its items are read.
+    """The data of a turn that are known before the turn's items are read.
 
-    Compared by identity, because ``groupby`` uses objects of this class as keys.
+    Two heads are equal only if they are one object, because ``groupby`` uses heads as keys.
     """
 
     message_id: str
@@ -65,7 +65,8 @@ TurnStream = Iterable[tuple[TurnHead, Iterable[TurnItem]]]
 def split_turns(
     items: Iterable[TurnItem], hidden: HiddenEvents, beginnings: frozenset[str] | None
 ) -> Iterator[tuple[TurnHead, Iterator[TurnItem]]]:
-    """Yield the turns while the items are read. Read all items of a turn before you request the next turn.
+    """Yield the turns of a recording while its items are read. Read all items of a turn before you request the next
+    turn.
 
     ``beginnings``: the invocations that begin a turn without a user event; ``None`` if each invocation can begin a
     turn.
@@ -76,7 +77,8 @@ def split_turns(
 
 
 def _with_heads(items: Iterable[TurnItem], splitter: _TurnSplitter) -> Iterator[tuple[TurnHead, TurnItem]]:
-    """Yield each item with the head of its turn. Events that the client is not shown are left out."""
+    """Yield each item with the head of its turn (the ``TurnHead``). Events that the client is not shown are left
+    out."""
     for item in items:
         match item:
             case TimedEvent():
@@ -93,10 +95,10 @@ def _with_heads(items: Iterable[TurnItem], splitter: _TurnSplitter) -> Iterator[
 
 
 class _TurnSplitter:
-    """Finds the turn of each event. A turn here is the response to one request.
+    """Finds the turn of each recorded event. In a recording, a turn is the response to one request.
 
-    If the recording has ``TurnRecord``s, only they begin turns. An ``EndRecord`` at the beginning, or directly after
-    another ``EndRecord``, stands for a turn without events.
+    If the recording has ``TurnRecord``s, only they begin turns. An ``EndRecord`` that follows no event, at the
+    beginning or directly after another ``EndRecord``, ends a turn without events.
     """
 
     def __init__(self, beginnings: frozenset[str] | None, hidden: HiddenEvents) -> None:
@@ -112,7 +114,8 @@ class _TurnSplitter:
         them."""
 
     def begin_turn(self, turn: TurnRecord) -> TurnHead:
-        """Begin a recorded turn. If it has the id of the newest message, it continues this message."""
+        """Begin a turn that has a ``TurnRecord``. The turn continues the newest message if the record has the id of
+        this message."""
         self._ended = False
         continues = bool(turn.message_id) and turn.message_id == self.head.message_id
         message_id = None if continues else _user_message_id(turn.request)
@@ -123,11 +126,11 @@ class _TurnSplitter:
         return self.head
 
     def _ids_before_edit(self, message_id: str | None) -> CallIds | None:
-        """Return the client ids of calls before this user message, if the message is edited or sent again; otherwise
+        """If a user message is edited or sent again, return the client ids of the calls before the message; otherwise
         ``None``.
 
-        In this case, the server has removed the earlier message with this id and all later messages. A recording of
-        runs does not contain the rewind.
+        For such a message, the server has removed the earlier message with this id, and all later messages. A recording
+        of runs does not contain this rewind.
         """
         ids = self._ids_by_message.get(message_id) if message_id is not None else None
         if ids is not None:
@@ -136,10 +139,10 @@ class _TurnSplitter:
         return ids
 
     def end_turn(self) -> TurnHead:
-        """Return the turn that an ``EndRecord`` ends.
+        """Return the head of the turn that an ``EndRecord`` ends.
 
         The record ends the newest turn. If no turn has begun, or if the newest turn has already ended, the method
-        returns a new turn without events.
+        returns the head of a new turn without events.
         """
         if self._ended:
             self.reader.begin_message("")
@@ -149,7 +152,8 @@ class _TurnSplitter:
         return self.head
 
     def add_event(self, facts: EventFacts) -> TurnHead | None:
-        """Return the head of the event's turn; ``None`` if the client is not shown the event."""
+        """Return the ``TurnHead`` of the turn to which the event belongs; ``None`` if the client is not shown the
+        event."""
         match self.reader.read(facts):
             case EventRole.HIDDEN | EventRole.OUTSIDE:
                 return None

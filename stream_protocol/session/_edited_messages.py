@@ -166,8 +166,8 @@ def _first_missing_turn(request: ChatRequest, transcript: Transcript) -> Turn | 
     - A turn counts as present if the request has the turn's user message. The agent's reply may be missing after a lost
       connection.
     - If the request has no earlier user messages, all stored turns are missing.
-    - If the request has earlier user messages but none of them is stored, the result is ``None``, because the history
-      does not come from this session.
+    - If the request has earlier user messages but none of them is stored, the result is ``None``. Such a history does
+      not come from this session.
 
     Raises ``ChatRequestError`` (409) if the request has a message that a rewind has removed.
     """

@@ -113,9 +113,9 @@ def responses_missing_for_model(transcript: Transcript) -> list[Event]:
     result.
 
     Unanswered calls get an error. If the user has answered a call during the task of a task-mode agent, the answer is
-    repeated, because the agent that made the call does not read the events of the task. The client is not shown the
-    returned events, because the history itself shows an error for unanswered calls. Calls of an agent behind A2A get no
-    result, because such an agent refuses a function response beside a user message.
+    repeated. The agent that made the call does not read the events of the task. The client is not shown the returned
+    events, because the history itself shows an error for unanswered calls. Calls of an agent behind A2A get no result,
+    because such an agent refuses a function response beside a user message.
     """
     turn = transcript.current
     if turn is None:

@@ -142,8 +142,8 @@ def answered_call(answer: SubmittedAnswer, calls: Mapping[str, StoredCall]) -> S
 
 
 def answers_before_message(message: UIMessage, turn: Turn | None) -> Iterator[tuple[SubmittedAnswer, StoredCall]]:
-    """A user's answers to calls can come together with the user's next message. Yield the answers in the assistant
-    message that are still used then.
+    """A request can have a new user message and, in the assistant message before it, the user's answers to calls. Yield
+    the answers that are still used.
 
     Denials, outputs of client tools, and answers to ``adk_request_input`` are used, because they only inform the agent.
     These answers are left out:

@@ -136,7 +136,7 @@ def _whole_speech(event: Event, turn: Sequence[Event]) -> Event:
 
 def _parts_with_files(event: Event) -> Iterator[tuple[types.Part, int, SentFile | None]]:
     """Yield three values for each part that the user sent: the part, its index in the message, and the file that ADK
-    saved from the part. The file is ``None`` if ADK saved no file."""
+    saved. The file is ``None`` if ADK saved no file."""
     parts = (event.content.parts if event.content is not None else None) or []
     sent = EventMetadata.of(event).files
     references = len(parts) - len(sent)

@@ -98,7 +98,7 @@ class PrefixHash:
         return self._begins_alike(whole) and whole.startswith(self._rest, self._blocks * BLOCK)
 
     def holds(self, piece: str) -> bool:
-        """Return True if the whole text begins with ``piece``, or if its part without a hash contains ``piece``."""
+        """Return True if the text begins with ``piece``, or if ``piece`` is in the part that is not hashed."""
         rest = piece[self._blocks * BLOCK :]
         return piece in self._rest or (self._begins_alike(piece) and self._rest.startswith(rest))
 

@@ -277,8 +277,8 @@ class StreamProtocolConverter:
     whose id is in ``taken_ids``, or is already used in this message, gets the id ``<id>.2``, ``<id>.3``, and so on. A
     call without an id in ADK gets ``call_0``, ``call_1``, and so on.
 
-    The converter sees one event at a time, so it does not recognize calls that start a task-mode agent. Pass the names
-    of such tools as ``hidden_tools``.
+    The converter sees one event at a time, so it does not recognize calls that start a task-mode agent. Pass the tools
+    of these calls as ``hidden_tools``.
 
     Raises ``StreamProtocolError`` for contradictory options, and for a method call after the end of the response.
     """

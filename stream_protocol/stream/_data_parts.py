@@ -94,11 +94,11 @@ class EventActions:
                     _write_state(self._sink, delta, keys)
 
     def _newest_of_posted(self, facts: EventFacts) -> dict[str, Widget | None]:
-        """Return the widgets of this event that the client already has, because a running tool sent them directly:
-        widget id -> the widget to write again, or ``None`` if it is unchanged.
+        """The client already has some widgets of this event, because a running tool sent them directly. Return these
+        widgets: widget id -> the widget to write again, or ``None`` if it is unchanged.
 
-        If the event has several widgets with the same id, the last of them is used, even if parallel calls have sent
-        these widgets in a different order.
+        If the event has several widgets with one id, the last of them is used. Parallel calls may have sent these
+        widgets in a different order.
         """
         if not self._posted:
             return {}

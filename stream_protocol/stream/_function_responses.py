@@ -261,9 +261,9 @@ class FunctionResponses:
     def end_calls(self, error_text: str, *, closes_pending: bool, error: BaseException | None = None) -> None:
         """End the tool calls of the message that have no result.
 
-        Calls that wait for an answer from outside the run stay open, unless ``closes_pending`` is True.
+        Calls that wait for an answer from outside the run are not ended, unless ``closes_pending`` is True.
 
-        ``error``: the exception of the run. Calls whose tools raised it always end.
+        ``error``: the exception of the run. Calls whose tools raised this exception always end.
         """
         raised = {self._registry.find(reference) for reference in raising_calls(error)} if error is not None else set()
         reported = self._raised or set()

@@ -43,8 +43,8 @@ class InnerAgents:
         call. Their node path contains the tool's name and the call's id. Events of a task-mode agent have such a node
         path too. They still count as inside the call, because their scope is the call's id.
 
-        When a task-mode agent has asked the user, the agent's later events do not count as inside the call, because the
-        agent now talks to the user.
+        When a task-mode agent has asked the user, the agent talks to the user. So the agent's later events do not count
+        as inside the call.
         """
         author, branch, path = facts.speaker
         if branch is None or "@" not in branch:
@@ -114,8 +114,8 @@ class InnerAgents:
         """Return the output of a tool call that ends without a result: the current message of the agent that ran inside
         the call.
 
-        Return ``None`` if the call must end with an error instead: if the agent has shown nothing, or if the run failed
-        before ADK ended the call. ``run_failed``: True if the run failed.
+        Return ``None`` if the call must end with an error instead. The reason is that the agent has shown nothing, or
+        that the run failed before ADK ended the call. ``run_failed``: True if the run failed.
         """
         if call not in self._messages or not self._settings.nests(call.name):
             return None

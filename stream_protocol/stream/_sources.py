@@ -118,8 +118,8 @@ class Sources:
 
 
 def _by_block(citations: Iterable[Citation], lengths: Sequence[int], text: str) -> Mapping[int, list[Citation]]:
-    """Return index of a text part -> the citations in this part. Their positions are counted in UTF-16 units from the
-    beginning of the part.
+    """Return a mapping: index of a text part -> the citations in this part. The positions of citations are counted in
+    UTF-16 units from the beginning of the part.
 
     ``lengths``: the lengths of the text parts of which ``text`` consists. A citation across two parts is split.
     Citations with the same source and range are merged.
@@ -146,7 +146,7 @@ def _by_block(citations: Iterable[Citation], lengths: Sequence[int], text: str) 
 
 
 def _utf16_units(text: str, places: Iterable[int]) -> dict[int, int]:
-    """Return index in characters -> index in UTF-16 units, for each index in ``places``."""
+    """Return a mapping: index in characters -> index in UTF-16 units. ``places``: the indexes in characters."""
     units: dict[int, int] = {}
     counted = before = 0
     for place in sorted(places):

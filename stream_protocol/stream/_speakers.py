@@ -167,7 +167,7 @@ class AuthorStream:
 
     @property
     def is_busy(self) -> bool:
-        """True while the author streams a message part or the input of a tool call. Then the step cannot end."""
+        """True while the author streams a message part or the input of a tool call. A step cannot end in this time."""
         return self.kind is not None or any(call.is_shown for call in self.streaming_calls)
 
     @property
@@ -386,8 +386,8 @@ class Authors(Generic[T]):
         """Compare a complete event with the parts that its author has streamed, and end the stream if the event ends
         it.
 
-        If the event does not repeat all of them, ``unconfirmed`` still contains the stream. ``calls``: the tool calls
-        of the message.
+        If the event does not repeat all of these parts, ``unconfirmed`` still contains the stream. ``calls``: the tool
+        calls of the message.
         """
         comparison, stream = compare(complete, author, calls), author.streamed.kept
         if stream is not None and comparison.ends_stream:

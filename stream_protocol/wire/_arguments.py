@@ -1,7 +1,7 @@
 """Check arguments of the library's public functions: options, services, callables, names.
 
-Public functions and constructors call these checks first. So a wrong value raises an error in this call, and not later
-when the value is used. Each error message is one plain sentence.
+Public functions and constructors call these checks first. So a wrong value raises an error where it is passed, and not
+later when it is used. Each error message is one plain sentence.
 """
 
 import inspect
@@ -28,8 +28,8 @@ _HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 def argument_error(name: str, expected: str, value: object, hint: str = "") -> InvalidArgumentError:
     """Return the error for an argument with a wrong value.
 
-    The text of the error is "`name` must be EXPECTED, not VALUE: HINT." For a class or a coroutine, the default hint
-    tells how to fix the call.
+    The text of the error is "`name` must be EXPECTED, not VALUE: HINT." ``hint``: how to fix the mistake. If ``value``
+    is a class or a coroutine, there is a default hint.
     """
     if inspect.iscoroutine(value):
         value.close()  # prevents Python's warning about a coroutine that was never awaited
@@ -44,7 +44,8 @@ def _hint(value: object) -> str:
 
 
 def shown(value: object) -> str:
-    """Return the value for an error message: a short text or a number unchanged, and the type of any other value."""
+    """Return a value as text for an error message: a short text or a number itself, and only the type of any other
+    value."""
     match value:
         case None | bool() | int() | float():
             return repr(value)[:MAX_SHOWN]
@@ -140,7 +141,8 @@ def check_callable(
 ) -> None:
     """Raise ``InvalidArgumentError`` if the value cannot be called with these positional arguments.
 
-    ``arguments``: the names of the arguments, for the error message. ``plain``: True to refuse an ``async def``.
+    ``arguments``: the names of the positional arguments, also for the error message. ``plain``: True to refuse an
+    ``async def`` function.
     """
     if or_none and value is None:
         return
@@ -171,7 +173,7 @@ def check_texts(name: str, value: Any, *, expected: str = "a list of texts") -> 
 def check_mapping(name: str, value: object, *, of_texts: bool = False, or_none: bool = False) -> None:
     """Raise ``InvalidArgumentError`` unless the value is a dictionary whose keys are texts.
 
-    ``of_texts``: True to require texts as values.
+    ``of_texts``: True to require that the dictionary's values are also texts.
     """
     if or_none and value is None:
         return
@@ -208,9 +210,9 @@ def check_instance(
 def check_interface(
     name: str, value: object, interface: type, expected: str, *, or_none: bool = False, hint: str = ""
 ) -> None:
-    """Raise ``InvalidArgumentError`` unless the value has every public member of the ``Protocol`` ``interface``.
+    """Raise ``InvalidArgumentError`` unless the value has every public member of ``interface``, a ``Protocol`` class.
 
-    ``hint``: the names of this library's implementations of the interface, for the error message.
+    ``hint``: a text for the error message that names this library's implementations of the interface.
     """
     if or_none and value is None:
         return
@@ -223,12 +225,11 @@ def check_interface(
 
 
 def check_iterable(function: str, value: object, items: str, *, is_async: bool = False, otherwise: str = "") -> None:
-    """Raise ``TypeError`` if the value is not an iterable of the kind that a function needs. ``function``: the name of
-    the function in the error message.
+    """Raise ``TypeError`` if the value is not an iterable, or not an asynchronous iterable where ``is_async`` is set.
+    ``function``: the name of the function with the argument, for the error message.
 
     ``items``: the description of the items in the error message. ``is_async``: True if the function uses ``async for``.
-    ``otherwise``: the hint for a value of the wrong kind: asynchronous where the function needs a synchronous iterable,
-    or the reverse.
+    ``otherwise``: a hint for the error message if the value is asynchronous and must be synchronous, or the reverse.
     """
     if isinstance(value, AsyncIterable if is_async else Iterable) and (is_async or not _is_one_value(value)):
         return

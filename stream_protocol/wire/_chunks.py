@@ -2,7 +2,7 @@
 
 Source: ``packages/ai/src/ui-message-stream/ui-message-chunks.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and
 ``ai@7.0.173``. Clients before 6.0.231 and 7.0.32 fail on an unknown key. So these types have only keys that every v6
-client from 6.0.39 on accepts. A key that fewer clients accept has a docstring with their versions.
+client from 6.0.39 on accepts. If only some clients accept a key, the docstring of the key has their versions.
 
 A key that is ``NotRequired`` may be left out, but must not be ``None``. ``input``, ``output``, ``data`` and the
 ``messageMetadata`` of ``message-metadata`` are required, and may be ``None``.
@@ -92,8 +92,8 @@ class DocumentSource(TypedDict):
 
 
 class TextCitation(TypedDict):
-    """A citation: the range of a text part, and the source that the range cites. The indexes count UTF-16 units, as in
-    JavaScript."""
+    """A citation: a range of a text part, and the source that the range cites. The start and the end of the range count
+    UTF-16 units, as in JavaScript."""
 
     source: UrlSource | DocumentSource
     startIndex: NotRequired[int]
@@ -227,7 +227,7 @@ class ToolOutputDeniedChunk(TypedDict):
 class DataChunk(TypedDict):
     """A chunk for a part that an app defines. Its ``type`` is ``data-`` followed by a name.
 
-    ``DataChunk`` is not in ``Chunk``, because a ``Literal`` cannot express this type.
+    ``DataChunk`` is not in the union ``Chunk``, because a ``Literal`` cannot express such a ``type``.
     """
 
     type: str

@@ -29,14 +29,15 @@ class ClientVersion(NamedTuple):
     patch: int
 
     def accepts(self, kind: str, key: str | None = None) -> bool:
-        """Return True if the client accepts chunks of type ``kind``. With a key, the client must also accept this key
-        in such chunks."""
+        """Return True if the client accepts chunks of the type ``kind``. If ``key`` is set, the client must also accept
+        this key in such chunks."""
         if not _is_since(self, CHUNK_VERSIONS.get(kind)):
             return False
         return key is None or self >= IGNORING_KEYS[self.major] or _is_since(self, KEY_VERSIONS.get((kind, key)))
 
     def knows(self, kind: str, key: str) -> bool:
-        """Return True if the client uses this key of a chunk. Some clients accept a key, but ignore it."""
+        """Return True if the client uses ``key`` in chunks of the type ``kind``. Some clients accept a key, but ignore
+        it."""
         return _is_since(self, CHUNK_VERSIONS.get(kind)) and _is_since(self, KEY_VERSIONS.get((kind, key)))
 
     def __str__(self) -> str:

@@ -1,5 +1,5 @@
-"""Error classes: for bugs in the calling program, for requests that the server refuses, and for streams that a client
-refuses."""
+"""Error classes for three cases: bugs in the calling program, requests that the server refuses, and streams that a
+client refuses."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class ChatRequestError(ValueError):
     """Raised for a request that the server refuses.
 
     ``str(error)`` is one short sentence that may be sent to the client. ``status``: the HTTP status of the response.
-    ``retry_after``: the number of seconds after which the same request may succeed; ``None`` if unknown. ``reason``:
-    one word for metrics that count refused requests. Its default depends on the status.
+    ``retry_after``: the number of seconds after which the client may repeat the request; ``None`` if unknown.
+    ``reason``: one word for metrics that count refused requests. The default reason depends on the status.
     """
 
     def __init__(
@@ -50,17 +50,17 @@ class ChatRequestError(ValueError):
 
     @property
     def headers(self) -> dict[str, str]:
-        """The headers of the response to the refused request. Has ``Retry-After`` if ``retry_after`` is set."""
+        """The HTTP headers of the response to the refused request: ``Retry-After``, if ``retry_after`` is set."""
         return {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
 
 
 class ClientStreamError(Exception):
     """The error that the client's ``onError`` receives, for an invalid stream or an ``error`` chunk.
 
-    ``error_class``: the JavaScript class: ``AI_UIMessageStreamError``, ``AI_TypeValidationError``,
-    ``AI_JSONParseError``, or ``Error`` for an ``error`` chunk. ``text``: the first line of the client's error message.
-    ``chunk_type`` and ``chunk_id``: set only for ``AI_UIMessageStreamError``. ``message``: the UI message that the
-    client has built before the error.
+    ``error_class``: the name of the error's JavaScript class. It is ``AI_UIMessageStreamError``,
+    ``AI_TypeValidationError``, ``AI_JSONParseError``, or ``Error`` for an ``error`` chunk. ``text``: the first line of
+    the client's error message. ``chunk_type`` and ``chunk_id``: set only for ``AI_UIMessageStreamError``. ``message``:
+    the UI message that the client has built before the error.
     """
 
     def __init__(

@@ -1,5 +1,5 @@
-"""A shorter stream for clients that begin to read late. The deltas of a part become one delta, and only the last
-preliminary output of a call stays."""
+"""A shorter stream for clients that begin to read late. The deltas of a message part become one delta. Only the last
+preliminary output of a tool call remains."""
 
 import re
 from collections.abc import Iterable
@@ -29,11 +29,11 @@ _STEP_START: Final = b'data: {"type":"start-step"}\n\n'
 
 
 class JoinedStream:
-    """Joins the deltas of a part to one delta, and keeps only the last preliminary output of each call.
+    """Joins the deltas of a message part to one delta, and keeps only the last preliminary output of each tool call.
 
-    Two deltas are joined if only other deltas or preliminary outputs come between them. Preliminary outputs are
-    replaced under the same condition. A client builds the same message from the joined stream. Texts are joined as
-    JSON, without parsing. The time is linear in the number of bytes.
+    Two deltas are joined if only other deltas or preliminary outputs come between them. A later preliminary output
+    replaces an earlier one under the same condition. A client builds the same message from the joined stream. The texts
+    of deltas are joined as encoded JSON, without parsing. The time is linear in the number of bytes.
 
     Input deltas of a call that began in an earlier step are not joined. For such a call, the client shows the first
     delta only when the second delta arrives.
@@ -50,11 +50,11 @@ class JoinedStream:
 
     @property
     def growing(self) -> list[bytes]:
-        """The events after ``complete``. Later deltas and outputs may change them."""
+        """The SSE events that come after those in ``complete``. Later deltas and outputs may still change them."""
         return [event if isinstance(event, bytes) else event.joined() for event in self._open.values()]
 
     def add(self, events: Iterable[bytes]) -> None:
-        """Append complete SSE events."""
+        """Append SSE events to the stream. Each item is one whole event."""
         for event in events:
             delta = None if len(event) > MAX_JOINED else _DELTA.fullmatch(event)
             if delta is not None and (delta["call"] is None or delta["id"] in self._started_in_step):
@@ -96,7 +96,7 @@ _END: Final = b'"}\n\n'
 
 
 class _Delta:
-    """A delta that may still grow."""
+    """A delta to which later deltas of the same part may still be joined."""
 
     __slots__ = ("front", "length", "texts")
 

@@ -35,7 +35,7 @@ def parse_json(text: bytes | str) -> Any:
 
 
 def parse_client_json(text: str) -> Any:
-    """Parse a JSON text in the same way as ``parse_json``. Also raises ``ValueError`` for keys that clients refuse."""
+    """Like ``parse_json``, but also raises ``ValueError`` for keys that clients refuse, such as ``__proto__``."""
     value = parse_json(text)
     if has_forbidden_key(value):
         raise ValueError("a key is forbidden")

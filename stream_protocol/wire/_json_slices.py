@@ -1,11 +1,11 @@
 """Parse a large JSON text in slices, so that the event loop can run between them.
 
 A parser in C blocks all threads until it has read the whole text. For a text of 30 MiB within the limits of this
-module, ``orjson.loads`` blocks the event loop for up to 0.6 s. Parsing in slices blocks it for at most 0.09 s at a
-time.
+module, ``orjson.loads`` blocks the event loop for up to 0.6 s. Parsing in slices blocks the event loop for at most 0.09
+s at a time.
 
-So this module finds commas and brackets, and orjson parses the text between them. A list, object or string that is
-larger than ``PIECE`` is assembled from pieces.
+To parse in slices, this module finds commas and brackets, and orjson parses the text between them. A list, object or
+string that is larger than ``PIECE`` bytes is assembled from pieces.
 """
 
 from __future__ import annotations
@@ -73,16 +73,16 @@ class TooManyValuesError(ValueError):
 
 
 def parse_json_in_slices(text: bytes | bytearray) -> Generator[int, None, Any]:
-    """Generator that parses a JSON text in slices, and returns its value. After each slice, it yields the approximate
-    memory of the slice's values in bytes. Texts are not counted.
+    """Generator that parses a JSON text in slices, and returns its value. After each slice, the generator yields the
+    number of bytes of memory, approximately, that the slice's values take. Texts are not counted.
 
-    Forbidden keys are renamed, as by ``rename_forbidden_keys``. U+0000 and lone surrogates become U+FFFD, because
-    PostgreSQL refuses U+0000. Raises ``ValueError`` for:
+    Keys that clients refuse are renamed, as by ``rename_forbidden_keys``. Lone surrogates become U+FFFD, and so does
+    U+0000, because PostgreSQL refuses it. Raises ``ValueError`` for:
 
     - text that ``parse_json`` refuses;
     - more than ``MAX_LEVELS`` levels, or too many values (``TooManyValuesError``);
     - a key, a number, or whitespace of more than ``PIECE`` bytes;
-    - a text of more than ``PIECE`` bytes that is a single string.
+    - a JSON text of more than ``PIECE`` bytes that consists of a single string.
     """
     return (yield from _SlicedParser(text).parse())
 
@@ -119,7 +119,8 @@ class _Open:
             self.items = items
 
     def put(self, value: Any, end: int) -> None:
-        """Add a large value, which was parsed separately. ``end``: the position in the text after this value."""
+        """Add a large value to the list or object. The value was parsed separately. ``end``: the position in the JSON
+        text after this value."""
         assert self.items is not None  # the items before the value were added, even if there were none
         if isinstance(self.items, dict):
             self.items[safe_key(self.key, in_constructor=self.in_constructor)] = value
@@ -165,7 +166,8 @@ class _SlicedParser:
         return self._results[0]
 
     def _end_slice(self) -> int:
-        """Begin a new slice. Return the approximate memory of the values in the ended slice, in bytes."""
+        """End the current slice, and begin a new slice. Return the memory that the values of the ended slice take,
+        approximately, in bytes."""
         before = self._counted
         self._counted = self._containers * CONTAINER_BYTES + self._commas * VALUE_BYTES
         self._read = 0
@@ -235,7 +237,7 @@ class _SlicedParser:
             self._results.append(value)
 
     def _read_long_string(self, start: int) -> Generator[int, None, int]:
-        """Read the long string that begins at ``start``. Return the position of its end."""
+        """Read the long JSON string that begins at the position ``start``. Return the position of its end."""
         top = self._top()
         if top.follows_value:
             raise ValueError("a comma is missing")
@@ -260,18 +262,20 @@ class _SlicedParser:
         return self._stack[-1]
 
     def _begin_large_value(self, position: int) -> None:
-        """Begin a large value at ``position``. In each container around it, parse the items before the value."""
+        """Begin a large value at ``position``. In each list and object around this value, parse the items before it."""
         self._parse_outer(len(self._stack) - 1)
         self._parse_before_value(self._stack[-1], position)
 
     def _parse_outer(self, count: int) -> None:
-        """In each of the ``count`` outermost containers, parse the items before the open item."""
+        """In each of the ``count`` outermost lists and objects, parse the items before the item that is not read to its
+        end."""
         for outer, inner in zip(self._stack[:count], self._stack[1:], strict=False):
             if outer.unparsed is not None:
                 self._parse_before_value(outer, inner.start)
 
     def _parse_before_value(self, container: _Open, position: int) -> None:
-        """Parse the items of the container before its large value, which begins at ``position``."""
+        """Parse the items of a list or object that come before its large value. The large value begins at
+        ``position``."""
         assert container.unparsed is not None
         piece = self._between(container.unparsed, position)
         container.unparsed = None
@@ -285,8 +289,8 @@ class _SlicedParser:
         container.key = parse_json(before[1])
 
     def _parse_rest(self, container: _Open, position: int) -> None:
-        """Parse the items of the container up to the comma or bracket at ``position``. There must be at least one
-        item."""
+        """Parse the remaining items of a list or object, up to the comma or bracket at ``position``. There must be at
+        least one item."""
         assert container.unparsed is not None
         piece = self._between(container.unparsed, position)
         wrapped = b"[%b]" % piece if self._text[container.start] == _LIST else b"{%b}" % piece
@@ -317,7 +321,7 @@ class _SlicedParser:
 
 
 def _without_nul(piece: bytes) -> bytes:
-    """Return the piece of JSON text with U+FFFD in place of each escaped U+0000.
+    """Return a piece of JSON text with U+FFFD in place of each escaped U+0000.
 
     A piece with a raw U+0000 is returned unchanged, because the parser refuses it.
     """

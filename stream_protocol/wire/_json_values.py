@@ -3,8 +3,9 @@
 A value is converted once, before it enters a chunk. After that, the encoder and the client's parser accept the value.
 The result is a copy, because a tool may change its dictionary later.
 
-``orjson`` copies values that are plain JSON, as nearly all values are. For a value of any other type, it calls
-``_Walk``. If ``orjson`` refuses a value, for example because of its keys, ``_Walk`` converts the whole value.
+``orjson`` copies values that are plain JSON, as nearly all values are. For values of other types inside them,
+``orjson`` calls ``_Walk``. If ``orjson`` refuses a value, for example because of its keys, ``_Walk`` converts the whole
+value.
 """
 
 import base64
@@ -56,12 +57,12 @@ def json_value(value: Any, *, lossy: bool = False) -> Any:
     - sets -> sorted lists; any ``Mapping`` -> object; any ``Sequence`` (also a named tuple) and dict view -> list
     - dataclass -> object of its fields; pydantic model -> ``model_dump(by_alias=True)``, as ADK stores it; numpy ->
       ``tolist``
-    - URLs, IP addresses, patterns and other types that ``pydantic_core`` can write -> as it writes them
+    - URLs, IP addresses, patterns and other types that ``pydantic_core`` can write -> as ``pydantic_core`` writes them
     - keys -> as JSON writes them (``True`` -> ``"true"``), other keys by ``str``; keys that become equal are numbered
     - texts -> ``to_well_formed``; keys that clients refuse, such as ``__proto__`` -> in brackets: ``[__proto__]``
 
     Raises ``UnrepresentableValueError`` for any other value. Iterators and generators are refused, because they can be
-    read only once. With ``lossy``, the function never raises, and such values become ``None``.
+    read only once. With ``lossy``, the function never raises, and a value that it cannot convert becomes ``None``.
     """
     try:
         wrapped = orjson.dumps([[[[[[[[value]]]]]]]], default=_json_of_foreign_type, option=JSON_OPTIONS)
@@ -100,7 +101,7 @@ and emoji need them.
 def printable(text: str) -> str:
     r"""Return the text with control characters and invisible characters as JSON escapes, such as ``\u202e``.
 
-    If the text is JSON on one line, the result is JSON with the same value.
+    If the text is one line of JSON, the result is JSON with the same value.
     """
     return _CONTROLS.sub(_escape, text)
 
@@ -123,7 +124,7 @@ def short_json(value: object) -> str:
 def whole_words(text: str, limit: int) -> str:
     """Return the beginning of the text, at most ``limit`` characters and, if possible, up to the end of a word.
 
-    A word of more than half of the limit is cut, because some texts have no spaces.
+    A word that is longer than half of ``limit`` is cut, because some texts have no spaces.
     """
     if len(text) <= limit:
         return text
@@ -136,9 +137,9 @@ def _json_of_foreign_type(value: Any) -> Any:
 
 
 class _Walk:
-    """Converts a value to JSON by a walk over its members.
+    """Converts a value to plain JSON: converts the value itself, and then its members in the same way.
 
-    A level takes only two Python frames, so that ``MAX_DEPTH`` levels fit Python's stack.
+    A nesting level takes only two Python frames, so that ``MAX_DEPTH`` levels fit Python's stack.
     """
 
     def __init__(self, *, lossy: bool) -> None:
@@ -207,7 +208,7 @@ def _key(key: Any) -> str:
 
 
 def _shape(value: Any) -> Any:
-    """Convert the value itself to a plain type, but not its members.
+    """Convert only the value itself to a plain type. Its members stay unchanged.
 
     The result is a scalar, an enum member, ``dict``, ``list`` or ``frozenset``. Raises for a value of any other type.
     """
@@ -244,10 +245,10 @@ def _shape(value: Any) -> Any:
 
 
 def _shape_of_library_type(value: Any) -> Any:
-    """Convert a value of a library's type to a plain type, in the same way as ``_shape``.
+    """Convert a value whose type comes from a library, such as numpy, to a plain type. Members are not converted.
 
-    The libraries of such types, like numpy, are not imported here. ``pydantic_core`` is imported only for a value of a
-    type that is not known here.
+    Such libraries are not imported here. ``pydantic_core`` is imported only for a type that this function does not
+    know.
     """
     if is_instance(value, "pydantic", "BaseModel"):
         return _shape(value.model_dump(by_alias=True, warnings=False))
@@ -265,7 +266,7 @@ def _shape_of_library_type(value: Any) -> Any:
 def is_instance(value: Any, module: str, *classes: str) -> bool:
     """Return True if the value is an instance of one of the module's ``classes``.
 
-    The function does not import the module. While the module is not loaded, its classes have no instances.
+    The function does not import the module: as long as no code has loaded the module, its classes have no instances.
     """
     loaded = sys.modules.get(module)
     return loaded is not None and isinstance(value, tuple(getattr(loaded, name) for name in classes))

@@ -1,9 +1,9 @@
 """Parse the requests of a chat client and the UI messages in them.
 
 Source: ``ui/ui-messages.ts`` and ``ui/http-chat-transport.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and
-``ai@7.0.173``. Each release of the client may add keys, parts and states. So unknown keys stay unchanged. A key whose
-value is ``null`` counts as absent. The parser checks the chat id, and the types of the keys that the server reads. No
-content of a message is trusted, because a browser sent it.
+``ai@7.0.173``. Each release of the client may add keys, parts and states. So the parser keeps unknown keys unchanged. A
+key whose value is ``null`` counts as absent. The parser checks the chat id, and the types of the keys that the server
+reads. No content of a message is trusted, because a browser sent it.
 """
 
 import json
@@ -80,10 +80,10 @@ class ChatRequest:
 
     @property
     def messages_to_target(self) -> tuple[UIMessage, ...]:
-        """The messages up to the target of the request, including the target. Later messages are not read.
+        """The messages up to the target of the request, including the target. Messages after the target are left out.
 
-        The target is the assistant message with the id ``message_id``. Without such a message, the target is the newest
-        message.
+        The target is the assistant message whose id is the request's ``message_id``. Without such a message, the target
+        is the newest message.
         """
         for index, message in enumerate(self.messages if self.trigger == "submit-message" else ()):
             if message["id"] and message["id"] == self.message_id and message["role"] == "assistant":
@@ -104,15 +104,15 @@ class ChatRequest:
     def says_new_words(self) -> bool:
         """True if the request submits a new user message.
 
-        False for an edited message and for a request to regenerate. Clients submit a new message only once, so a second
-        request with the same message is a retry.
+        False for an edited message and for a request to regenerate. Clients submit a new message only once. So a second
+        request with this message is a retry.
         """
         return self.has_trigger and self.trigger == "submit-message" and self.message_id is None
 
     @property
     def message_before_words(self) -> UIMessage | None:
-        """The last assistant message before the target; ``None`` if there is none. The target must be a new user
-        message."""
+        """The last assistant message before the user's new message; ``None`` if there is none. The target of the
+        request must be the user's message."""
         *earlier, _target = self.messages_to_target
         return next((message for message in reversed(earlier) if message["role"] == "assistant"), None)
 
@@ -142,8 +142,8 @@ def parse_chat_request_in_slices(
 ) -> Generator[int, None, ChatRequest]:
     """Generator that parses a chat request in slices of some milliseconds, and returns the request.
 
-    After each slice, it yields the approximate memory of the slice's values in bytes. Texts are not counted. Errors are
-    those of ``parse_chat_request``.
+    After each slice, the generator yields the number of bytes of memory, approximately, that the slice's values take.
+    Texts are not counted. Raises the same errors as ``parse_chat_request``.
     """
     size, parsed = yield from _parse_json_object(body)
     fields = _object(parsed, "The request body")
@@ -167,11 +167,11 @@ def parse_chat_request_in_slices(
 def parse_user_message_in_slices(
     body: bytes | bytearray | str | Mapping[str, Any], chat_id: str
 ) -> Generator[int, None, ChatRequest]:
-    """Parse a body that is a single user message, in slices like ``parse_chat_request_in_slices``. ``chat_id``: the id
-    of the chat.
+    """Parse a request body that is a single user message. Works in slices, like ``parse_chat_request_in_slices``.
+    ``chat_id``: the id of the chat.
 
-    Keys that do not belong to a message are put in ``ChatRequest.body``. Also raises ``ChatRequestError`` (422) if the
-    message has no id, or if its role is not ``user``.
+    Keys that do not belong to a message are put in ``ChatRequest.body``. Raises the errors of ``parse_chat_request``,
+    and ``ChatRequestError`` (422) if the message has no id or its role is not ``user``.
     """
     size, parsed = yield from _parse_json_object(body)
     fields = {"role": "user", **_object(parsed, "The message")}
@@ -196,8 +196,8 @@ def _refuse_sdk_4(fields: Mapping[str, Any]) -> None:
 
 
 def parse_chat_id(value: object) -> str:
-    """Return the chat id. Raises ``ChatRequestError`` (400) for an id that cannot be a session id or a segment of a URL
-    path."""
+    """Return ``value`` if it is a valid chat id: a session id and a segment of a URL path. Otherwise raise
+    ``ChatRequestError`` (400)."""
     if value is None:
         raise ChatRequestError("The chat id is missing.")
     if not isinstance(value, str):
@@ -217,7 +217,7 @@ def parse_chat_id(value: object) -> str:
 def _parse_json_object(
     body: bytes | bytearray | str | Mapping[str, Any],
 ) -> Generator[int, None, tuple[int, dict[str, Any]]]:
-    """Return the size of the body in bytes, and the JSON object in the body."""
+    """Parse a request body in slices. Return the size of the body in bytes, and the JSON object in the body."""
     _check_body(body)
     try:
         if isinstance(body, Mapping):
@@ -234,7 +234,7 @@ def _parse_json_object(
 
 
 def _check_body(body: object) -> None:
-    """Check the type of a body.
+    """Check the Python type of a request body.
 
     Raises ``ChatRequestError`` (400) for parsed JSON that is not an object. Raises ``InvalidArgumentError`` for a value
     that cannot be a body, such as a request object.
@@ -272,7 +272,8 @@ def _messages(value: object) -> Generator[int, None, tuple[UIMessage, ...]]:
 
 
 def parse_message(value: object, name: str = "The message") -> UIMessage:
-    """Return the UI message in a JSON value, without changing the value. ``name``: the name of the message in errors.
+    """Check that a JSON value is a UI message, and return the UI message. ``value`` is not changed. ``name``: the name
+    of the message in error texts.
 
     Raises ``ChatRequestError``: 422 for a value that is not a message, 413 for more than ``MAX_PARTS`` parts.
     """

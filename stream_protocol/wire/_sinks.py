@@ -5,7 +5,8 @@ stores dictionaries, and ``SseSink`` stores bytes. ``TransformedSink`` passes ea
 that a sink gets must be plain JSON.
 
 Nearly all chunks of a stream are deltas. So ``text_start``, ``reasoning_start`` and ``tool_input_start`` return a
-``DeltaWriter`` for the deltas of the part. The writer of ``SseSink`` encodes the constant beginning of the deltas once.
+``DeltaWriter`` for the deltas of the part. For all deltas of a part, the writer of ``SseSink`` encodes their equal
+beginning only once.
 """
 
 from abc import ABC, abstractmethod
@@ -39,13 +40,14 @@ T = TypeVar("T")
 
 
 class DeltaWriter(ABC, Generic[T]):
-    """Writes the deltas of one part. Their texts must not be empty."""
+    """Writes the deltas of one message part. The text of a delta must not be empty."""
 
     __slots__ = ()
 
     @abstractmethod
     def make(self, delta: str) -> T:
-        """Return the item for a delta without writing it. Call this method only if ``Sink.makes_items`` is True."""
+        """Return the chunk or SSE event for a delta, without writing it. Call this method only if ``Sink.makes_items``
+        is True."""
 
     @abstractmethod
     def __call__(self, delta: str) -> None:
@@ -53,7 +55,7 @@ class DeltaWriter(ABC, Generic[T]):
 
 
 class Sink(ABC, Generic[T]):
-    """Base class of sinks, which build chunks.
+    """Base class of sinks. A sink builds chunks, and has one method for each chunk type.
 
     A method omits an optional key whose value is ``None``. ``input``, ``output`` and ``data`` are always written.
     """
@@ -72,14 +74,14 @@ class Sink(ABC, Generic[T]):
         """Write a complete chunk."""
 
     def take(self) -> list[T]:
-        """Return and remove the items in the queue, oldest first."""
+        """Return the chunks (or SSE events) in the sink's queue, oldest first, and remove them."""
         taken = self.queue[:]
         self.queue.clear()
         return taken
 
     @abstractmethod
     def _delta_writer(self, kind: DeltaType, part_id: str) -> DeltaWriter[Any]:
-        """Return the writer for the deltas of a part."""
+        """Return the object that writes the deltas of a message part."""
 
     def _write(self, chunk: dict[str, Any], **optional: Any) -> None:
         """Write a chunk. ``optional``: keys that are omitted if their value is ``None``."""
@@ -116,7 +118,7 @@ class Sink(ABC, Generic[T]):
     def text_end(
         self, part_id: str, provider: ProviderMetadata | None = None, citations: list[TextCitation] | None = None
     ) -> None:
-        """``citations``: only for v7 clients since 7.0.138."""
+        """Write the end of a text part. Pass ``citations`` only for v7 clients since 7.0.138."""
         self._write({"type": "text-end", "id": part_id}, citations=citations, providerMetadata=provider)
 
     def reasoning_start(self, part_id: str, provider: ProviderMetadata | None = None) -> DeltaWriter[Any]:
@@ -286,7 +288,7 @@ class SseSink(Sink[bytes]):
 
 
 class _SseDeltas(DeltaWriter[bytes]):
-    """Writer for deltas. Encodes their constant beginning once."""
+    """Writes the deltas of one message part as SSE events. Encodes the equal beginning of these events only once."""
 
     __slots__ = ("_front", "_queue")
 
@@ -309,8 +311,8 @@ class _SseDeltas(DeltaWriter[bytes]):
 class TransformedSink(Sink[T]):
     """Sink that passes each chunk to an app's hook, and the result to an inner sink.
 
-    If the hook raises, the caller of the converter gets the exception. After that, the hook is not called again, and
-    the sink writes only the chunks that end the response.
+    If the hook raises, the caller of the converter gets the exception. Then the hook is never called again, and the
+    sink writes only the chunks that end the response.
     """
 
     __slots__ = ("_target", "transform")
@@ -334,7 +336,7 @@ class TransformedSink(Sink[T]):
 
 
 class _ChunkDeltas(DeltaWriter[Any]):
-    """Writer that passes deltas to a sink as dictionaries."""
+    """Passes the deltas of one message part to a sink, as chunks that are dictionaries."""
 
     __slots__ = ("_kind", "_part_id", "_part_key", "_sink", "_text_key")
 
@@ -362,7 +364,8 @@ def _listed(result: AnyChunk | Iterable[AnyChunk] | None) -> list[AnyChunk]:
 
 
 def _checked(item: object) -> AnyChunk:
-    """Return an item that the hook returned. Raises ``StreamProtocolError`` if it is not a chunk."""
+    """Return an item that the app's hook ``transform`` has returned. Raises ``StreamProtocolError`` if the item is not
+    a chunk."""
     match item:
         case {"type": str()}:
             return cast(AnyChunk, item)

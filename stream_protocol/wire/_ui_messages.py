@@ -90,7 +90,7 @@ class SteeringMessagePart(TypedDict):
 class Approval(TypedDict):
     """The approval of a tool call. ``approved`` is absent until the user decides.
 
-    If the server adds other keys, the client sends them back unchanged.
+    If the server adds other keys to the approval, the client sends these keys back unchanged.
     """
 
     id: str
@@ -152,12 +152,13 @@ class UIMessage(TypedDict):
 
 
 def is_tool_part(part: UIPart) -> TypeGuard[ToolPart]:
-    """Return True if the part is a tool call, static or dynamic."""
+    """Return True if the part is a tool call: static (``tool-NAME``) or dynamic (``dynamic-tool``)."""
     return part["type"].startswith("tool-") or part["type"] == "dynamic-tool"
 
 
 def is_nested_message(output: Any, call_id: Any) -> bool:
-    """Return True if the output of a call is the message of a sub-agent. Such a message has the id of the call."""
+    """Return True if the output of a call is the message of a sub-agent. The id of such a message is the id of the
+    call."""
     match output:
         case {"id": str(message_id), "role": "assistant", "parts": list()}:
             return bool(message_id == call_id)
@@ -169,8 +170,8 @@ RUN_STOPPED_TEXT: Final = "The run was stopped before the tool finished."
 
 
 def tool_result(part: ToolPart) -> Any:
-    """Return the output of a call as the model reads it. If the output is a sub-agent's message, return only the tool's
-    result."""
+    """Return the output of a tool call in the form that the model reads. If the output is a sub-agent's message, return
+    only the tool's result."""
     output = part.get("output")
     if not is_nested_message(output, part["toolCallId"]):
         return output

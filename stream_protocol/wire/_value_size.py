@@ -23,8 +23,8 @@ _SCALARS: Final = frozenset({int, float, bool, type(None)})
 
 
 def is_too_large(value: Any, *, max_length: int = MAX_VALUE_LENGTH, max_items: int = MAX_VALUE_ITEMS) -> bool:
-    """Return True if a value has more than ``max_items`` members, or texts of more than ``max_length`` characters and
-    bytes.
+    """Return True if a value has more than ``max_items`` members, or if its texts and bytes together have more than
+    ``max_length`` characters and bytes.
 
     Never raises. Iterators, and values of types with a custom JSON form, count as one member. A value that contains
     itself may pass this check, but ``json_value`` refuses it.
@@ -61,7 +61,8 @@ def is_too_large(value: Any, *, max_length: int = MAX_VALUE_LENGTH, max_items: i
 
 
 def _members(item: Any) -> Collection[Any] | int:
-    """Return the members of a container, or the length of a scalar. The keys of an object count as members."""
+    """Return the members of a container such as a list, or the length of any other value. The keys of an object count
+    as members."""
     if isinstance(item, str | bytes | bytearray | memoryview):
         return len(item)
     if isinstance(item, dict):

@@ -1,4 +1,4 @@
-"""Chooses a session in a file with several sessions: ``--session``."""
+"""Chooses a session in a file with several sessions, for the command-line option ``--session``."""
 
 from collections.abc import Iterable, Sequence
 from itertools import count
@@ -13,10 +13,11 @@ MAX_NAMES: Final = 20
 
 
 def choose_session(names: Sequence[str], session: str | None, *, kind: str = "session") -> int:
-    """Return the index of ``session`` in ``names``. If ``session`` is ``None`` and there is one name, return 0.
+    """Return the index of ``session`` in ``names``, the sessions of a file. If ``session`` is ``None`` and there is
+    only one name, return 0.
 
-    ``kind``: the noun for error messages. Raises ``RecordingError`` with the names if the session does not exist, or if
-    there are several names and ``session`` is ``None``.
+    ``kind``: the word for a session in error messages. Raises ``RecordingError`` with all names if the session does not
+    exist, or if ``session`` is ``None`` and there are several names.
     """
     if session is None and len(names) == 1:
         return 0
@@ -30,9 +31,10 @@ def choose_session(names: Sequence[str], session: str | None, *, kind: str = "se
 
 
 def distinct_names(values: Iterable[Any], *fields: str, kind: str) -> list[str]:
-    """Return a unique name for each value. The name is the first text in these ``fields`` of the value.
+    """Return a unique name for each value, such as a session. The name is the first text in the value's ``fields``.
 
-    A value without a name gets a name such as ``session-2``. A repeated name gets a number, such as ``name.2``.
+    A value without a name gets ``kind`` and a number, such as ``session-2``. A repeated name gets a number, such as
+    ``name.2``.
     """
     names: list[str] = []
     known: set[str] = set()

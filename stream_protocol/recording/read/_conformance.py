@@ -1,8 +1,8 @@
 """Reads ADK's conformance tests (``generated-recordings.yaml``): recorded model responses and tool results.
 
 Source: ``recordings_plugin.py`` of google-adk 1.18 and 2.13. Up to 1.25, a model request has one ``llm_response``.
-Later versions have a list ``llm_responses``. Calls in model responses have no ids, but tool results have the ids of
-their calls. The tool results are in the order in which the tools started. The user's content is in the model requests.
+Later versions have a list ``llm_responses``. Calls in model responses have no ids, but each tool result has the id of
+its call. The tool results are in the order in which the tools started. The user's content is in the model requests.
 """
 
 from collections import defaultdict, deque
@@ -22,7 +22,8 @@ _CallIds = dict[str, deque[str]]
 
 
 class _EntrySource(NamedTuple):
-    """The turn and the author of an entry. Consecutive tool results with the same turn and author become one event."""
+    """The turn and the author of an entry in a conformance test. Consecutive tool results with equal turn and author
+    become one event."""
 
     turn: int
     """The index of the user's message to which the entry belongs."""
@@ -36,7 +37,8 @@ def is_conformance(document: Any) -> bool:
 
 
 def read_conformance(document: dict[str, Any], lines: ItemLines) -> Iterator[EventRecord]:
-    """Yield the events of all turns. ``lines``: known line numbers of entries in the file.
+    """Yield the events of all turns of a conformance test. ``lines``: the line numbers of entries in the file, as far
+    as known.
 
     Raises ``RecordingError`` if there are only user messages, or if the format of an entry is unknown.
     """
@@ -53,7 +55,8 @@ def read_conformance(document: dict[str, Any], lines: ItemLines) -> Iterator[Eve
 
 
 def _misplaced(entry: Any) -> str | None:
-    """Return the path of the first field that is not an object, but should be; ``None`` if there is none."""
+    """Return the path of the first field of an entry that should be an object, but is not; ``None`` if there is
+    none."""
     paths = {"": entry, "tool_recording": _tool_recording(entry), "llm_recording": field(entry, "llm_recording")}
     for name in ("tool_call", "tool_response"):
         paths[f"tool_recording.{name}"] = field(_tool_recording(entry), name)
@@ -112,7 +115,7 @@ def _tool_recording(entry: dict[str, Any]) -> Any:
 
 
 def _call_ids(entries: list[dict[str, Any]]) -> dict[int, _CallIds]:
-    """Return the ids of calls: index of the turn -> name of the tool -> ids."""
+    """Return the ids of all tool calls of a conformance test: index of the turn -> name of the tool -> ids."""
     ids: dict[int, _CallIds] = defaultdict(lambda: defaultdict(deque))
     for entry in entries:
         call = field(_tool_recording(entry), "tool_call")
@@ -122,9 +125,9 @@ def _call_ids(entries: list[dict[str, Any]]) -> dict[int, _CallIds]:
 
 
 def _content_with_ids(response: dict[str, Any], ids: _CallIds) -> Any:
-    """Return the content of a model response, with ids for its calls.
+    """Return the content of a model response, with ids for the calls in it.
 
-    Used ids are removed from ``ids``, unless the response is a fragment.
+    Used ids are removed from ``ids``, unless the response is a partial (streamed) response.
     """
     content = response.get("content")
     if not isinstance(content, dict) or not isinstance(content.get("parts"), list):

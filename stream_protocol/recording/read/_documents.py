@@ -52,7 +52,8 @@ def read_yaml(lines: Lines, session: str | None) -> Iterator[Record]:
 def read_document(document: Any, session: str | None, lines: ItemLines = NO_LINES) -> Iterator[Record]:
     """Return the records in a document: a session, an array of events, an evalset, an eval case, or a conformance test.
 
-    ``session``: chooses a session, if the document has several. ``lines``: known line numbers of items in the document.
+    ``session``: the name of the session, if the document has several. ``lines``: the line numbers of items in the
+    document, as far as known.
     """
     if isinstance(document, str):
         document = parse_json_text(document.encode("utf-8", "surrogatepass"))
@@ -94,7 +95,7 @@ def _why_no_events(document: Any) -> str:
 
 
 def _is_without_events(document: dict[str, Any]) -> bool:
-    """Return True for a session that was written without its events."""
+    """Return True if the document is a session that was written to the file without its events."""
     return any(field(document, name) is not None for name in _SESSION_FIELDS)
 
 

@@ -15,7 +15,7 @@ AGENT: Final = "agent"
 
 @dataclass(frozen=True)
 class EvalTurn:
-    """One turn of an eval case."""
+    """One turn of an eval case. An eval case is a conversation in an evaluation file."""
 
     events: list[dict[str, Any]]
     """The events of the turn. Each event has an author and a content. An empty author means the agent."""
@@ -25,7 +25,7 @@ class EvalTurn:
 
 
 def as_content(value: Any, *, role: str = "model") -> Any:
-    """Convert a hand-written value to ADK content. ``None`` if it is empty.
+    """Convert a value of a hand-written file to ADK content. Return ``None`` for an empty value.
 
     The value can be a content, a text, or a list of texts and parts.
     """
@@ -45,8 +45,8 @@ def _as_part(value: Any) -> Any:
 
 
 def eval_records(turns: Iterable[EvalTurn]) -> Iterator[EventRecord]:
-    """Yield the records of an eval case's turns. An event without an id gets an id that is built from its invocation id
-    and its number."""
+    """Yield the records of an eval case's turns. An event without an id gets an id that consists of the event's
+    invocation id and its number."""
     complete = list(turns)
     mark_questions([event for turn in complete for event in turn.events])
     numbers = count(1)

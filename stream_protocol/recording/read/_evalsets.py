@@ -1,12 +1,13 @@
 """Finds the eval cases in evaluation files of ADK and agents-cli, and reads their turns.
 
 Source: ``eval_case.py``, ``evaluation_generator.py`` and ``local_eval_sets_manager.py`` of google-adk 1.18 and 2.13. An
-evalset has no event ids, no fragments and no actions. There are three formats of turns:
+evalset has no event ids, no partial events and no actions. There are three formats of turns:
 
 - The user's content, the events in between (``invocation_events``), and the agent's final response.
 - The user's content, lists of calls, results and intermediate texts, and the agent's final response. Hand-written
   evalsets and ADK up to 1.17 have these lists in place of the events.
-- ``query``, ``expected_tool_use`` and ``reference``, in the oldest evalsets. They are converted to the newer format.
+- ``query``, ``expected_tool_use`` and ``reference``, in the oldest evalsets. Such turns are converted to the newer
+  format.
 
 ``_traces`` reads traces of agents-cli.
 """
@@ -59,7 +60,8 @@ def is_eval_result(document: Any) -> bool:
 
 
 def read_eval_cases(cases: list[Any], session: str | None) -> Iterator[EventRecord]:
-    """Return the events of the eval case that ``session`` names, or of the only case. Raises ``RecordingError``."""
+    """Return the events of the eval case that ``session`` names, or of the only case. Raises ``RecordingError`` if
+    there is no such case, or if the agent never answers in it."""
     names = distinct_names(cases, *_NAME_FIELDS, kind="case")
     conversations = {name: turns for name, case in zip(names, cases, strict=True) if (turns := _turns(case))}
     if cases and not conversations:
@@ -129,7 +131,8 @@ def _invocation_events(turn: Any) -> Iterator[dict[str, Any]]:
 
 
 def _unordered(intermediate: Any) -> Iterator[dict[str, Any]]:
-    """Yield events for a turn whose file has three lists: calls, results, and texts with their authors."""
+    """Yield events for a turn that is stored as three lists: calls, results, and texts with their authors. The lists do
+    not show the order of the events."""
     if calls := list_field(intermediate, "tool_uses"):
         yield {"content": {"role": "model", "parts": [{"function_call": call} for call in calls]}}
     if results := list_field(intermediate, "tool_responses"):

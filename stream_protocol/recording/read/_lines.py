@@ -1,4 +1,4 @@
-"""Reads the numbered lines of a file. Size limits protect the memory."""
+"""Reads the lines of a file with their numbers. Size limits protect the memory."""
 
 from collections.abc import Iterable, Iterator
 from typing import IO, Final
@@ -42,7 +42,8 @@ class Lines:
                 yield line
 
     def rest(self) -> bytes:
-        """Return everything after the newest line. Raises ``RecordingError`` for more than ``MAX_DOCUMENT`` bytes."""
+        """Return everything in the file after the line that was read last. Raises ``RecordingError`` for more than
+        ``MAX_DOCUMENT`` bytes."""
         rest = self._stream.read(MAX_DOCUMENT + 1)
         if len(rest) > MAX_DOCUMENT:
             raise RecordingError(f"it must be read as a whole and is longer than {MAX_DOCUMENT // 2**20} MiB")

@@ -34,7 +34,7 @@ def is_header(value: Any) -> bool:
 
 
 def read_native(header: Mapping[str, Any], lines: Lines, session: str | None, warn: WarnOnce) -> Iterator[Record]:
-    """Return the records after the header.
+    """Return the records that follow the header of a recording.
 
     Skips lines of unknown kinds and an incomplete last line, with a warning. Raises ``RecordingError`` for an
     unsupported version of the format, and for invalid lines.

@@ -1,10 +1,11 @@
 """Reads the events of SQLite stores with schema 0, which ``DatabaseSessionService`` created up to ADK 1.21.
 
-Source: ``schemas/v0.py`` of google-adk 2.13. Each field of an event is a column. Structured fields are JSON. The
-actions are pickled, and unpickling can execute code. So this module reads only the names of the fields in the actions.
+Source: ``schemas/v0.py`` of google-adk 2.13. Each field of an event is a column. Structured fields are JSON. The field
+``actions`` is pickled, and unpickling can execute code. So this module reads only the names of the fields inside
+``actions``.
 
-A call that waits for approval has a placeholder result. ADK recognizes placeholders by the actions. This module
-recognizes them by the approval request, which is a separate event.
+A call that waits for approval has a placeholder result. ADK recognizes placeholders by ``actions``. This module
+recognizes placeholders by the approval request, which is a separate event.
 """
 
 import pickletools
@@ -73,7 +74,8 @@ def old_columns(columns: Iterable[str]) -> list[str]:
 
 
 def read_old_events(names: list[str], rows: Iterable[tuple[Any, ...]], warn: WarnOnce) -> Iterator[EventRecord]:
-    """Yield the events of a session. ``names``: the columns of each row. Warns about actions that are left out."""
+    """Yield the events of a session from the rows of an old store. ``names``: the columns of each row. Logs a warning
+    about ``actions`` that are left out."""
     lost: dict[str, None] = {}
     count = 0
     placeholders = _Placeholders()
@@ -110,7 +112,7 @@ def _json_value(text: object, place: str) -> Any:
 
 
 def _seconds(at: object) -> float:
-    """Return a stored time as seconds since 1970. The time is in UTC, as text or as a number."""
+    """Return a stored time as seconds since 1970. The stored time is in UTC, as text or as a number."""
     try:
         return datetime.fromisoformat(at).replace(tzinfo=UTC).timestamp() if isinstance(at, str) else float(at)  # type: ignore[arg-type]  # raises for other types
     except (ValueError, TypeError):
@@ -126,7 +128,7 @@ class _Placeholders:
         """The calls so far. ``entry`` of a call is the newest approval request for this call."""
 
     def mark(self, event: dict[str, Any]) -> None:
-        """Read the next event, and mark each of its results that only holds the place of a later result."""
+        """Read the next event, and mark its placeholder results: results of calls that wait for an approval."""
         try:
             with self._warn.silenced():  # the event is read again after this module
                 facts = read(read_event(event, self._warn))
@@ -150,7 +152,7 @@ class _Placeholders:
 
 
 def _names_in(pickled: object) -> list[str]:
-    """Return the names of the fields in pickled actions. No code of the pickle is executed."""
+    """Return the names of the fields in a pickled ``actions`` object. No code of the pickle is executed."""
     if not isinstance(pickled, bytes):
         return []
     if len(pickled) > _MAX_PICKLED:

@@ -47,7 +47,7 @@ _BASE: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def _resolve(loader: Any, kind: type[yaml.Node], value: Any, implicit: Any) -> Any:
-    """Return the tag of a node without an explicit tag."""
+    """Return the YAML tag of a node that has no explicit tag."""
     tag = _BASE.resolve(loader, kind, value, implicit)
     is_other = kind is yaml.ScalarNode and implicit[0] and not _CORE.fullmatch(value)
     return _TAG + "str" if is_other else tag
@@ -76,7 +76,7 @@ LOADER.add_constructor(_TAG + "float", _construct_float)
 def parse_json_text(text: bytes, first_line: int = 1, first_column: int = 1) -> Any:
     """Parse JSON text. ``first_line`` and ``first_column``: the position of the text in the file.
 
-    Raises ``RecordingError`` with the line and the column of the error.
+    Raises ``RecordingError`` for invalid JSON, with the line and the column of the error.
     """
     try:
         return json.loads(text)
@@ -97,8 +97,8 @@ def parse_json_text(text: bytes, first_line: int = 1, first_column: int = 1) -> 
 def parse_yaml_text(text: bytes) -> tuple[Any, ItemLines]:
     """Parse a YAML document. Return its value, and the line numbers of list items.
 
-    Raises ``RecordingError`` with the line and the column of the error. Repeated keys and aliases are refused. A small
-    document with aliases could fill the memory.
+    Raises ``RecordingError`` for invalid YAML, with the line and the column of the error. Repeated keys are refused.
+    Aliases are also refused, because a small document with aliases could fill the memory.
     """
     try:
         text.decode()
@@ -117,8 +117,8 @@ def parse_yaml_text(text: bytes) -> tuple[Any, ItemLines]:
 
 
 def _why_no_yaml(error: yaml.MarkedYAMLError) -> str:
-    """Return an error text with the position of the error. The text also describes the error, unless the error is a
-    syntax error."""
+    """Return an error text for invalid YAML, with the position of the error. The text also describes the error, unless
+    it is a syntax error."""
     place = _place(error.problem_mark or error.context_mark)
     if isinstance(error, yaml.composer.ComposerError):
         return f"{place} begins a second YAML document"  # the other composer error, an alias, was refused before
@@ -167,7 +167,7 @@ def seconds(value: Any) -> float | None:
 
 @dataclass(slots=True)
 class _Collection:
-    """A list or mapping of the YAML document whose end the scan has not reached yet."""
+    """A list or mapping in a YAML document. The scan has not reached its end yet."""
 
     is_list: bool
     count: int = 0
@@ -179,7 +179,8 @@ class _Collection:
 
 
 def _scan(text: bytes) -> ItemLines:
-    """Scan a YAML text. Return the line numbers of list items. Refuse aliases, repeated keys and deep nesting."""
+    """Read a YAML text without building values. Return the line numbers of list items. Refuse aliases, repeated keys
+    and deep nesting."""
     lines: dict[tuple[str, int], int] = {}
     open_collections: list[_Collection] = []
     for event in yaml.parse(text, LOADER):
@@ -212,7 +213,7 @@ def _count_node(event: Any, line: int, parents: list[_Collection], lines: dict[t
 
 
 def _unreadable_value(text: bytes) -> str:
-    """Return the position of the first value that the parser cannot turn into a Python object."""
+    """Return the position of the first YAML value that the parser cannot convert to a Python object."""
     loader = LOADER(text)
     nodes: list[Any] = [loader.get_single_node()]
     while nodes:
@@ -230,8 +231,8 @@ def _unreadable_value(text: bytes) -> str:
 
 
 def place_of_byte(text: bytes, position: int, first_line: int = 1) -> str:
-    """Return the line and column of a byte, for an error message. ``first_line``: the number of the text's first
-    line."""
+    """Return the line and the column of the byte at ``position``, for an error message. ``first_line``: the line number
+    in the file at which ``text`` begins."""
     lines = text[:position].split(b"\n")
     return f"line {first_line + len(lines) - 1}, column {len(lines[-1].decode(errors='replace')) + 1}"
 

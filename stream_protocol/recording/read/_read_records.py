@@ -1,6 +1,7 @@
-"""Opens a file of recorded ADK events, detects its format by its first bytes, and reads it.
+"""Opens a file of recorded ADK events, detects the file's format from its first bytes, and reads its records.
 
-The file's name does not matter. A recording is read more than once, so ``rereadable`` first copies a pipe to a file.
+The file's name does not matter. A recording is read more than once, but a pipe can be read only once. So ``rereadable``
+first copies a pipe to a file.
 """
 
 import re
@@ -147,7 +148,8 @@ def open_recording(path: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def rereadable(path: str) -> Iterator[Path]:
-    """Context manager that returns the path. For a pipe or a device, it returns the path of a temporary copy.
+    """Context manager that returns a path to a file that can be read several times. For a pipe or a device, this is the
+    path of a temporary copy; otherwise it is ``path``.
 
     Raises ``RecordingError`` for a file that cannot be read, and for a pipe whose content is not a recording.
     """
@@ -165,9 +167,9 @@ def rereadable(path: str) -> Iterator[Path]:
 
 @contextmanager
 def copy_of_stream(head: bytes, rest: IO[bytes]) -> Iterator[Path]:
-    """Context manager that returns the path of a temporary file with the whole stream.
+    """Context manager that returns the path of a temporary file with the content of a stream, such as a pipe.
 
-    ``head``: the bytes that were already read. ``rest``: the remaining stream.
+    ``head``: the bytes that were already read from the stream. ``rest``: the remaining stream.
     """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "recording"

@@ -8,11 +8,12 @@ from stream_protocol.stream import ConverterOptions, Ending
 
 
 class UnreadableError(ValueError):
-    """Raised if the file cannot be read as a recording or as a stream. ``str(error)`` is one line with the reason."""
+    """Raised for a file that cannot be read as a recording or as a stream. ``str(error)`` is one line with the
+    reason."""
 
 
 class RecordingError(UnreadableError):
-    """Raised if the file is not a recording. ``str(error)`` is one line with the reason and the position in the
+    """Raised for a file that is not a recording. ``str(error)`` is one line with the reason and the position in the
     file."""
 
 
@@ -33,13 +34,13 @@ class EventRecord:
 
     @property
     def place(self) -> str:
-        """The position in the file, for an error message: ``line 3``, or ``event 3 (line 12)``."""
+        """The position of the event in the file, for an error message: ``line 3``, or ``event 3 (line 12)``."""
         return f"{self.unit} {self.number}" + (f" (line {self.line})" if self.line is not None else "")
 
 
 @dataclass(frozen=True, slots=True)
 class TurnRecord:
-    """The beginning of a turn. Formats without this record do not show where turns begin."""
+    """The beginning of a turn in a recording. Formats without such records do not show where turns begin."""
 
     message_id: str
     """The id of the assistant message; empty if it was not recorded."""
@@ -49,14 +50,14 @@ class TurnRecord:
 
 @dataclass(frozen=True, slots=True)
 class ChunkRecord:
-    """A chunk that was sent to the client."""
+    """A recorded chunk that was sent to the client."""
 
     chunk: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class EndRecord:
-    """The end of a turn's response."""
+    """The end of a turn's response in a recording."""
 
     end: Ending
     failure: str = ""

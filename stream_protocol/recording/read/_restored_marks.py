@@ -1,7 +1,7 @@
 """Restores event fields that evaluation data lack: ``partial``, long-running ids and placeholder actions.
 
-Evaluation data have the author and the content of each event. From the contents, this module finds fragments, calls
-that ask the user, and placeholder responses to such calls.
+Evaluation data have the author and the content of each event. From these contents, this module finds partial events
+(fragments), calls that ask the user, and placeholder responses to such calls.
 """
 
 from collections import defaultdict, deque
@@ -38,7 +38,8 @@ repeat a single text."""
 
 
 def mark_fragments(events: Sequence[dict[str, Any]]) -> None:
-    """Mark texts as fragments if the next event of their author repeats them as one text."""
+    """Mark text events as partial events (fragments) if the next event of their author repeats their texts as one
+    text."""
     for index, event in enumerate(events):
         if event.get("author") == USER or "partial" in event:
             continue
@@ -58,7 +59,8 @@ def mark_fragments(events: Sequence[dict[str, Any]]) -> None:
 
 
 def _may_be_fragment(piece: dict[str, Any], whole: dict[str, Any]) -> bool:
-    """Return True if ``piece`` has only text, has the author of ``whole``, and is not marked as a fragment yet."""
+    """Return True if the event ``piece`` has only text, has the author of the event ``whole``, and is not marked as
+    partial yet."""
     parts = _parts(piece)
     is_text = bool(parts) and all(isinstance(part.get("text"), str) for part in parts)
     return is_text and piece.get("author") == whole.get("author") and "partial" not in piece
@@ -76,7 +78,7 @@ def _parts(event: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def mark_questions(events: Sequence[dict[str, Any]]) -> None:
-    """Mark the calls with which ADK asks the user, and the placeholder responses of calls that wait.
+    """Mark the calls with which ADK asks the user, and the placeholder responses to calls that wait for the user.
 
     Calls and answers without an id get an id. Authors are corrected: an answer to a question gets the user as author. A
     tool's response whose author is not an agent gets the newest agent as author.
@@ -104,7 +106,7 @@ def mark_questions(events: Sequence[dict[str, Any]]) -> None:
 
 @dataclass(slots=True, eq=False)
 class _Question:
-    """A call with which ADK asks the user."""
+    """A call with which ADK asks the user, such as an approval request."""
 
     name: str
     id: str
@@ -114,8 +116,8 @@ class _Question:
 
 
 class _Questions:
-    """The questions of a conversation: the calls with which ADK asks the user. Finds the question that a response
-    answers."""
+    """The questions of a conversation: the calls with which ADK asks the user. Finds the question that a function
+    response answers."""
 
     def __init__(self) -> None:
         self._known = KnownCalls(CallIds())
@@ -141,7 +143,8 @@ class _Questions:
             self._waiting[waiting].append(question)
 
     def _asked_about(self, args: dict[str, Any]) -> KnownCall | None:
-        """Return the call that a question is about; ``None`` if it is about no call."""
+        """A question of ADK to the user may be about a tool call. Return this call; ``None`` if the question is about
+        no call. ``args``: the arguments of the question."""
         original = confirmed_call(args)
         if not original.get("id") and isinstance(credential_for := field(args, "function_call_id"), str):
             original = {"id": credential_for}
@@ -151,7 +154,7 @@ class _Questions:
         return known or self._known.new(original["id"], _ANYBODY, original.get("name", ""))
 
     def is_answer(self, event: dict[str, Any], response: dict[str, Any]) -> bool:
-        """Return True if the response may answer a question."""
+        """Return True if the function response may be the user's answer to a question."""
         return response.get("name") in _QUESTIONS or self._asked(event, response) is not None
 
     def take_answer(self, event: dict[str, Any], response: dict[str, Any]) -> None:
@@ -161,8 +164,8 @@ class _Questions:
             response["id"], response["name"] = question.id, question.name
 
     def take_result(self, event: dict[str, Any], response: dict[str, Any]) -> None:
-        """Process a tool's response. If the call still waits for the user's answer to a question, mark the response as
-        a placeholder."""
+        """Process a tool's response. If the tool's call still waits for the user's answer to a question, mark the
+        response as a placeholder."""
         call_id, name = _id(response), _name(response)
         reference = CallReference(call_id, name)
         known = self._known.find_answered(event, None, reference, is_placeholder=False)
@@ -180,10 +183,10 @@ class _Questions:
             asked.setdefault(call_id, question.config if is_credential else {})
 
     def _asked(self, event: dict[str, Any], response: dict[str, Any]) -> _Question | None:
-        """Return the question that the response answers; ``None`` if there is none.
+        """Return the question that the user's response answers; ``None`` if there is none.
 
-        The question is found by the response's id. Some files have the id in the name field. So a response without an
-        id is found by its name.
+        The question is found by the response's id. Some files have the id in the name field. So if a response has no
+        id, its name is used as the id.
         """
         call_id, name = _id(response), _name(response)
         for id_and_name in [(call_id, "")] if call_id else [(None, name), (name, "")]:
@@ -195,7 +198,7 @@ class _Questions:
 
 
 def _mark_question(event: dict[str, Any], call: dict[str, Any], new_id: str) -> None:
-    """Mark a call as long-running. A call without an id gets ``new_id``."""
+    """Mark a call as long-running in its event. A call without an id gets ``new_id``."""
     if not _id(call):
         call["id"] = new_id
     marked = field(event, "long_running_tool_ids")

@@ -4,8 +4,8 @@ Source: google-adk 2.13. The tables ``sessions`` and ``events`` store each event
 each field: see ``_old_stores``. Reading a store never writes a file.
 
 The file is not trusted. Only plain tables are read, because reading a view may never end. The work of SQLite is limited
-in proportion to the file's size. Without a limit, a broken file whose pages refer to each other could keep SQLite busy
-for ever.
+in proportion to the file's size. Without this limit, SQLite could read a broken file for ever, because pages of the
+file may refer to each other.
 """
 
 import sqlite3
@@ -65,8 +65,8 @@ def read_store(path: Path, session: str | None, warn: WarnOnce) -> Iterator[Even
 
 
 def _uri(path: Path) -> str:
-    """Return the URI for a read-only connection. The flag ``immutable`` keeps SQLite from creating a write-ahead
-    log."""
+    """Return the URI for a read-only connection to an SQLite file. The URI has the flag ``immutable``, so that SQLite
+    creates no write-ahead log."""
     with path.open("rb") as file:
         uses_log = file.read(19)[18:] == bytes([_WAL_VERSION])
     immutable = "&immutable=1" if uses_log and not _log_size(path) else ""
@@ -83,8 +83,8 @@ def _size(path: Path) -> int:
 
 
 def _bound_work(store: sqlite3.Connection, path: Path) -> None:
-    """Limit the number of SQLite instructions in proportion to the size of the store. Above the limit, SQLite is
-    interrupted."""
+    """Limit the number of instructions that SQLite executes, in proportion to the size of the store. Above the limit,
+    SQLite is interrupted."""
     checks = iter(range(1 + _size(path) * MAX_CODES // _CODES_AT_ONCE))
     store.set_progress_handler(lambda: next(checks, None) is None, _CODES_AT_ONCE)
     store.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE)
@@ -93,10 +93,10 @@ def _bound_work(store: sqlite3.Connection, path: Path) -> None:
 def _rows(
     store: sqlite3.Connection, names: Iterable[str], key: tuple[str, str, str], path: Path
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of a session's events in order, with the values of these columns.
+    """Yield the rows of a session's events in order. ``names``: the columns to read. ``key``: identifies the session.
 
-    The size of all values is limited to twice the size of the store. Otherwise, rows of a broken file that share pages
-    could give far more data than the file has.
+    The size of all values is limited to twice the size of the store. Without this limit, rows of a broken file could
+    share pages, and give far more data than the file has.
     """
     left = 2 * _size(path)
     query = f"SELECT {', '.join(names)} FROM events WHERE rowid = ?"  # noqa: S608 - the names come from constants
@@ -144,7 +144,8 @@ def _record(number: int, data: object) -> EventRecord:
 
 
 def _text(stored: bytes) -> str:
-    """Return a stored text. Invalid UTF-8 becomes U+FFFD, so that only one event is affected."""
+    """Return a stored text. Invalid UTF-8 becomes U+FFFD, so that a broken text does not make the whole store
+    unreadable."""
     return stored.decode(errors="replace")
 
 

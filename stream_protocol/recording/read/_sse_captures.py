@@ -1,4 +1,4 @@
-"""Reads captures of the SSE stream of ADK's ``/run_sse``. A capture may have several requests.
+"""Reads captures (stored responses) of ADK's route ``/run_sse``. A capture may have the responses to several requests.
 
 Source: ``api_server.py`` of google-adk 2.13. An event with content and saved artifacts is sent in two frames with the
 same id. The first frame has the content, and the second has the artifacts. Both frames have all other fields of the
@@ -16,7 +16,7 @@ from stream_protocol.wire.client import SseEvent, sse_events
 
 
 def read_capture(stream: IO[bytes], session: str | None) -> Iterator[Record]:
-    """Yield the records of a capture. Raises ``RecordingError`` if it is invalid."""
+    """Yield the records in a capture of ADK's ``/run_sse``. Raises ``RecordingError`` for an invalid capture."""
     refuse_session(session)
     pending: EventRecord | None = None
     """The newest event. Its artifacts may follow in the next frame."""
@@ -42,7 +42,8 @@ def _record(frame: SseEvent) -> EventRecord | EndRecord:
 
 
 def _has_artifacts_of(event: Any, second: Any) -> bool:
-    """Return True if ``second`` is the second frame of ``event``, with the artifacts."""
+    """ADK may send an event in two frames. Return True if ``second`` is the second frame of ``event``, which has the
+    saved artifacts."""
     return (
         bool(field(event, "content"))
         and not field(event, "partial")

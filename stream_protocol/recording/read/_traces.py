@@ -2,8 +2,8 @@
 
 Source: google-agents-cli, and ``EvalCase`` and ``AgentData`` of google-cloud-aiplatform 2.7. An eval case has the
 user's message in ``prompt``, or in the events of ``agent_data``. An event has an author and a content, but no id and no
-invocation, and fragments are not marked. Hand-written cases may have texts instead of contents. Some of them have only
-the fields ``prompt`` and ``response``. The result of a grading also contains traces.
+invocation, and partial events are not marked. Hand-written cases may have texts instead of contents. Some hand-written
+cases have only the fields ``prompt`` and ``response``. The result of a grading also contains traces.
 """
 
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ def is_trace(case: Any) -> bool:
 
 
 def trace_turns(case: Any) -> Iterator[EvalTurn]:
-    """Yield the turns of an eval case. Each turn has its events from the trace."""
+    """Yield the turns of an eval case that is a trace. Each turn has the events that the trace has for it."""
     turns = [list(map(_event, list_field(turn, "events"))) for turn in list_field(field(case, "agent_data"), "turns")]
     if not any(turns):
         turns = list(_turns_without_data(case))
@@ -72,7 +72,7 @@ def _user_event(prompt: Any) -> dict[str, Any] | None:
 
 
 def _responses(case: Any) -> Iterator[Any]:
-    """Yield the final responses of an eval case. There may be several candidates."""
+    """Yield the final responses of an eval case. A case may have several candidates for its final response."""
     for candidate in list_field(case, "responses"):
         yield field(candidate, "response") if isinstance(candidate, dict) and "response" in candidate else candidate
     yield field(case, "response")
@@ -96,7 +96,7 @@ def _text(content: Any) -> str:
 
 
 def _event(traced: Any) -> dict[str, Any]:
-    """Convert an event of a trace to an ADK event. The given event may already be an ADK event."""
+    """Convert an event of a trace to the JSON of an ADK event. An event that already has this form is also accepted."""
     if not isinstance(traced, dict):
         return {"author": "", "content": as_content(traced)}
     event = {key: value for key, value in traced.items() if key not in _OWN_FIELDS and value is not None}
@@ -114,7 +114,8 @@ def _event(traced: Any) -> dict[str, Any]:
 
 
 def _time(text: Any) -> float | None:
-    """Convert a time to seconds since 1970; ``None`` if it is not a time. A time without a zone is UTC."""
+    """Convert a time in a text to seconds since 1970; ``None`` if the text is not a time. A time without a zone is
+    UTC."""
     try:
         at = datetime.fromisoformat(text)
         return (at if at.tzinfo is not None else at.replace(tzinfo=UTC)).timestamp()

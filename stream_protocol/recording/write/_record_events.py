@@ -27,9 +27,9 @@ def record(
 ) -> AsyncGenerator[E, None]:
     """Yield the events unchanged, and append them to the recording at ``path`` as one turn. Events may be dictionaries.
 
-    ``past``, ``message_id``, ``taken_ids`` and ``options``: the arguments of your ``StreamProtocolConverter``.
-    ``record`` needs these arguments because it also records chunks. ``request``: the client's request body, if there is
-    one. ``redact``: the app's own redaction; see ``Redact``.
+    ``past``, ``message_id``, ``taken_ids`` and ``options``: the arguments that you pass to ``StreamProtocolConverter``
+    for this turn. ``record`` needs these arguments because it also records chunks. ``request``: the client's request
+    body, if there is one. ``redact``: a function of your app that removes further secrets; see ``Redact``.
 
     If the file cannot be written, the error is logged, and the function continues to yield events. If you stop the
     iteration early, ``events`` is closed.
@@ -73,7 +73,8 @@ class _ResponseWriter:
             self._convert(lambda conversion: conversion.feed(event))
 
     def end(self, error: BaseException | None) -> None:
-        """End the turn. ``error``: the exception that the events raised; ``None`` if they ended normally."""
+        """End the recorded turn. ``error``: the exception that the iterator of events raised; ``None`` if the events
+        ended normally."""
         self._begin(None)
         match error:
             case None:

@@ -40,11 +40,11 @@ class _BaseRecorder:
 
 
 class ChatRecorder(_BaseRecorder):
-    """Recorder that writes each chat of a ``ChatService`` to a file of its own in ``folder``. Creates the folder if
+    """Recorder that writes each chat of a ``ChatService`` to a separate file in ``folder``. Creates the folder if
     needed.
 
-    ``redact``: the app's own redaction; see ``Redact``. Only the owner of the process can read the files. Raises
-    ``OSError`` if the folder cannot be created.
+    ``redact``: a function of your app that removes further secrets; see ``Redact``. Only the user that runs the process
+    can read the files. Raises ``OSError`` if the folder cannot be created.
     """
 
     def __init__(self, folder: str | Path, *, redact: Redact | None = None) -> None:
@@ -54,7 +54,7 @@ class ChatRecorder(_BaseRecorder):
         make_private_folder(self._folder)
 
     def turn(self, request: ChatRequest, *, app_name: str, user_id: str, options: ConverterOptions) -> TurnWriter:
-        """Return a writer for the run of this request."""
+        """Return a writer that records the run for this request in the file of the chat."""
         path = self._folder / file_name(request.id, whose=(app_name, user_id))
         return self._write_turn(path, request, options)
 
@@ -68,7 +68,7 @@ class FileRecorder(_BaseRecorder):
         self._path = Path(path)
 
     def turn(self, request: ChatRequest, *, options: ConverterOptions, **_whose: str) -> TurnWriter:
-        """Return a writer for the run of this request."""
+        """Return a writer that records the run for this request in the one file."""
         return self._write_turn(self._path, request, options)
 
 
@@ -79,7 +79,8 @@ def request_body(request: ChatRequest) -> dict[str, Any]:
 
 
 def file_name(chat_id: str, *, whose: tuple[str, str]) -> str:
-    """Return the file name for a chat. Equal arguments give equal names. ``whose``: the app's name and the user's id.
+    """Return the name of the recording file for a chat. Equal arguments give equal names. ``whose``: the app's name and
+    the user's id.
 
     The name has the letters and digits of the chat's id, and a digest of app, user and chat. If the chats of two users
     have equal ids, the digest makes their file names different.

@@ -1,7 +1,7 @@
 """Encodes the lines of a recording and the events in them. docs/recording.md describes the format.
 
-Events are JSON that ``Event.model_validate`` reads: camelCase, without nulls. Values from tools are converted by
-``json_value``, as in the converter. So a replay gives the same stream as the live event. ADK's own serialization would
+Events are JSON that ``Event.model_validate`` reads: camelCase, without nulls. ``json_value`` converts values from
+tools, as in the converter. So a replayed event gives the stream that the live event gave. ADK's own serialization would
 refuse some values, and remove nulls from others.
 """
 
@@ -28,14 +28,14 @@ _DIGITS: Final = 4
 
 
 def header_line(*, chat: str | None, options: ConverterOptions) -> bytes:
-    """Return the first line of a file. ``chat``: the id that the client gave to the chat. The line does not name the
-    user."""
+    """Return the first line of a recording file, its header. ``chat``: the id that the client gave to the chat. The
+    header does not name the user."""
     header = {HEADER_KEY: VERSION, "adk": adk.__version__, "ai_sdk": options.get("ai_sdk", 6)}
     return _line(header if chat is None else {**header, "chat": chat})
 
 
 def turn_line(*, request: Mapping[str, Any] | None, message_id: str | None, options: ConverterOptions) -> bytes:
-    """Return the first line of a turn. The times of the turn are counted from this line."""
+    """Return the first line of a turn. The times in later lines of the turn are counted from the time of this line."""
     turn = {"request": request, "message_id": message_id, "options": options_to_json(options)}
     return _line({"turn": turn, "at": 0})
 
@@ -62,7 +62,7 @@ def _line(value: Mapping[str, Any]) -> bytes:
 def event_json(event: Event) -> dict[str, Any]:
     """Return a deep copy of the event as plain JSON. Never raises: values without a JSON form become ``null``.
 
-    Long texts and files are copied directly, not encoded and parsed, because a user's message may have many megabytes.
+    Long texts and files are not encoded and parsed, but copied, because a user's message may have many megabytes.
     """
     written = _object(event)
     nested = carried_event(event)
@@ -102,8 +102,8 @@ def _member(value: Any, *, is_free: bool) -> Any:
 
 @lru_cache(maxsize=256)
 def _fields(model: type[BaseModel]) -> list[tuple[str, str, bool]]:
-    """Return for each field: its name, its JSON key, and True if it accepts any value. Nulls in such values are
-    kept."""
+    """Return three values for each field of the model: its name, its JSON key, and True if the field accepts any value.
+    Nulls inside the value of such a field are kept."""
     return [
         (name, field.serialization_alias or name, Any in get_args(field.annotation) or field.annotation is Any)
         for name, field in model.model_fields.items()

@@ -1,10 +1,10 @@
 """Removes secrets from requests, events and chunks before they are written to a recording.
 
-Events, chunks and requests have the same rules, so that the recorded events give the recorded chunks in a replay:
+The rules for events, chunks and requests are equal, so that a replay of the recorded events gives the recorded chunks:
 
-- ADK's auth configs and credentials are found by their keys. Only the type and the sign-in URL are kept, and the URL
-  loses its query. A credential that the user sent is removed completely.
-- A value with a secret name is removed: see ``_secret_names``. The name is the key of the value, or stands beside the
+- ADK's auth configs and credentials are found by their keys. Only the type and the sign-in URL, without its query, are
+  kept. A credential that the user sent is removed completely.
+- A value with a secret name is removed: see ``_secret_names``. The name is the key of the value, or is beside the
   value, as in ``{"name": "Cookie", "value": …}`` and ``["Cookie", …]``.
 - A text that looks like a credential is removed: see ``_secret_texts``. Credentials in URLs are also removed. A text
   that is JSON is searched like JSON.
@@ -44,8 +44,8 @@ _NOT_WRITTEN: Final = ("temp:", STATE_PREFIX)
 def redact_event(event: dict[str, Any]) -> dict[str, Any]:
     """Return an event's JSON (camelCase) without secrets, ``temp:`` state, and this package's metadata and state.
 
-    The work of the search is limited for each value, such as the arguments or the result of a call. The search of
-    chunks has the same limit. So a value that is too large is replaced both in the event and in its chunks.
+    The search for secrets in a value, such as the arguments or the result of a call, has a limit. Chunks are searched
+    with an equal limit. So a value that is too large is replaced both in the event and in its chunks.
     """
     search = Search(typed=True)
     file = search.object_with(data=_kept)
@@ -78,14 +78,15 @@ def redact_event(event: dict[str, Any]) -> dict[str, Any]:
 
 
 def redact_chunk(chunk: dict[str, Any]) -> dict[str, Any]:
-    """Return a chunk without secrets. ``redact_event`` removes the same values from the event of the chunk."""
+    """Return a chunk without secrets. ``redact_event`` removes the same secrets from the event that the chunk was made
+    from."""
     keys = DELTA_KEYS.get(str(chunk.get("type")))
     return _object(Search().clean_object(chunk, _cleaners(chunk, kept=keys[1] if keys else None)))
 
 
 def redact_prompt(prompt: dict[str, Any]) -> dict[str, Any]:
-    """Return the JSON of a request to a model without secrets. Its ``contents`` have the same rules as the content of
-    events."""
+    """Return the JSON of a model request without secrets. The rules for ``contents`` are those for the content of an
+    event."""
     contents = [redact_event({"content": content}).get("content") for content in prompt["contents"]]
     return _object(Search().clean_object(prompt, {"contents": lambda _: contents}))
 
@@ -93,7 +94,8 @@ def redact_prompt(prompt: dict[str, Any]) -> dict[str, Any]:
 def redact_request(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return the body of a client's request without secrets.
 
-    The newest message is searched first, because earlier messages are also in the recorded requests of earlier turns.
+    The work of the search is limited. So the newest message is searched first: earlier messages are also in the
+    recorded requests of earlier turns.
     """
     return _object(Search().clean_object(dict(body), {"messages": _newest_messages}))
 
@@ -101,7 +103,7 @@ def redact_request(body: Mapping[str, Any]) -> dict[str, Any]:
 def _newest_messages(messages: Any) -> Any:
     """Return the messages without secrets.
 
-    If the messages are too large for one search, the oldest messages are left out in whole or in part.
+    If the messages are too large for one search for secrets, the oldest messages are left out in whole or in part.
     """
     search = Search()
     if not isinstance(messages, list):
@@ -120,7 +122,8 @@ def _newest_messages(messages: Any) -> Any:
 
 
 def _object(cleaned: Any) -> dict[str, Any]:
-    """Return a cleaned value, which is always an object. The search replaces only nested objects with ``TOO_LARGE``."""
+    """Return ``cleaned``, which is always an object: the search for secrets replaces only nested objects with the text
+    ``TOO_LARGE``."""
     assert isinstance(cleaned, dict)
     return cleaned
 
@@ -137,15 +140,16 @@ def _clean_with_own_limit(value: Any) -> Any:
 
 
 def _without_own_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
-    """Return the metadata without this library's data. Only the id and the context of a steering message are kept."""
+    """Return an event's metadata without this library's data. Only the id and the context of a steering message (sent
+    while the agent worked) are kept."""
     kept = {key: value for key, value in metadata.items() if key != METADATA_KEY}
     mark = steering_mark(metadata)
     return kept if mark is None else {**kept, METADATA_KEY: {STEERING_KEY: mark}}
 
 
 def _redact_metadata(search: Search, metadata: Any) -> Any:
-    """Return the metadata of an event without secrets and without this library's data. Stored events of nested agents
-    are cleaned like other events."""
+    """Return the metadata of an event without secrets and without this library's data. If the metadata contain events
+    of an agent inside a tool call, their secrets are also removed."""
     if not isinstance(metadata, dict):
         return search.clean(metadata)
     kept = search.object_with(events=search.list_of(_redact_nested))
@@ -168,8 +172,8 @@ def _redact_nested(event: Any) -> Any:
 
 
 def _redact_output(output: Any, call_id: Any) -> Any:
-    """Return the output of a call without secrets. If it is the message of a nested agent, its parts are searched like
-    chunks."""
+    """Return the output of a tool call without secrets. If the output is the message of an agent inside the call, the
+    parts of the message are searched like chunks."""
     if not is_nested_message(output, call_id):
         return _clean_with_own_limit(output)
     search = Search()
@@ -184,7 +188,8 @@ def _redact_part(part: Any) -> Any:
 
 
 def _cleaners(value: dict[str, Any], *, kept: str | None) -> dict[str, Callable[[Any], Any]]:
-    """Return the functions that clean the members of a chunk or a message part: key -> function.
+    """Return the functions that remove secrets from the values of a chunk or a message part: key of the value ->
+    function.
 
     ``kept``: the key of a text that is not searched.
     """

@@ -102,12 +102,13 @@ class Search:
         """Name -> the name without separators, and its meaning (secret or not)."""
 
     def object_with(self, **cleaners: Clean) -> Clean:
-        """Return a function that cleans an object. ``cleaners``: key -> the function that cleans the value of this
-        key."""
+        """Return a function that removes secrets from an object. ``cleaners``: key -> the function that removes secrets
+        from the value of this key."""
         return lambda value: self.clean_object(value, cleaners) if isinstance(value, dict) else self.clean(value)
 
     def list_of(self, clean: Clean) -> Clean:
-        """Return a function that cleans a list. ``clean``: the function that cleans each item."""
+        """Return a function that removes secrets from a list. ``clean``: the function that removes secrets from each
+        item."""
 
         def clean_list(value: Any) -> Any:
             if not isinstance(value, list) or not self._enter(value):
@@ -129,8 +130,8 @@ class Search:
         return value
 
     def clean_object(self, value: dict[str, Any], cleaners: Mapping[str, Clean] | None = None) -> Any:
-        """Return a copy of an object without secrets. ``cleaners``: key -> the function that cleans the value of this
-        key."""
+        """Return a copy of an object without secrets. ``cleaners``: key -> the function that removes secrets from the
+        value of this key."""
         if not self._enter(value):
             return self._omitted(value)
         names = {self._known(key)[0] for key in value}
@@ -155,7 +156,8 @@ class Search:
         return cleaned
 
     def _enter(self, members: dict[str, Any] | list[Any]) -> bool:
-        """Subtract the cost of a list or an object from the remaining work, and go one nesting level down.
+        """Begin to search a list or an object: subtract its cost from the remaining work, and go one nesting level
+        down.
 
         Returns False if a limit is reached.
         """
@@ -176,9 +178,9 @@ class Search:
         return type(value)() if self._typed and isinstance(value, dict | list) else TOO_LARGE
 
     def _known(self, name: str) -> tuple[str, Meaning]:
-        """Return a name without separators, and the meaning of the name.
+        """Return a name without separators, and the meaning of the name, such as ``SECRET``.
 
-        If the search has used all of its work, a new name counts as secret.
+        When the search has reached its limit of work, a name that it has not seen before counts as secret.
         """
         if (known := self._names.get(name)) is None:
             if not self._take(NAME_WORK):
@@ -197,7 +199,8 @@ class Search:
         return self._without(name_meaning, value)
 
     def _meaning_of_name_in(self, value: dict[str, Any]) -> Meaning:
-        """Return the meaning of the name in an object such as ``{"name": "Cookie", "value": …}``."""
+        """An object such as ``{"name": "Cookie", "value": …}`` has the name of its value. Return the meaning of this
+        name, such as ``SECRET``."""
         names = (item for key, item in value.items() if isinstance(item, str) and self._known(key)[0] in _NAME_KEYS)
         return next(
             (name_meaning for name in names if (name_meaning := self._known(name)[1]) is not Meaning.PLAIN),
@@ -217,8 +220,8 @@ class Search:
         return cleaned
 
     def _clean_header_list(self, items: list[Any]) -> Any:
-        """Return a list of HTTP headers without secrets. Names and values alternate, as in Node's ``rawHeaders``, or
-        each item is a header line."""
+        """Return a list of HTTP headers without secrets. In the list, names and values alternate, as in Node's
+        ``rawHeaders``, or each item is a header line."""
         if not self._take(MEMBER_WORK * len(items)):
             return self._omitted(items)
         if not all(isinstance(item, str) for item in items):
@@ -233,7 +236,7 @@ class Search:
         return [self.clean(pair[0]), self._without(self._known(pair[0])[1], pair[1])]
 
     def _without(self, name_meaning: Meaning, value: Any) -> Any:
-        """Return the value without secrets. ``name_meaning``: the meaning of the value's name."""
+        """Return the value without secrets. ``name_meaning``: the meaning of the value's name, such as ``SECRET``."""
         if value in (None, "", [], {}) or isinstance(value, bool):
             return value
         match name_meaning, value:
@@ -276,9 +279,10 @@ class Search:
         return without_secrets(text) if is_affordable else TOO_LARGE
 
     def _clean_auth_config(self, config: dict[str, Any]) -> dict[str, Any]:
-        """Return an auth config with only its scheme, and with the part of the credential that a browser gets.
+        """Return an auth config with only two values: its scheme, and the part of the credential that may be sent to a
+        browser.
 
-        ``credentialKey`` gets a placeholder. If ``credentialKey`` were missing, ADK would compute a value for it.
+        ``credentialKey`` gets a placeholder value, because ADK would compute a value for a missing ``credentialKey``.
         """
         kept: dict[str, Any] = {}
         for key, value in config.items():
@@ -296,8 +300,8 @@ class Search:
         return kept
 
     def _clean_scheme(self, value: Any) -> Any:
-        """Return a copy of an auth scheme's content. The keys of the content, such as names of flows and scopes, do not
-        count as secret."""
+        """Return a copy of an auth scheme's content without secrets. Keys in the content, such as names of flows and
+        scopes, do not count as names of secrets."""
         match value:
             case str():
                 return self._searched(value)
@@ -333,10 +337,10 @@ def _is_schema(value: dict[str, Any]) -> bool:
 
 
 def _credential_answer_key(value: dict[str, Any]) -> str | None:
-    """Return the key of the credential, if this part of an event or message is the user's answer to a credential
-    request.
+    """A part of an event or message may be the user's answer to a credential request. Return the part's key that
+    contains the credential.
 
-    Return ``None`` for any other part.
+    Return ``None`` for a part that is no such answer.
     """
     if value.get("name") == REQUEST_CREDENTIAL and "response" in value:
         return "response"

@@ -1,7 +1,7 @@
 """``redact_texts``: redaction of names and other known texts.
 
-A text is found in all spellings: upper and lower case, composed and decomposed letters, different white space, URL
-escapes and JSON escapes.
+A known text is found in all spellings: upper and lower case, composed and decomposed letters, different white space,
+URL escapes and JSON escapes.
 """
 
 import json
@@ -49,11 +49,11 @@ _BASE64: Final = re.compile(r"[A-Za-z0-9+/_=-]{64,}")
 def redact_texts(*texts: str) -> Redact:
     """Return a ``redact`` function that replaces these texts, such as names, with ``[redacted]``.
 
-    Each occurrence is replaced in values and keys, even within a word. All spellings are found: upper and lower case,
-    composed and decomposed letters, any white space. Files and signatures are not changed.
+    Every occurrence of the texts is replaced, in values and in keys, even inside a word. All spellings are found: upper
+    and lower case, composed and decomposed letters, any white space. Files and signatures are not changed.
 
-    Streamed fragments are not recorded, because a name may be split across two fragments. So a replay shows each text
-    in one piece. Text that was only streamed, such as the partial text of a stopped run, is missing.
+    Partial events are not recorded, because a name may be split across two of them. So a replay shows each text in one
+    piece. Text that was only streamed, such as the partial text of a stopped run, is missing.
 
     Raises ``StreamProtocolError`` for an empty text, and for a value that is not text.
     """
@@ -71,7 +71,7 @@ def _longest_first(texts: tuple[str, ...]) -> list[str]:
 
 
 class _TextRedaction:
-    """A ``Redact`` function that replaces the matches of a pattern."""
+    """A ``Redact`` function: replaces everything that matches a pattern."""
 
     def __init__(self, pattern: re.Pattern[str]) -> None:
         self._pattern = pattern
@@ -96,8 +96,8 @@ class _TextRedaction:
         return value
 
     def _with_joined_texts(self, items: list[Any]) -> Iterator[Any]:
-        """Yield the items of a list after redaction. If a text is split across consecutive parts, the first part gets
-        the placeholder."""
+        """Yield the items of a list after redaction. If a text to redact is split across consecutive parts, the first
+        of these parts gets the placeholder."""
         for is_text, group in groupby(items, _kind_of_text):
             parts = list(group)
             if not is_text or len(parts) == 1:
@@ -138,15 +138,15 @@ class _TextRedaction:
 
 
 def _kind_of_text(item: Any) -> tuple[Any, Any] | None:
-    """For a part with a text, return its type, and True if the text is a thought. Return ``None`` for any other
-    item."""
+    """If the item is a message part with a text, return the part's type, and True if the text is a thought. Return
+    ``None`` for any other item."""
     is_text = isinstance(item, dict) and isinstance(item.get("text"), str)
     return (item.get("type"), bool(item.get("thought"))) if is_text else None
 
 
 def _free_key(key: str, taken: dict[str, Any], numbers: Counter[str]) -> str:
-    """Return the key. If it is already in ``taken``, add a number. ``numbers``: key -> the last number that was added
-    to it."""
+    """Return the key. If the key is already in ``taken``, add a number to it. ``numbers``: key -> the last number that
+    was added to this key."""
     free = key
     while free in taken:
         numbers[key] += 1
@@ -155,7 +155,7 @@ def _free_key(key: str, taken: dict[str, Any], numbers: Counter[str]) -> str:
 
 
 def _pattern(text: str) -> str:
-    """Return a pattern for all spellings of a text."""
+    """Return a regular expression that matches all spellings of a text."""
     parts = (_SPACE if letter.isspace() else _spellings(letter) for letter in _letters(normalize("NFD", text.strip())))
     return re.sub(f"(?:{re.escape(_SPACE)})+", lambda _: _SPACE, "".join(parts)) + _NO_MARK
 

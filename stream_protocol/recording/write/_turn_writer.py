@@ -1,7 +1,8 @@
 """Writes a turn to the recording file of its chat. Only one turn at a time writes to a file.
 
-Each line is one ``write`` call of the operating system. A killed process leaves complete lines and at most one
-incomplete line, which the next turn removes. A power failure can lose the last lines, because files are not synced.
+Each line is written with one ``write`` call of the operating system. If the process is killed, the file has complete
+lines and at most one incomplete line, which the next turn removes. A power failure can lose the last lines, because
+``fsync`` is not called.
 
 If writing or the app's redaction fails, the failure is logged once, and the file is not written any more. A recording
 with a gap would be misleading. The run itself continues.
@@ -47,7 +48,8 @@ _BLOCK: Final = 2**16
 
 
 class TurnWriter:
-    """Writes one turn to a recording file. The methods never raise. After a failure, they do nothing."""
+    """Writes one turn to a recording file. The methods never raise an exception. When one of them has failed, all
+    methods do nothing."""
 
     def __init__(
         self,
@@ -72,11 +74,11 @@ class TurnWriter:
 
     @property
     def active(self) -> bool:
-        """True if the turn has begun and can still be written."""
+        """True if the turn has begun, and the recording file can still be written."""
         return self._file is not None
 
     def begin(self, message_id: str | None) -> None:
-        """Open the file, and write the first line of the turn."""
+        """Open the recording file, and write the first line of the turn."""
         if self._path in self._failed_files:
             return
         with self.stop_on_failure():
@@ -86,20 +88,21 @@ class TurnWriter:
             self._begun_at = monotonic()
 
     def event(self, event: Event) -> None:
-        """Write an event in its current state."""
+        """Write an ADK event to the recording file, with the values that it has now."""
         if self._file is not None:
             with self.stop_on_failure():
                 self._write("event", redact_event(event_json(event)))
 
     def written(self, sse: Iterable[bytes]) -> None:
-        """Write the chunks that were sent. ``sse``: the chunks as SSE events."""
+        """Write chunks that were sent to the client to the recording file. ``sse``: the chunks as SSE events."""
         if self._file is not None:
             with self.stop_on_failure():
                 for item in sse:
                     self._write("chunk", redact_chunk(orjson.loads(item.removeprefix(b"data: "))))
 
     def end(self, outcome: Ending | None) -> None:
-        """Write how the response ended, and close the file. ``None`` writes no ending."""
+        """Write to the recording file how the response ended, and close the file. ``outcome``: the ending; ``None`` to
+        write no ending."""
         if self._file is not None:
             with self.stop_on_failure():
                 if outcome is not None:
@@ -109,7 +112,8 @@ class TurnWriter:
 
     @contextmanager
     def stop_on_failure(self) -> Iterator[None]:
-        """Context manager that logs an exception. The exception ends the recording, but not the run."""
+        """Context manager that logs an exception and does not raise it. The exception ends the recording, but not the
+        run."""
         try:
             yield
         except Exception:
@@ -133,30 +137,31 @@ class TurnWriter:
 
 
 class ChatFileError(OSError):
-    """Raised if the file cannot be written. ``str(error)`` is one line with the reason."""
+    """Raised if a recording file cannot be written. ``str(error)`` is one line with the reason."""
 
 
 class ChatFile:
-    """An open recording file. This process holds a lock on it until ``close``."""
+    """A recording file that is open for writing. This process holds a lock on the file until ``close`` is called."""
 
     def __init__(self, stream: FileIO) -> None:
         self._stream = stream
 
     def append(self, line: bytes) -> None:
-        """Write a line to the file. Raises ``OSError``. In this case, a part of the line may have been written."""
+        """Write a line to the recording file. Raises ``OSError`` if writing fails. After a failure, the file may have a
+        part of the line."""
         if self._stream.write(line) != len(line):
             raise ChatFileError("the disk took only a part of a line")
 
     def close(self) -> None:
-        """Close the file and release its lock."""
+        """Close the recording file, and release the lock on it."""
         self._stream.close()
 
 
 def open_chat_file(path: Path, header: bytes) -> ChatFile:
-    """Open the file at ``path`` to append a turn. If a different process has locked it, open the next free file beside
-    it.
+    """Open the recording file at ``path``, to append a turn. If the file is locked, open a file with a similar name in
+    the same folder.
 
-    Writes the header to a new file. Removes an incomplete last line. Raises ``OSError``.
+    Writes ``header`` to a new file. Removes an incomplete last line. Raises ``OSError`` if the file cannot be opened.
     """
     make_private_folder(path.parent)
     for candidate in _candidates(path):
@@ -189,7 +194,7 @@ def _prepare(stream: FileIO, header: bytes) -> None:
 
 
 def _end_of_lines(stream: FileIO) -> int:
-    """Return the position after the last complete line."""
+    """Return the position in the file after the last complete line."""
     end = stream.seek(0, os.SEEK_END)
     while end:
         start = max(0, end - _BLOCK)

@@ -57,7 +57,7 @@ class SentFile:
 
 @dataclass(frozen=True, kw_only=True)
 class AcceptedMessage:
-    """A message that the user sent while the agent works. The run has accepted it, but no model call has read it
+    """A message that the user sent while the agent worked. The run has accepted it, but no model call has read it
     yet."""
 
     message: Mapping[str, Any]
@@ -74,7 +74,7 @@ class AcceptedMessage:
 
 @dataclass(frozen=True, kw_only=True)
 class TakenInMessage:
-    """A message that the user sent while the agent works, and that a model call has read."""
+    """A message that the user sent while the agent worked, and that a model call has read."""
 
     id: str
     """The id of the message in the client."""

@@ -106,7 +106,7 @@ class VersionTree:
 
     @cached_property
     def _last_rewinds(self) -> dict[int, AppliedRewind]:
-        """Return number of a removed message -> the last rewind that removed the message. The search visits each
+        """A mapping: number of a removed message -> the last rewind that removed this message. The search visits each
         message only once."""
         found: dict[int, AppliedRewind] = {}
         current_events: set[int] = set()

@@ -159,11 +159,11 @@ class CallRegistry:
         return (call for call in self._read_unsettled() if call.is_shown)
 
     def raising(self, speaker: SpeakerKey) -> ToolCall | None:
-        """Return the tool call that has made a run of the agent ``speaker`` fail; ``None`` if several calls are
-        possible.
+        """Return the tool call whose failure has made the agent ``speaker`` fail; ``None`` if it may be one of several
+        calls.
 
-        ADK's failure event does not name the call. A call that waits for the client is also possible, because a client
-        tool can raise.
+        ADK's failure event does not name the call. It may also be a call that waits for the client, because a client
+        tool can raise an exception.
         """
         own = (call for call in self._read_unsettled() if call.known.speaker == speaker)
         running = [*islice((call for call in own if call.state in (CallState.RUNNING, CallState.AWAITING_CLIENT)), 2)]

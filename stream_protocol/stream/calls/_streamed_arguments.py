@@ -111,7 +111,7 @@ class _Level:
 
 
 class PathText:
-    """JSON text from ``partial_args`` with JSON paths."""
+    """Builds the JSON text of a call's arguments from ADK's ``partial_args`` with JSON paths."""
 
     def __init__(self) -> None:
         self._levels: list[_Level] = []
@@ -283,7 +283,8 @@ def _utf16(text: str) -> bytes:
 
 
 class RawText:
-    """JSON text from ``partial_args`` without paths. Each item is a piece of JSON text."""
+    """Builds the JSON text of a call's arguments from ADK's ``partial_args`` without paths. Each item is a piece of the
+    JSON text."""
 
     def __init__(self) -> None:
         self._written: list[str] = []
@@ -307,7 +308,7 @@ class RawText:
 
 
 class GrowingText:
-    """JSON text from ``args``, for models whose partial events have all arguments so far.
+    """Builds the JSON text of a call's arguments from ADK's ``args``, if each partial event has all arguments so far.
 
     The first partial event may be the whole call. So nothing is written before a second partial event adds arguments,
     unless ``streaming`` is set. Text that may still change is held back: closing brackets and quotes, and a number at
@@ -361,7 +362,7 @@ def _canonical(arguments: dict[str, Any]) -> str:
 
 
 def _stable(arguments: dict[str, Any]) -> str:
-    """Return the beginning of the arguments' JSON text that later arguments cannot change."""
+    """Return the arguments as JSON text, without the end of the text that later arguments may change."""
     text = _canonical(arguments).rstrip("]}")
     if text.endswith('"'):
         return text[:-1]

@@ -1,7 +1,7 @@
 """A copy of the AI SDK's client. It reads a stream, checks each chunk, and builds the message that the user sees.
 
-The server uses this code to build messages for histories, nested agents and ``on_finish``. With the same code, the
-server prevents endless requests of a client, and closes streams of dead workers.
+The server uses this code to build messages for histories, nested agents and ``on_finish``. The same code prevents
+endless requests of a client, and ends streams whose worker has died.
 
 Where to change what:
 

@@ -5,7 +5,8 @@ There are three common predicates:
 
 - ``last-assistant-message-is-complete-with-tool-calls.ts`` of ``vercel/ai`` checks the parts after the last
   ``step-start``.
-- ``…-with-approval-responses.ts`` also checks these parts. Both helpers are read at ``ai@6.0.326`` and ``ai@7.0.173``.
+- ``…-with-approval-responses.ts`` also checks the parts after the last ``step-start``. The source of both helpers was
+  read at ``ai@6.0.326`` and ``ai@7.0.173``.
 - Vercel's chatbot template (``hooks/use-active-chat.tsx``) sends as soon as any part has an approval response.
 """
 
@@ -30,18 +31,18 @@ _MARKS: Final = (b'"type":"tool-', b'"type":"start-step"', b'"type":"error"', b'
 
 
 def may_resend(ending: str | None, finish_reason: str | None = None) -> bool:
-    """Return True if the client calls its auto-send predicate after a response with this ending.
+    """Return True if the client calls its predicate ``sendAutomaticallyWhen`` after a response with this ending.
 
     Mirrors ``makeRequest`` in ``chat.ts``. The client calls the predicate after an ``abort`` chunk, but not after its
-    own ``stop()``. After the finish reason ``interrupted``, ``ai@7`` does not call it, and ``ai@6`` fails. ``ending``:
-    the type of the chunk that ended the response; ``None`` without such a chunk.
+    own ``stop()``. After the finish reason ``interrupted``, ``ai@7`` does not call the predicate, and ``ai@6`` fails.
+    ``ending``: the type of the chunk that ended the response; ``None`` without such a chunk.
     """
     return ending != "error" and finish_reason != "interrupted"
 
 
 def auto_send_helper(parts: Sequence[UIPart]) -> str | None:
-    """Return the name of the AI SDK's helper that would send a message with these parts again; ``None`` if no helper
-    would."""
+    """Return the name of the AI SDK's auto-send helper that would send a message with these parts again; ``None`` if no
+    helper would send it."""
     if calls_are_complete(parts):
         return TOOLS
     return APPROVALS if approvals_are_complete(parts) else None
@@ -72,19 +73,21 @@ def approvals_are_complete(parts: Sequence[UIPart]) -> bool:
 def any_approval_is_answered(parts: Sequence[UIPart]) -> bool:
     """Return True if a part has an approval response.
 
-    This is the predicate of Vercel's chatbot template, and of apps that send both approvals and denials.
+    Vercel's chatbot template, and apps that send both approvals and denials, use this condition to send a message
+    again.
     """
     return any(is_tool_part(part) and part["state"] == "approval-responded" for part in parts)
 
 
 def is_sent_again(response: Iterable[bytes], continued: UIMessage | None = None) -> bool:
-    """Return True if a client with one of the common predicates sends the message again after this response.
+    """Return True if a client sends its message again after this response, with one of the common predicates for
+    ``sendAutomaticallyWhen``.
 
     Such a client would repeat its request in an endless loop. ``response``: SSE events with one chunk each.
-    ``continued``: the message that the response continues, as the client sent it.
+    ``continued``: the message that the response continues, in the form in which the client sent the message.
 
     Texts and values are ignored. A step at the end of the response counts only if a later chunk changes the message.
-    Without such a chunk, the client does not store the step.
+    Otherwise the client does not store the step.
     """
     chunks: list[dict[str, Any]] = []
     step_is_stored = True
@@ -120,11 +123,11 @@ def _fold(parts: list[dict[str, Any]], chunks: Iterable[Mapping[str, Any]]) -> N
 
 
 def _parts_that_count(message: UIMessage, chunks: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield the parts of the message that the prediction needs. These are the calls that the chunks change, the last
-    ``step-start``, and one call of each other kind.
+    """Yield the parts of a message that ``is_sent_again`` needs. These are the tool calls that the chunks change, the
+    last ``step-start``, and one tool call of each other kind.
 
     Calls of the same kind have equal states and flags, and are on the same side of the last ``step-start``. So the time
-    does not depend on the number of calls in the message.
+    of the prediction does not depend on the number of calls in the message.
     """
     changed = {chunk.get(key) for chunk in chunks for key in ("toolCallId", "approvalId")}
     begin = step_start(message["parts"])
@@ -142,11 +145,11 @@ def _parts_that_count(message: UIMessage, chunks: Iterable[Mapping[str, Any]]) -
 
 
 def _without_values(part: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of the call without its input and output."""
+    """Return a copy of a tool call without its input and output."""
     return {**part, "input": None, "output": None}
 
 
 def _is_settled(call: ToolPart) -> bool:
-    """Return True if the call has a final output or an error. As in the client, a denied call does not count as
-    settled."""
+    """Return True if the tool call has a final output or an error. Return False for a denied call, as the client
+    does."""
     return call["state"] == "output-error" or (call["state"] == "output-available" and not call.get("preliminary"))

@@ -32,7 +32,7 @@ class Refusal:
 
 
 def refusal(chunk: object, *, ai_sdk: AiSdkVersion) -> Refusal | None:
-    """Return the reason why a client of this version refuses the chunk; ``None`` if it accepts the chunk."""
+    """Return the reason why a client of this version refuses the chunk; ``None`` if the client accepts the chunk."""
     kind = chunk.get("type") if isinstance(chunk, Mapping) else None
     if not isinstance(chunk, Mapping) or not isinstance(kind, str):
         return Refusal("no chunk")
@@ -90,7 +90,8 @@ def _list_of(check: Check) -> Check:
 
 
 def _either(by: str, **shapes: Check) -> Check:
-    """Return a check for a discriminated union of objects. ``by``: the key whose value selects the check."""
+    """Return a check for a discriminated union of objects. ``by``: the key whose value selects one of the checks in
+    ``shapes``."""
     return lambda value: (
         isinstance(value, Mapping)
         and isinstance(value.get(by), str)
@@ -100,10 +101,10 @@ def _either(by: str, **shapes: Check) -> Check:
 
 
 class _ObjectSchema:
-    """A check for objects with these keys. Each argument stands for one key. The argument's name is the key, and the
-    argument's value is the check for the value of the key.
+    """A check for objects with certain keys. Each argument describes one key: its name is the key, and its value is the
+    check for the key's value.
 
-    A trailing ``_`` marks an optional key.
+    A name that ends in ``_`` describes an optional key.
     """
 
     def __init__(self, **checks: Check) -> None:

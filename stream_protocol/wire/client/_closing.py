@@ -1,6 +1,6 @@
-"""Close a stream whose server process has died, so that no client waits for more chunks.
+"""End a stream whose server process has died, so that no client waits for more chunks.
 
-A copy of the client's reducer finds the parts that are still open.
+A copy of the client's reducer finds the message parts that have not ended.
 """
 
 from collections.abc import Iterable
@@ -17,11 +17,12 @@ _SETTLED: Final = ("output-available", "output-error", "output-denied", "approva
 
 
 def close_stream(sink: Sink[Any], chunks: Iterable[AnyChunk], *, past: Iterable[AnyChunk], unanswered: str) -> bool:
-    """Write the ends of all parts that are open after ``chunks``. Return True if the stream already has its last chunk.
+    """Write the ends of all message parts that have not ended after ``chunks``. Return True if ``chunks`` already
+    contain the stream's last chunk.
 
     Ends texts, reasoning and the step. Calls whose tools ran in the dead process get the error text ``unanswered``.
-    ``past``: chunks from which the message before the response is built. Calls of this message that wait for the client
-    stay open.
+    ``past``: chunks for the message that the response continues. Calls of this message that wait for the client are not
+    ended.
     """
     stream = _UnfinishedStream()
     try:
@@ -33,10 +34,10 @@ def close_stream(sink: Sink[Any], chunks: Iterable[AnyChunk], *, past: Iterable[
 
 
 def closing_events(chunks: Iterable[AnyChunk], *, past: Iterable[AnyChunk], unanswered: str, error: str) -> list[bytes]:
-    """Return the SSE events that close a stream which ended early. The last event is ``data: [DONE]``.
+    """Return the SSE events that are missing at the end of a stream that broke off. The last event is ``data: [DONE]``.
 
-    ``error``: the text of an ``error`` chunk, which is written if the stream lacks its last chunk. The other arguments
-    are those of ``close_stream``.
+    ``error``: the text of the ``error`` chunk that is written if the stream lacks its last chunk. For the other
+    arguments, see ``close_stream``.
     """
     sink = SseSink()
     if not close_stream(sink, chunks, past=past, unanswered=unanswered):
@@ -45,7 +46,7 @@ def closing_events(chunks: Iterable[AnyChunk], *, past: Iterable[AnyChunk], unan
 
 
 class _UnfinishedStream:
-    """The chunks of a stream, applied to a message to find its open parts."""
+    """Applies the chunks of a stream to a message, to find the parts of the message that have not ended."""
 
     def __init__(self) -> None:
         self.ended = False

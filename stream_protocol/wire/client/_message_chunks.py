@@ -5,9 +5,9 @@ The chunks are valid for all clients of the major version. So the metadata of re
 Chunks cannot express the name of a file, a text without a ``state`` (it becomes ``done``), or a part of an unknown
 type.
 
-For v6, chunks cannot express an answered approval. So the approval and its request are left out. The state
-``approval-responded`` becomes ``input-available``. If the chunks had the approval request, the client would show the
-approval buttons again.
+For v6, chunks cannot express that the user has answered an approval request. So both the answer and the request are
+left out, and the state ``approval-responded`` becomes ``input-available``. With the approval request, the client would
+show the approval buttons again.
 """
 
 from typing import Any, cast
@@ -25,8 +25,9 @@ from stream_protocol.wire._ui_messages import Approval, ToolPart, UIMessage, is_
 def message_to_chunks(message: UIMessage, *, ai_sdk: AiSdkVersion = 6) -> list[AnyChunk]:
     """Return chunks from which a client, or ``reduce_chunks``, builds this message.
 
-    The first chunk is ``start``. There is no ``finish``, because more chunks may follow. Steps are closed, but parts
-    that are still streamed stay open. Raises ``StreamProtocolError`` if the message is not an assistant message.
+    The first chunk is ``start``. There is no ``finish``, because more chunks may follow. All steps are ended, but a
+    part whose state is ``streaming`` is not ended. Raises ``StreamProtocolError`` if the message is not an assistant
+    message.
     """
     check_mapping("message", message)
     check_choice("ai_sdk", ai_sdk, AI_SDK_VERSIONS)
@@ -145,9 +146,9 @@ def _input_start(sink: ChunkSink, part: ToolPart) -> DeltaWriter[AnyChunk]:
 
 
 def _invalid_input(sink: ChunkSink, part: ToolPart, ai_sdk: AiSdkVersion) -> None:
-    """Write an input that does not fit the tool's schema.
+    """Write a tool call whose input does not fit the tool's schema.
 
-    A start chunk is written first, because only a start chunk can set the title.
+    A ``tool-input-start`` chunk is written first, because only this chunk can set the tool's title.
     """
     _input_start(sink, part)
     _approval(sink, part, ai_sdk)
@@ -157,7 +158,8 @@ def _invalid_input(sink: ChunkSink, part: ToolPart, ai_sdk: AiSdkVersion) -> Non
 
 
 def _approval(sink: ChunkSink, part: ToolPart, ai_sdk: AiSdkVersion) -> bool:
-    """Write the approval request and the user's answer. Return False if chunks of this version cannot express them."""
+    """Write the approval request of a tool call, and the user's answer. Return False if chunks for this AI SDK version
+    cannot express them."""
     approval = part.get("approval")
     if approval is None or (ai_sdk == 6 and "approved" in approval):
         return False

@@ -4,8 +4,9 @@ The client closes the open strings, arrays and objects of the text, and parses t
 and ``util/parse-partial-json.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``. Other parsers of partial
 JSON would give different values than the client shows.
 
-One pass over the text keeps a stack of states, the innermost last. The text is cut at ``end``, and everything that is
-open there is closed. Invalid text is left to the JSON parser.
+One pass over the text keeps a stack of states, with the innermost state last. The text is cut after the last usable
+character. All strings, arrays and objects that have not ended there are then closed. The JSON parser handles invalid
+text.
 """
 
 from collections.abc import Callable, Mapping
@@ -79,8 +80,8 @@ class _Scan:
         return self.text[: self.end] + closing
 
     def begin_value(self, char: str, index: int, after: _State) -> None:
-        """Begin a value if a value can begin with this character. ``after``: the state of the outer array or object
-        after the value."""
+        """Begin a JSON value if a value can begin with this character. ``after``: the state of the outer array or
+        object when the value has ended."""
         inner: _State
         match char:
             case '"':
@@ -102,7 +103,7 @@ class _Scan:
         self.stack.append(inner)
 
     def end_value(self, index: int) -> None:
-        """Leave the innermost state at this character."""
+        """End the innermost JSON value at this character."""
         self.end = index + 1
         self.stack.pop()
 
@@ -110,7 +111,7 @@ class _Scan:
         self.begin_value(char, index, "finish")
 
     def finish(self, char: str, index: int) -> None:
-        """Ignore text after the end of the value."""
+        """Do nothing for a character after the end of the whole JSON value."""
 
     def string(self, char: str, index: int) -> None:
         if char == '"':
@@ -148,7 +149,7 @@ class _Scan:
             self.after_scalar(char, index)
 
     def after_scalar(self, char: str, index: int) -> None:
-        """Handle the character after a number or a literal in the outer array or object."""
+        """A number or a literal such as ``true`` has ended. Handle the next character in the outer array or object."""
         if self.stack[-1] == "object after value":
             self.object_after_value(char, index)
         elif self.stack[-1] == "array after value" and char in ",]":

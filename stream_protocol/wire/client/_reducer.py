@@ -4,7 +4,7 @@ Mirrors ``ui/process-ui-message-stream.ts`` of ``vercel/ai``, read at ``ai@6.0.3
 check of ``ui/default-chat-transport.ts``. A key that is ``undefined`` in the client is absent here.
 
 The client parses the input of a tool call again after each delta. This reducer collects deltas, and joins them at the
-end of a part or when ``message`` is read. So the time is linear.
+end of a part or when ``message`` is read. So the time is linear in the size of the stream.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -40,10 +40,10 @@ def reduce_chunks(
 ) -> UIMessage:
     """Return the message that a client of this version builds from the chunks.
 
-    The keyword arguments are those of ``MessageReducer``. Raises ``ClientStreamError`` for an ``error`` chunk, and for
-    a chunk that the client refuses. The attribute ``message`` of this error is the message so far. Errors from the
-    iterable, such as those of ``parse_sse``, are not caught. Raises ``TypeError`` for bytes: convert them with
-    ``parse_sse`` first.
+    For the keyword arguments, see ``MessageReducer``. Raises ``ClientStreamError`` for an ``error`` chunk, and for a
+    chunk that the client refuses. The error's attribute ``message`` is the message so far. Errors that the iterable
+    ``chunks`` raises, such as errors of ``parse_sse``, are not caught. Raises ``TypeError`` for bytes: convert them
+    with ``parse_sse`` first.
     """
     _check_chunks(chunks)
     check_choice("ai_sdk", ai_sdk, AI_SDK_VERSIONS)
@@ -115,8 +115,8 @@ class MessageReducer:
 
     ``message``: the assistant message that the response continues. The reducer changes only a copy of this message.
     ``message_id``: the id of a new message until a ``start`` chunk sets it. ``replay``: True if the response repeats a
-    stream from its beginning. In this case, the first ``start`` and any ``start`` with a different id clear the
-    message.
+    stream from its beginning. In this case, the first ``start`` chunk, and any ``start`` chunk with a different id,
+    remove all parts of the message.
     """
 
     def __init__(
@@ -141,7 +141,7 @@ class MessageReducer:
 
     @property
     def message(self) -> UIMessage:
-        """The message so far. The next chunk changes this object."""
+        """The message that was built from the chunks so far. The next chunk changes this object."""
         for open_texts in (self._texts, self._reasonings):
             for open_text in open_texts.values():
                 open_text.join_deltas()
@@ -154,7 +154,8 @@ class MessageReducer:
         return self._tools
 
     def open_ids(self, kind: str) -> Collection[str]:
-        """Return the ids of parts that may get more deltas. ``kind``: ``"text"`` or ``"reasoning"``."""
+        """Return the ids of the text or reasoning parts that may get more deltas. ``kind``: ``"text"`` or
+        ``"reasoning"``."""
         return self._open_texts(kind).keys()
 
     def apply(self, chunk: AnyChunk) -> PageUpdate:
@@ -163,7 +164,7 @@ class MessageReducer:
         return self.apply_checked(chunk)
 
     def apply_checked(self, chunk: AnyChunk) -> PageUpdate:
-        """Apply the next chunk without validation. The chunk must have passed ``check_chunk``."""
+        """Apply the next chunk without validation. The caller must have checked the chunk with ``check_chunk``."""
         kind = chunk["type"]
         if kind in TOOL_HANDLERS:
             TOOL_HANDLERS[kind](self._tools, chunk)
@@ -323,7 +324,7 @@ def _citation(citation: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def merge_metadata(base: Any, overrides: Any) -> Any:
-    """Merge ``overrides`` into ``base``, as the client does for ``messageMetadata``, and return the result.
+    """Return ``base`` merged with ``overrides``. The client merges ``messageMetadata`` in this way.
 
     Nested objects are merged. Any other value replaces the earlier value. If one argument is ``None``, the result is
     the other argument. Lists are merged by index, as in JavaScript. The arguments are not changed. Mirrors

@@ -51,7 +51,8 @@ class OverlongLineError(ValueError):
 
 
 def parse_sse(body: bytes | bytearray | Iterable[bytes]) -> Iterator[AnyChunk]:
-    """Return the chunks in a response body, without validation. The body may be an iterable of pieces.
+    """Return the chunks in a response body, without validation. ``body``: the bytes of the body, or an iterable of
+    pieces of these bytes.
 
     Raises ``ClientStreamError`` (``AI_JSONParseError``) for an event that is not JSON. Raises ``TypeError`` for a body
     that is not bytes.
@@ -80,8 +81,8 @@ def _chunks(pieces: Iterable[bytes]) -> Iterator[AnyChunk]:
 
 
 def split_lines(pieces: Iterable[bytes], *, max_length: int | None = None) -> Iterator[Line]:
-    """Yield the lines of UTF-8 text in linear time. Raises ``OverlongLineError`` for a line of more than ``max_length``
-    characters."""
+    """Yield the lines of a UTF-8 text that comes in pieces. Takes linear time. Raises ``OverlongLineError`` for a line
+    of more than ``max_length`` characters."""
     decoder = codecs.getincrementaldecoder("utf-8-sig")(errors="replace")
     number = 1
     pending: list[str] = []
@@ -103,7 +104,7 @@ def split_lines(pieces: Iterable[bytes], *, max_length: int | None = None) -> It
 
 
 def sse_events(lines: Iterable[Line]) -> Iterator[SseEvent]:
-    """Yield the events that have data. An empty ``data`` line counts as data, as in the client."""
+    """Yield the server-sent events that have data. An empty ``data`` line counts as data, as in the client."""
     data: list[str] = []
     first = 0
     for number, text, _ in lines:

@@ -5,7 +5,7 @@ Mirrors ``ui/process-ui-message-stream.ts`` of ``vercel/ai``, read at ``ai@6.0.3
 
 For a chunk with input, the client searches for the call in the current step, and adds a part if there is none. Static
 and dynamic calls are separate. For a result, a denial or an approval request, the client searches the current step, and
-then the earlier steps. If there is no part for the call, the client fails.
+then the earlier steps. If no step has the call, the client fails.
 """
 
 from bisect import bisect_left
@@ -41,7 +41,7 @@ def step_start(parts: Sequence[JsonObject]) -> int:
 
 
 def out_of_order(kind: str, part_id: str, missing: str, start: str) -> ClientStreamError:
-    """Return the client's error for a chunk whose part was not started."""
+    """Return the error that the client raises for a chunk of a message part that no earlier chunk has started."""
     text = (
         f'Received {kind} for missing {missing} with ID "{part_id}". '
         f'Ensure a "{start}" chunk is sent before any "{kind}" chunks.'
@@ -51,7 +51,7 @@ def out_of_order(kind: str, part_id: str, missing: str, start: str) -> ClientStr
 
 @dataclass(slots=True)
 class _PartialCall:
-    """The streamed input of a call. A delta updates the call's part in the current step, or adds a part to this
+    """The streamed input of a tool call. A delta changes the call's part in the current step, or adds a part to this
     step."""
 
     name: str
@@ -61,8 +61,8 @@ class _PartialCall:
     deltas: list[str] = field(default_factory=list)
 
     def text(self) -> str:
-        """Return all deltas so far as one text. This text replaces the single deltas, so that no delta is joined
-        twice."""
+        """Return all deltas of the input so far as one text. The object then stores only this text, so that no delta is
+        joined twice."""
         self.deltas = [to_well_formed("".join(self.deltas))]
         return self.deltas[0]
 
@@ -80,7 +80,7 @@ class _StaleInput:
 class ToolParts:
     """The tool parts of a message. ``parts``: the message's list of parts, which the reducer also changes.
 
-    The client parses the input of a call after each delta. This class parses it only in ``compute_inputs``.
+    The client parses the input of a call after each delta. This class parses inputs only in ``compute_inputs``.
     """
 
     def __init__(self, parts: list[MutablePart], *, ai_sdk: AiSdkVersion) -> None:
@@ -102,21 +102,23 @@ class ToolParts:
                 self._calls[part["toolCallId"]] = _PartialCall(_tool_name(part), _is_dynamic(part), keys, [text])
 
     def compute_inputs(self) -> None:
-        """Parse all inputs whose text has grown. Call this method when a step begins, and before a part is read."""
+        """Parse the inputs of all tool calls whose text has grown. Call this method when a step begins, and before a
+        part is read."""
         for stale in self._stale.values():
             self._compute_input(stale)
         self._stale.clear()
 
     def find(self, call_id: str) -> MutablePart | None:
-        """Return the part that a result of this call would change. Its ``input`` may be out of date."""
+        """Return the message part that a result of this tool call would change. The part's ``input`` may be out of
+        date."""
         found = self.find_in_step(call_id)
         if found is None and (places := self._places_of(call_id)):
             return self._parts[places[-1]]
         return found
 
     def find_in_step(self, call_id: str, *, dynamic: bool | None = None) -> MutablePart | None:
-        """Return the first part of this call in the current step. ``dynamic``: True for only dynamic parts, False for
-        only static parts."""
+        """Return the first part of this tool call in the current step. ``dynamic``: True to find only ``dynamic-tool``
+        parts, False to find only ``tool-NAME`` parts."""
         places = self._places_of(call_id)
         for index in places[bisect_left(places, self._step) :]:
             part = self._parts[index]
@@ -206,7 +208,8 @@ class ToolParts:
         self._part_of_call(chunk["toolCallId"])["state"] = "output-denied"
 
     def _places_of(self, call_id: str) -> list[int]:
-        """Return the indexes of the call's parts. Each part of the message is visited only once."""
+        """Return the indexes of the message parts of this tool call. All calls of this method together visit each part
+        only once."""
         for index in range(self._placed, len(self._parts)):
             part = self._parts[index]
             if part["type"] == "step-start":
@@ -230,10 +233,10 @@ class ToolParts:
         raise _stream_error(text, "tool-approval-response", approval_id)
 
     def _put(self, call: JsonObject, state: str, keys: JsonObject, *, dynamic: bool) -> MutablePart:
-        """Update the call's part in the current step, or add a part to this step. ``call``: has ``toolCallId`` and
-        ``toolName``.
+        """Update the part of a tool call in the current step, or add a part to this step. ``call``: has ``toolCallId``
+        and ``toolName``.
 
-        ``keys``: the new keys of the part. If they do not include ``input``, the part has no input.
+        ``keys``: the new keys of the part. If ``input`` is not among them, the part has no input.
         """
         part = self.find_in_step(call["toolCallId"], dynamic=dynamic)
         if part is None:
@@ -301,8 +304,8 @@ def _provider_keys(chunk: JsonObject) -> dict[str, Any]:
 
 
 def _update(part: MutablePart, state: str, keys: JsonObject) -> None:
-    """Set the state and the keys of a part. ``keys``: the new keys, which may include the chunk's
-    ``providerMetadata``."""
+    """Set the state and other keys of a part. ``keys``: the new keys, which may include ``providerMetadata`` from the
+    chunk."""
     part["state"] = state
     for key in _REPLACED_KEYS:
         if key in keys:
