@@ -65,40 +65,31 @@ class ChatService:
         return self._context.max_file_bytes
 
     async def unready(self) -> tuple[str, ...]:
-        """Returns the names of the unreachable stores, for readiness probes: ``run log``, ``session store``,
-        ``engine``.
-
-        Each run needs all of these stores. The call takes at most a second, and the result is cached for a second.
-        """
+        """Returns the unreachable stores, for readiness probes: ``run log``, ``session store``, ``engine``. A run needs
+        all stores. The call takes at most a second, and the result is cached for a second."""
         return await self._context.readiness.missing()
 
     async def start(self) -> None:
-        """With an ``engine``, starts to recover the runs of dead workers. Later calls do nothing.
-
-        ``create_app`` and ``chat_router`` call ``start`` when the server starts. Without this call, the first request
-        that needs the engine starts the recovery.
-        """
+        """With an ``engine``, starts to recover the runs of dead workers. Later calls do nothing. ``create_app`` and
+        ``chat_router`` call ``start`` when the server starts. Otherwise the first request that needs the engine starts
+        the recovery."""
         await self._context.executor.start()
 
     def count_request(self, user_id: str, *, foreign: bool = False) -> None:
         """Counts a request of the user. Raises ``ChatRequestError`` (429) if the user has sent too many requests.
 
-        Call ``count_request`` for every request, except requests that stop a run. ``foreign``: True if a page of
-        another site has sent the request. Requests from other sites have a separate allowance, so that these sites
-        cannot use up the user's allowance. ``ChatEndpoints`` and ``SyncChatService.respond`` call this method. A route
-        of your own must call ``count_request`` before the route reads the body.
+        ``foreign``: True if a page of another site has sent the request. Such requests have a separate allowance, so
+        that other sites cannot use up the user's allowance. ``ChatEndpoints`` and ``SyncChatService.respond`` call this
+        method. A route of your own must call it before the route reads the body, except for a stop.
         """
         check_text("user_id", user_id)
         check_flag("foreign", foreign)
         (self._context.foreign_rates if foreign else self._context.rates).count(user_id)
 
     def hold_memory(self, user_id: str) -> ByteShare:
-        """Returns a counter for the bytes of one response to the user.
-
-        The counter begins at 0. ``ServiceLimits.max_response_bytes`` limits the bytes of all responses together.
-        ``ChatEndpoints`` uses a counter for each response. Use a counter in your own routes that send histories or
-        artifacts.
-        """
+        """Returns a new counter for the bytes of one response to the user. ``ServiceLimits.max_response_bytes`` limits
+        the bytes of all responses together. ``ChatEndpoints`` uses a counter for each response. Use a counter in your
+        own routes that send histories or artifacts."""
         check_text("user_id", user_id)
         return self._context.memory.share(user_id)
 
@@ -247,19 +238,15 @@ class ChatService:
         state.
 
         An active run on any worker applies the change at its next step. Without an active run, the next run applies the
-        change.
-
-        Raises ``ChatRequestError``: 404 if this user has no such chat, 413 and 422 for refused values.
+        change. Raises ``ChatRequestError``: 404 if this user has no such chat, 413 and 422 for refused values.
         """
         with self.in_progress:
             return await write_state(self._context, user_id, chat_id, changes)
 
     async def stop(self, chat_id: str, *, user_id: str) -> None:
-        """Stops the active run of a chat, if the chat has one. The run's response immediately ends with ``abort``.
-
-        A disconnect does not stop a run, because the client may be reloading the page. Raises ``ChatRequestError``
-        (404) if this user has no such chat.
-        """
+        """Stops the active run of a chat, if the chat has one. The run's response immediately ends with ``abort``. A
+        disconnect does not stop a run, because the client may be reloading the page. Raises ``ChatRequestError`` (404)
+        if this user has no such chat."""
         check_text("chat_id", chat_id)
         with self.in_progress:
             await stop_chat(self._context, user_id, chat_id)
@@ -280,10 +267,8 @@ class ChatService:
             return await steer(self._context, request, user_id, overrides)
 
     async def delete(self, chat_id: str, *, user_id: str) -> None:
-        """Stops the run of a chat, then deletes the chat and its artifacts.
-
-        Raises ``ChatRequestError``: 404 if this user has no such chat, 503 if the run does not end in time.
-        """
+        """Stops the run of a chat, then deletes the chat and its artifacts. Raises ``ChatRequestError``: 404 if this
+        user has no such chat, 503 if the run does not end in time."""
         check_text("chat_id", chat_id)
         with self.in_progress:
             await delete_chat(self._context, user_id, chat_id)
