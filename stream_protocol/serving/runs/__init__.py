@@ -13,6 +13,7 @@ Where to change what:
 - ``_run_posts``: events that tools post while they run.
 - ``_run_events``: the events of a run without a ``ChatService``.
 - ``_steering_posts``: messages that requests and runs exchange about steering messages.
+- ``_observed_input``: watches the storing of the message or the answers that a run begins with.
 - ``_job``: the events of a run, their conversion, and the earlier content of its message.
 - ``_deferred_response``: responses that begin before the request is accepted.
 - ``_auto_resend``: ends a response with an error if the client would otherwise send its answers again by itself.

@@ -14,9 +14,8 @@ from google.adk.agents.invocation_context import new_invocation_context_id
 from google.adk.agents.run_config import RunConfig
 from google.adk.events import Event
 
-from stream_protocol.adk import NO_IDS, USER, CallIds, is_compaction, is_user_event, raising_calls
+from stream_protocol.adk import NO_IDS, CallIds, raising_calls
 from stream_protocol.serving.adk_runner import (
-    ObservedSessions,
     RunPlugin,
     announces_user_message,
     append_in_order,
@@ -26,7 +25,8 @@ from stream_protocol.serving.adk_runner import (
 )
 from stream_protocol.serving.base import run_off_loop
 from stream_protocol.serving.chats import find_session, is_overtaken, repair_session, rewind_session, title_delta
-from stream_protocol.serving.runs._run import NOT_FAILURES, LeaseLostError
+from stream_protocol.serving.runs._observed_input import StoppedBeforeStoredError, observed_sessions
+from stream_protocol.serving.runs._run import NOT_FAILURES
 from stream_protocol.serving.runs._run_response import StartedResponse
 from stream_protocol.session import (
     AnsweredCalls,
@@ -41,7 +41,7 @@ from stream_protocol.session import (
     tool_failure_events,
     transcript_to_messages,
 )
-from stream_protocol.session.transcript import AcceptedMessage, EventMetadata
+from stream_protocol.session.transcript import AcceptedMessage
 from stream_protocol.stream import ConverterOptions, Settings, sse_conversion
 from stream_protocol.wire import client_version, encode_sse
 from stream_protocol.wire.client import message_to_chunks
@@ -59,18 +59,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-
-MESSAGE_OF_OTHER_RUN: Final = (
-    "another run has stored a message in this chat, because the run log had forgotten the lease of this run"
-)
-"""The reason that is logged if a run does not store its user message."""
-
 _COMPUTED: Final = ("transcript", "_continuation")
 """The cached properties of a job that ``read_session`` computes."""
-
-
-class StoppedBeforeStoredError(Exception):
-    """Raised if a run was stopped before the user's answers to tool calls were stored."""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -247,7 +237,7 @@ class Job:
         plugin = RunPlugin(self.session.id, run.steering, self.page_writes, nests=Settings(**self.options).nests)
         compactions: list[Event] = []
         """Compaction events, which ADK stores but does not yield."""
-        sessions = self._observed_sessions(run, run_input, compactions, known=len(session.events))
+        sessions = observed_sessions(self, run, run_input, compactions, known=len(session.events))
         events = extended_runner(self.runner, plugin, sessions, last=self.recorder.plugins()).run_async(
             user_id=self.session.user_id,
             session_id=self.session.id,
@@ -323,45 +313,6 @@ class Job:
         since = session.events[len(self.session.events) :]
         return is_overtaken(since, mark=run.mark, execution=run.id)
 
-    def _observed_sessions(
-        self, run: Run, run_input: RunInput, compactions: list[Event], *, known: int
-    ) -> ObservedSessions:
-        """Return a session service that calls ``on_stored`` after it has stored the user's message or answers to calls.
-
-        The service also appends each stored compaction to ``compactions``. If the run is stopped before the answers are
-        stored, the service raises ``StoppedBeforeStoredError``. It does not raise this error if the answers in
-        ``run_input.before`` are already stored, because all answers belong together.
-
-        After a fail-over of the run log, two runs may hold the same chat. This run has read the first ``known`` events
-        of the session. If another run has stored a message after these events, the service raises ``LeaseLostError``.
-        """
-        refusing = False
-        has_begun = bool(run_input.before)
-        """True after the run has stored its input. Agents inside the run can store more user events later."""
-
-        def is_input(event: Event) -> bool:
-            return event.author == USER and EventMetadata.of(event).idempotency_key == run.idempotency_key
-
-        def before_storing(session: Session, event: Event) -> None:
-            nonlocal refusing
-            refusing = refusing or not (
-                run_input.before or not is_input(event) or run.may_store_input(self.request_plan)
-            )
-            if refusing:  # ADK would otherwise also store events that close the pending calls
-                raise StoppedBeforeStoredError
-            if is_input(event) and not has_begun and any(map(_is_of_run, session.events[known:])):
-                raise LeaseLostError(MESSAGE_OF_OTHER_RUN)
-
-        def stored(event: Event) -> None:
-            nonlocal has_begun
-            if is_input(event):
-                has_begun = True
-                self.on_stored(self.answers)
-            if is_compaction(event):
-                compactions.append(event)
-
-        return ObservedSessions(self.runner.session_service, before_storing, stored)
-
     def _announced_invocation(self) -> str | None:
         """Return the invocation id of the user's event, if ADK does not yield this event and the job must do so. Return
         ``None`` if ADK yields the event."""
@@ -413,10 +364,3 @@ class Job:
             self.continued_message(), ai_sdk=client_version(self.options.get("ai_sdk", 6)).major
         )
         return b"".join(map(encode_sse, parts))
-
-
-def _is_of_run(event: Event) -> bool:
-    """Return True for a user event that a run has stored as its input: the user's message or answers. Also return True
-    for the first event of a repeated execution."""
-    metadata = EventMetadata.of(event)
-    return is_user_event(event) and (metadata.idempotency_key is not None or metadata.execution is not None)
