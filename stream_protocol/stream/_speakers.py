@@ -1,8 +1,8 @@
 """The authors of a stream, and the message part that each author is writing: the author's open part.
 
-Agents that run in parallel send interleaved fragments (partial events). So each author has an open part. An author is
-identified by agent, branch and node path. The event id does not identify an author, because it may change with every
-fragment.
+Agents that run in parallel send interleaved fragments (partial events). So each author has an open part of its own. An
+author is identified by agent, branch and node path. The event id does not identify an author, because it may change
+with every fragment.
 
 ``StreamedResponse`` stores what an author has streamed since the author's last complete event, so that only the rest of
 the next complete event is written. ``UnconfirmedStream`` stores a whole stream until a complete event repeats it. When
