@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _ANSWER_KEYS: Final = ("type", "toolName", "toolCallId", "state", "output", "errorText", "approval")
 
 TEXT_PIECE: Final = 256 * 1024
-"""The maximum number of characters that are hashed at once. Between two such pieces, other threads can run."""
+"""The maximum number of characters that are hashed in one step. Between two such pieces, other threads can run."""
 
 
 def idempotency_key(request: ChatRequest) -> str:

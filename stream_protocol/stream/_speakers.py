@@ -71,7 +71,7 @@ class UnconfirmedStream:
     begin: int = 0
     """The number of complete events that came before the stream."""
     newest: EventFacts | None = None
-    """The newest fragment that did more than continue a text. Its fields are copied to the stored event."""
+    """The newest partial event that did more than continue a text. Its fields are copied to the stored event."""
     ended: bool = False
     """True if a complete event of the author came after the stream, but did not repeat all of it."""
     repeated: list[PartKind] = field(default_factory=list)
@@ -142,7 +142,7 @@ class AuthorStream:
     kind: PartKind | None = None
     """The kind of the open part; ``None`` if no part is open."""
     opened: OpenText | None = None
-    """The open part, if each fragment that continues it becomes exactly one item; otherwise ``None``."""
+    """The open part, if each partial event that continues it becomes exactly one item; otherwise ``None``."""
     streamed: StreamedResponse = field(default_factory=StreamedResponse)
     """The streamed parts of the current response."""
     citations: list[TextCitation] | None = None
@@ -150,7 +150,7 @@ class AuthorStream:
     _closed_texts: list[tuple[str, int]] | None = None
     """Id and length of each ended text of the current response."""
     speech: PrefixHash | None = None
-    """The fragments of the agent's current utterance in a live run."""
+    """The pieces of the agent's current utterance in a live run."""
     saved_artifacts: tuple[Mapping[str, int], ...] = ()
     """Artifacts that were saved in events without content. They are written after the content."""
     streaming_calls: tuple[ToolCall, ...] = ()
