@@ -110,7 +110,7 @@ class _TurnSplitter:
         self._ids_by_message: dict[str, CallIds] = {}
         """Client id of a user message -> the client ids of calls before the message. Removed messages are left out."""
         self._message: list[Event] = []
-        """The events of the newest assistant message. Partial text events, which a complete event repeats, are left out."""
+        """The events of the newest assistant message, without partial text events that a complete event repeats."""
 
     def begin_turn(self, turn: TurnRecord) -> TurnHead:
         """Begin a turn that has a ``TurnRecord``. The turn continues the newest message if the record has the id of
