@@ -1,6 +1,6 @@
 """Finds the stored response for a repeated request. Decides if the client gets this response or the agent runs again.
 
-A client repeats a request if it lost the response. Repeated requests have the same idempotency key.
+A client repeats a request if the client lost the response. A request and its repetitions have equal idempotency keys.
 """
 
 from __future__ import annotations
