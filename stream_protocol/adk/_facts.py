@@ -80,7 +80,7 @@ class CallPiece(NamedTuple):
     args: dict[str, Any] | None
     """All arguments so far. Only model adapters that do not send ``partial_args`` set this field."""
     partial_args: "Sequence[types.PartialArg]"
-    """The new fragments of arguments, each with its JSON path."""
+    """The new pieces of the arguments, each with its JSON path."""
     will_continue: bool
     signature: bytes | None
 

@@ -80,7 +80,7 @@ class OpenText(NamedTuple):
     """The values that a partial event must have to continue a streamed text or thought."""
 
     header: tuple[object, ...]
-    """The values of the fields ``_HEADER`` in each fragment that continues the text."""
+    """The values of the fields ``_HEADER`` in each partial event that continues the text."""
     path: str
     is_thought: bool
 

@@ -36,7 +36,7 @@ class RecordedTurn:
     message_id: str
     """The id of the assistant message."""
     past: tuple[Event, ...] = ()
-    """If the turn continues an assistant message, the earlier events of this message. Text fragments are left out."""
+    """If the turn continues an assistant message, the earlier events of this message, without partial text events."""
     events: tuple[Event, ...]
     """The events of the turn in order. The user's event comes first, if it was recorded."""
     request: Mapping[str, Any] | None = None

@@ -51,7 +51,7 @@ class TurnHead:
     message_id: str
     """The id of the assistant message; empty if the first event sets the id."""
     past: tuple[Event, ...] = ()
-    """If the turn continues an assistant message, the earlier events of this message. Text fragments are left out."""
+    """If the turn continues an assistant message, the earlier events of this message, without partial text events."""
     options: ConverterOptions = field(default_factory=ConverterOptions)
     """The converter options that were recorded with the turn."""
     call_ids: CallIds = NO_IDS
@@ -110,8 +110,7 @@ class _TurnSplitter:
         self._ids_by_message: dict[str, CallIds] = {}
         """Client id of a user message -> the client ids of calls before the message. Removed messages are left out."""
         self._message: list[Event] = []
-        """The events of the newest assistant message. Text fragments are left out, because a complete event repeats
-        them."""
+        """The events of the newest assistant message, without partial text events that a complete event repeats."""
 
     def begin_turn(self, turn: TurnRecord) -> TurnHead:
         """Begin a turn that has a ``TurnRecord``. The turn continues the newest message if the record has the id of

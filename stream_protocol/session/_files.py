@@ -39,8 +39,8 @@ MAX_LINK_LENGTH: Final = 16 * 1024
 """The maximum number of characters in the URL of a linked file: twice the default limit of web servers."""
 
 DECODED_PIECE: Final = 1024 * 1024
-"""The number of bytes of a data URL that are decoded at once, a multiple of 4. Between two such pieces, other threads
-can run."""
+"""The number of bytes of a data URL that are decoded in one step, a multiple of 4. Between two such steps,
+other threads can run."""
 
 _NO_ESCAPE: Final = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 """Pattern for a percent sign that does not begin a valid escape."""

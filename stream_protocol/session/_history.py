@@ -224,7 +224,7 @@ class _PageTurn:
         self._settings = settings
         self._ids_before = call_ids
         self._events: list[Event] = []
-        """The events of the turn. Fragments that a complete event repeats are left out."""
+        """The events of the turn. Partial events that a complete event repeats are left out."""
         self._late_events: list[Event] = []
         """Events of later turns that have results of this turn's calls."""
         self._message: UIMessage | None = None

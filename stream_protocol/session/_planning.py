@@ -6,8 +6,8 @@ newest message is an assistant message, the request answers calls of this messag
 call is pending in the *stored* events of the current turn. Arguments and earlier outputs are never read from the
 client.
 
-A repeated request is not an error, because the client may have lost the response. Its response consists of the stored
-events that followed the first request.
+A repeated request is not an error, because the client may have lost the response. The response to a repeated request
+consists of the stored events that followed the first request.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The possible plans for a request: run the agent for a user message, run it for answers to calls, or run nothing.
-Plans also have the user's decisions about tool calls, such as approvals, for the audit trail."""
+"""The possible plans for a request: run the agent for a user message or for answers to calls, or run nothing. Plans
+also have the user's decisions about tool calls, such as approvals, for the audit trail."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Finds the stored response for a repeated request. Decides if the client gets this response or the agent runs again.
 
-A client repeats a request if it lost the response. Repeated requests have the same idempotency key.
+A client repeats a request if the client lost the response. A request and its repetitions have equal idempotency keys.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _ANSWER_KEYS: Final = ("type", "toolName", "toolCallId", "state", "output", "errorText", "approval")
 
 TEXT_PIECE: Final = 256 * 1024
-"""The maximum number of characters that are hashed at once. Between two such pieces, other threads can run."""
+"""The maximum number of characters that are hashed in one step. Between two such pieces, other threads can run."""
 
 
 def idempotency_key(request: ChatRequest) -> str:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from stream_protocol.stream._speakers import AuthorStream, UnconfirmedStream
 
 BLOCK: Final = 512
-"""The number of characters that are hashed at once."""
+"""The number of characters in a block. Each block is hashed as a whole."""
 
 END: Final = 4096
 """The minimum number of characters at the end of a text that are not hashed."""
@@ -46,7 +46,7 @@ MAX_PIECES: Final = 64
 """The maximum number of separate texts in which new characters are stored."""
 
 GATHERED: Final = 64
-"""The number of fragments that are joined into one text."""
+"""The number of streamed pieces of text that are joined into one text."""
 
 STOP: Final = "STOP"
 """google-genai's finish reason of a stream that ended normally."""
@@ -136,15 +136,14 @@ class StreamedResponse:
     def __init__(self, kept: "UnconfirmedStream | None" = None) -> None:
         """``kept``: the whole stream, if it is stored for the end of the run; otherwise ``None``."""
         self.model: str | None = None
-        """The model of the response; ``None`` if the fragments do not name it."""
+        """The model of the response; ``None`` if no partial event names it."""
         self.finish_reason: str | None = None
-        """The finish reason that a fragment has reported."""
+        """The finish reason that a partial event has reported."""
         self.written: Counter[str] | None = None
         """Names of a part's fields -> number of such parts that were written in one piece; ``None`` without such
         parts."""
         self.deferred: tuple[Part, ...] = ()
-        """Parts of fragments that are held back until the complete event: a file that may become an artifact, and all
-        later parts."""
+        """Parts held back until the complete event comes: a file that may become an artifact, and all later parts."""
         self._earlier: list[PrefixHash] | None = None
         """The hashed beginning of the stream, for each kind of text; ``None`` if nothing is hashed."""
         self._known: tuple[tuple[PartKind, str], ...] = ()
@@ -156,7 +155,7 @@ class StreamedResponse:
         self._part_length = 0
         """The number of characters in the newest part. ``fragments`` are not counted."""
         self.fragments: list[str] = []
-        """The newest fragments of the newest part. They are not in ``_known`` yet."""
+        """The newest streamed pieces of the newest part. They are not in ``_known`` yet."""
         self.kept = kept
         """The whole stream, if it is stored for the end of the run; otherwise ``None``. It can continue in the next
         response."""

@@ -16,7 +16,7 @@ ArtifactUrl = Callable[[str, int], str | None]
 UNKNOWN_MEDIA_TYPE = "application/octet-stream"
 
 ENCODED_PIECE: Final = 48 * 1024
-"""The number of bytes of a file that are encoded at once. It is a multiple of 3, as Base64 needs."""
+"""The number of bytes of a file that are encoded in one step. It is a multiple of 3, as Base64 needs."""
 
 
 class DataUrl:

@@ -90,8 +90,8 @@ class ConverterOptions(TypedDict, total=False):
     """Tool name -> JSON schema of its parameters. Empty by default. Finds the tools of streamed calls that begin
     without a name.
 
-    If the first fragments of a streamed call have no name, the converter finds the tool by its parameters. This works
-    only if exactly one tool has these parameters.
+    If a streamed call begins without a name, the converter finds the tool by the streamed parameters. This works only
+    if exactly one tool has these parameters.
     """
     artifact_url: ArtifactUrl | None
     """Function that takes an artifact's name and version, and returns its URL. The chat routes set this option.

@@ -1,8 +1,8 @@
 """The authors of a stream, and the message part that each author is writing: the author's open part.
 
-Agents that run in parallel send interleaved fragments (partial events). So each author has an open part. An author is
-identified by agent, branch and node path. The event id does not identify an author, because it may change with every
-fragment.
+Agents that run in parallel send interleaved fragments (partial events). So each author has an open part of its own. An
+author is identified by agent, branch and node path. The event id does not identify an author, because it may change
+with every fragment.
 
 ``StreamedResponse`` stores what an author has streamed since the author's last complete event, so that only the rest of
 the next complete event is written. ``UnconfirmedStream`` stores a whole stream until a complete event repeats it. When
@@ -71,7 +71,7 @@ class UnconfirmedStream:
     begin: int = 0
     """The number of complete events that came before the stream."""
     newest: EventFacts | None = None
-    """The newest fragment that did more than continue a text. Its fields are copied to the stored event."""
+    """The newest partial event that did more than continue a text. Its fields are copied to the stored event."""
     ended: bool = False
     """True if a complete event of the author came after the stream, but did not repeat all of it."""
     repeated: list[PartKind] = field(default_factory=list)
@@ -142,7 +142,7 @@ class AuthorStream:
     kind: PartKind | None = None
     """The kind of the open part; ``None`` if no part is open."""
     opened: OpenText | None = None
-    """The open part, if each fragment that continues it becomes exactly one item; otherwise ``None``."""
+    """The open part, if each partial event that continues it becomes exactly one item; otherwise ``None``."""
     streamed: StreamedResponse = field(default_factory=StreamedResponse)
     """The streamed parts of the current response."""
     citations: list[TextCitation] | None = None
@@ -150,7 +150,7 @@ class AuthorStream:
     _closed_texts: list[tuple[str, int]] | None = None
     """Id and length of each ended text of the current response."""
     speech: PrefixHash | None = None
-    """The fragments of the agent's current utterance in a live run."""
+    """The pieces of the agent's current utterance in a live run."""
     saved_artifacts: tuple[Mapping[str, int], ...] = ()
     """Artifacts that were saved in events without content. They are written after the content."""
     streaming_calls: tuple[ToolCall, ...] = ()

@@ -14,9 +14,9 @@ only the parts after the last ``step-start`` of the last message (``ai@6``
 - The state ``approval-responded`` of an approved call is replaced if the client sends the output: see
   ``after_approval``.
 
-A step ends only when no author has an open part, so parallel agents share steps. An earlier end would break open parts:
-at ``finish-step``, a v6 client closes all open text parts. A tool input that continued after ``start-step`` would
-become a second part.
+A step ends only when no author is writing a message part, so parallel agents share steps. An earlier end would break
+unfinished parts: at ``finish-step``, a v6 client ends all text parts. A tool input that continued after ``start-step``
+would become a second part.
 """
 
 from dataclasses import dataclass

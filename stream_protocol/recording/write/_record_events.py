@@ -1,4 +1,4 @@
-"""``record``: writes events from any source to a recording while they are read."""
+"""``record``: passes on the events of any source, and writes each event to a recording."""
 
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Collection, Iterable, Mapping
 from contextlib import aclosing, nullcontext

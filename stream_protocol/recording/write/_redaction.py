@@ -12,7 +12,7 @@ The rules for events, chunks and requests are equal, so that a replay of the rec
 Four kinds of values are not searched: texts of users, texts of models, streamed arguments, and attached files. The
 app's own redaction (``Redact``) must remove secrets from them.
 
-The work of a search is limited, because it blocks the event loop. Values beyond the limit are replaced with
+The work of a search is limited, because a search blocks the event loop. Values beyond the limit are replaced with
 ``TOO_LARGE``.
 """
 

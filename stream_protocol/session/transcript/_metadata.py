@@ -113,7 +113,7 @@ class EventMetadata:
     shown_content: Mapping[str, Any] | None = None
     """On an appended event: the content that the client is shown, as JSON. The model reads the event's own content."""
     streamed: bool = False
-    """On an appended event: True if the client received the content in fragments, and no complete event repeats it."""
+    """On an appended event: True if the content was streamed to the client, and no complete event repeats it."""
     before: str | None = None
     """On an appended event: the id of the stored event that the client was shown next."""
     unfinished: bool = False

@@ -254,7 +254,7 @@ class TranscriptReader:
         self._has_user_events = False
         self._after_user_event = False
         self._user_is_speaking = False
-        """True between the first fragment of the user's speech in a live run and the end of the speech."""
+        """True between the first piece of the user's speech in a live run and the end of the speech."""
         self._ended = False
         """True if the newest response is known to have ended."""
 

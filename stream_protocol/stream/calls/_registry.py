@@ -5,8 +5,8 @@ also finds the call to which a streamed fragment (a piece of a call) belongs. A 
 only the stream needs this search.
 
 ADK generates ids with the prefix ``adk-`` for models that send no ids. These ids can change with every event. So a
-fragment with a new ``adk-`` id may continue the newest open call. Ids of a model never change, so a new id of a model
-means a new call.
+fragment with a new ``adk-`` id may continue the newest unfinished call. Ids of a model never change, so a new id of a
+model means a new call.
 """
 
 import logging

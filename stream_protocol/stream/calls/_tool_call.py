@@ -4,7 +4,7 @@ Only this module changes the state of a call. Each method finds the next state i
 table does not have the transition, the method raises ``StreamProtocolError`` and changes nothing. So callers check
 ``is_open``, ``is_settled`` and ``is_shown`` first.
 
-A hidden call has the same states and writes no chunks.
+A hidden call, which the client does not get, also has these states, but writes no chunks.
 """
 
 from base64 import b64encode

@@ -1,12 +1,11 @@
 """Parse an incomplete JSON text, such as the streamed input of a tool call, as the AI SDK's client does.
 
-The client closes the open strings, arrays and objects of the text, and parses the result. Mirrors ``util/fix-json.ts``
-and ``util/parse-partial-json.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``. Other parsers of partial
-JSON would give different values than the client shows.
+The client adds the missing ends of strings, arrays and objects to the text, and parses the result. Mirrors
+``util/fix-json.ts`` and ``util/parse-partial-json.ts`` of ``vercel/ai``, read at ``ai@6.0.326`` and ``ai@7.0.173``.
+Other parsers of partial JSON would give different values than the client shows.
 
 One pass over the text keeps a stack of states, with the innermost state last. The text is cut after the last usable
-character. All strings, arrays and objects that have not ended there are then closed. The JSON parser handles invalid
-text.
+character. Then the missing ends are added. The JSON parser handles invalid text.
 """
 
 from collections.abc import Callable, Mapping
