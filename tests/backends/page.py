@@ -23,8 +23,8 @@ the same small agent, and get the same prompts. Each server follows the document
 {clients}
 [The report](../bench/reports/backends.md) has the versions, the setup, and the reason of each ✗.
 
-✓: the backend passes the check. ✗: it fails. -: it does not offer the feature. The table omits
-[checks](../bench/reports/backends.md#the-checks) that all backends pass.
+Bold rows are [profiles](check-backend.md#profiles). ✓: the backend passes the check. ✗: it fails. -: it does not offer
+the feature. The table omits [checks](../bench/reports/backends.md#the-checks) that all backends pass.
 """
 
 REPORT_HEAD: Final = """\
