@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from stream_protocol.adk import USER, is_compaction, is_user_event
+from stream_protocol.adk import is_compaction, is_user_event
 from stream_protocol.serving.adk_runner import ObservedSessions
 from stream_protocol.serving.runs._run import LeaseLostError
 from stream_protocol.session.transcript import EventMetadata
@@ -44,7 +44,7 @@ def observed_sessions(
     """True after the run has stored its input. Agents inside the run can store more user events later."""
 
     def is_input(event: Event) -> bool:
-        return event.author == USER and EventMetadata.of(event).idempotency_key == run.idempotency_key
+        return is_user_event(event) and EventMetadata.of(event).idempotency_key == run.idempotency_key
 
     def before_storing(session: Session, event: Event) -> None:
         nonlocal refusing
