@@ -368,7 +368,7 @@ def test_symbolic_links_are_not_followed(folder: Path) -> None:
 
 
 def test_a_folder_that_cannot_be_read_is_skipped(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = {"stat": Path.stat, "scandir": os.scandir}
+    real_stat, real_scandir = Path.stat, os.scandir
 
     def refuse(path: object) -> None:
         if "my-chat" in str(path):
@@ -376,11 +376,11 @@ def test_a_folder_that_cannot_be_read_is_skipped(folder: Path, monkeypatch: pyte
 
     def stat(path: Path, **options: Any) -> os.stat_result:
         refuse(path)
-        return real["stat"](path, **options)
+        return real_stat(path, **options)
 
     def scandir(path: Path) -> Any:
         refuse(path)
-        return real["scandir"](path)
+        return real_scandir(path)
 
     monkeypatch.setattr(Path, "stat", stat)
     monkeypatch.setattr("stream_protocol.serving.adk_runner._agent_search.os.scandir", scandir)
