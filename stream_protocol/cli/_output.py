@@ -83,10 +83,11 @@ def _write(number: int, data: bytes) -> None:
         data = data[os.write(number, data) :]
 
 
-def leave_interrupted_line() -> None:
-    """Begin a new line on a terminal. After Ctrl-C, the cursor is behind the terminal's ``^C``."""
+def print_stopped() -> None:
+    """Print on a terminal that the server has stopped. The text is on a new line, because after Ctrl-C the cursor is
+    behind the terminal's ``^C``."""
     if sys.stderr.isatty():
-        click.echo(err=True)
+        click.echo("\nStopped.", err=True)
 
 
 @contextmanager

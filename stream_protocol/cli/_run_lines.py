@@ -10,6 +10,7 @@ import click
 
 from stream_protocol.adk import TokenUsage, read
 from stream_protocol.cli._program import color_choice, glyph
+from stream_protocol.serving.errors import error_name
 from stream_protocol.wire import printable
 
 if TYPE_CHECKING:
@@ -31,23 +32,36 @@ _APPROVAL: Final = b'data: {"type":"tool-approval-request"'
 
 
 class RunLines:
-    """Recorder for ``ChatService(recorder=…)`` that prints a line at the end of each run."""
+    """Recorder for ``ChatService(recorder=…)`` that prints a line at the end of each run.
+
+    ``hint``: a text that is added to the line of the first run that fails.
+    """
+
+    def __init__(self, hint: str = "") -> None:
+        self._hint = hint
 
     def turn(self, request: ChatRequest, *, app_name: str, **_how: object) -> RunLine:
         """Return the recorder of one run."""
-        return RunLine(request.id, app_name)
+        return RunLine(self, request.id, app_name)
+
+    def take_hint(self) -> str:
+        """Return the hint. Later calls return an empty text."""
+        hint, self._hint = self._hint, ""
+        return hint
 
 
 class RunLine:
     """Recorder of one run. Counts tool calls, tokens and seconds."""
 
-    def __init__(self, chat_id: str, agent: str) -> None:
+    def __init__(self, lines: RunLines, chat_id: str, agent: str) -> None:
+        self._lines = lines
         self._chat_id = chat_id
         self._agent = agent
         self._began = time.monotonic()
         self._tools = 0
         self._tokens = 0
         self._needs_approval = False
+        self._cause = ""
 
     def begin(self, message_id: str | None) -> None:
         """Do nothing."""
@@ -66,6 +80,10 @@ class RunLine:
         for item in sse:
             self._tools += item.startswith(_TOOL_CALLS)
             self._needs_approval = self._needs_approval or item.startswith(_APPROVAL)
+
+    def failed(self, error: BaseException) -> None:
+        """Store the name of the error with which the run fails."""
+        self._cause = error_name(error)
 
     def end(self, outcome: Ending | None) -> None:
         """Print the line for the run."""
@@ -86,9 +104,12 @@ class RunLine:
                 return click.style("? waits for approval", fg="yellow")
             case "finish":
                 return click.style(glyph("\N{CHECK MARK}", "ok"), fg="green")
-            case "error" | "timeout":
-                text = "failed" if outcome == "error" else "timed out"
-                return click.style(f"{glyph(chr(0x2717), 'x')} {text}", fg="red")
+            case "error":
+                text = f"failed: {printable(self._cause)}" if self._cause else "failed"
+                hint = self._lines.take_hint() if self._cause else ""
+                return click.style(f"{glyph(chr(0x2717), 'x')} {text}", fg="red") + click.style(hint, dim=True)
+            case "timeout":
+                return click.style(f"{glyph(chr(0x2717), 'x')} timed out", fg="red")
             case _:
                 return click.style("stopped", fg="yellow")
 

@@ -148,7 +148,7 @@ class AgentServer:
                 recorder=[
                     *([ChatRecorder(self.options.record_folder)] if self.options.record_folder else ()),
                     *([inspector] if inspector else ()),
-                    *([RunLines()] if self._prints_runs() else ()),
+                    *([RunLines(self._failure_hint())] if self._prints_runs() else ()),
                 ],
                 **converting,
             )
@@ -187,6 +187,9 @@ class AgentServer:
         would block the server.
         """
         return self.options.verbosity != "quiet" and self.options.log_format == "text" and sys.stdout.isatty()
+
+    def _failure_hint(self) -> str:
+        return "" if self.options.verbosity == "verbose" else "  --verbose prints the traceback"
 
     def _run_log(self, url: str) -> RunLog:
         try:
@@ -245,6 +248,11 @@ class AgentServer:
             refuse(str(error))
         if shows == "screen" and not self.options.user_header and (meaning := exposure_warning(listener)) is not None:
             self.warn(f"{meaning}; behind a proxy that signs users in, add --user-header.")
+        if shows == "screen" and self.options.user_header and self.options.inspect:
+            self.warn(
+                "--inspect shows each signed-in user the prompts and tracebacks of their chats: "
+                "do not use it in production."
+            )
 
         def announce(url: str) -> None:
             headline = f"Serving {'the demo' if self.is_demo else self.target}"

@@ -185,7 +185,7 @@ class ServeOptions:
         beside_replay=True,
         default=None,
         callback=lambda context, option, value: {True: "verbose", None: "normal", False: "quiet"}[value],
-        help="--verbose prints the tracebacks of errors. --quiet omits the line for each run.",
+        help="--verbose prints the tracebacks of errors. --quiet omits the terminal's line for each run.",
     )
     recordings: str | None = _option(
         "--replay",

@@ -8,7 +8,7 @@ from typing import Any, Final
 import click
 
 from stream_protocol.cli._command_options import require_free_port
-from stream_protocol.cli._output import leave_interrupted_line, progress
+from stream_protocol.cli._output import print_stopped, progress
 from stream_protocol.cli._program import DocumentedCommand
 from stream_protocol.cli._serve_options import command_line_options, default_options
 
@@ -42,4 +42,4 @@ def demo(**command_line: Any) -> None:
     loaded = server.load()
     listener = bound_socket(options.host, options.port)
     server.serve(loaded, listener, shows="screen", opens_page=options.opens_page)
-    leave_interrupted_line()
+    print_stopped()

@@ -6,7 +6,7 @@ from typing import Any, Final
 import click
 
 from stream_protocol.cli._command_options import FOLDER, refuse_combination, require_free_port, require_option
-from stream_protocol.cli._output import leave_interrupted_line, progress
+from stream_protocol.cli._output import print_stopped, progress
 from stream_protocol.cli._program import DocumentedCommand, refuse
 from stream_protocol.cli._serve_options import (
     BESIDE_REPLAY,
@@ -60,7 +60,7 @@ def serve(context: click.Context, /, target: str | None, **command_line: Any) ->
 
         refuse_combination("--replay", BESIDE_REPLAY)
         serve_recordings(options.recordings, options, began=began)
-        leave_interrupted_line()
+        print_stopped()
         return
     if options.recordings is not None:
         refuse(f"{target} and --replay cannot be combined: serve either the agent or the recordings")
@@ -87,7 +87,7 @@ def serve(context: click.Context, /, target: str | None, **command_line: Any) ->
             loaded = server.load()
         listener = bound_socket(options.host, options.port)
         server.serve(loaded, listener, shows="screen", opens_page=options.opens_page)
-    leave_interrupted_line()
+    print_stopped()
 
 
 def _check(options: ServeOptions) -> None:

@@ -24,9 +24,9 @@ def log_to_terminal(
 ) -> None:
     """Prints the process's log on stderr. Call ``log_to_terminal`` in the main function of a server.
 
-    ``"text"`` prints warnings and errors, each on one line. ADK's warnings about its own experimental features are left
-    out. With ``verbose``, all warnings are printed, and indented tracebacks follow the errors. Lines may quote chats.
-    Control characters are escaped.
+    ``"text"`` prints warnings and errors, each on one line with the id of its chat. ADK's warnings about its own
+    experimental features are left out. With ``verbose``, all warnings are printed, and indented tracebacks follow the
+    errors. Lines may quote chats. Control characters are escaped.
 
     ``"json"`` prints each record as a line of JSON with the ids of its chat, run, user and trace. Each run adds a line
     at its end. No line quotes a chat: from records of other code, only text that is a literal in the source code is
@@ -45,16 +45,16 @@ def log_to_terminal(
     elif root.handlers:
         return
     handler = logging.StreamHandler()
+    handler.addFilter(ChatIdFilter())
     if log_format == "json":
         handler.addFilter(is_new)
-        handler.addFilter(ChatIdFilter())
         handler.setFormatter(JsonLines(whole))
         logging.captureWarnings(True)  # noqa: FBT003 - logging's signature; otherwise Python prints warnings as text
         log_lost_errors()
         for ours in OURS:
             logging.getLogger(ours).setLevel(logging.DEBUG if verbose else logging.INFO)
     elif verbose:
-        handler.setFormatter(_WithTraceback("%(levelname)s: %(message)s"))
+        handler.setFormatter(_WithTraceback())
         logging.getLogger("stream_protocol").setLevel(logging.DEBUG)
     else:
         handler.setFormatter(_OneLine())
@@ -71,7 +71,7 @@ class _OneLine(logging.Formatter):
         error = record.exc_info[1] if record.exc_info else None
         if error is not None and not (exception_text(error) and exception_text(error) in text):
             text = f"{text.rstrip(' .:')}: {explain_error(error)}"
-        return f"{record.levelname}: {one_line(text, LINE_LIMIT, known=_ids(record))}"
+        return f"{_beginning(record)}{one_line(text, LINE_LIMIT, known=_ids(record))}"
 
 
 class _WithTraceback(logging.Formatter):
@@ -80,6 +80,17 @@ class _WithTraceback(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         return "\n  ".join(map(printable, super().format(record).splitlines()))
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name
+        return f"{_beginning(record)}{record.message}"
+
+
+def _beginning(record: logging.LogRecord) -> str:
+    """Return the beginning of a line: the level, and the chat if the record belongs to one. Without the chat, the lines
+    of chats that run at the same time could not be told apart."""
+    chat_id = getattr(record, "chat_id", "")
+    chat = f"chat {printable(chat_id)}: " if chat_id and chat_id not in _ids(record) else ""
+    return f"{record.levelname}: {chat}"
 
 
 def _ids(record: logging.LogRecord) -> list[str]:

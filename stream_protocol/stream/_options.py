@@ -15,6 +15,7 @@ from stream_protocol.wire import (
     check_choice,
     check_flag,
     check_mapping,
+    check_option_names,
     check_texts,
     client_version,
     json_value,
@@ -157,8 +158,7 @@ class Settings:
     __slots__ = ("_task_agents", "client", "options")
 
     def __init__(self, task_agents: ToolSelection = (), /, **options: Unpack[ConverterOptions]) -> None:
-        if unknown := options.keys() - _CHECKS.keys():
-            raise TypeError(f"There is no option {', '.join(map(repr, sorted(unknown)))}.")
+        check_option_names(options, _CHECKS)
         for name, value in options.items():
             _CHECKS[name](name, value)
         self._task_agents = task_agents

@@ -26,6 +26,7 @@ from stream_protocol.wire._arguments import (
     check_iterable,
     check_mapping,
     check_number,
+    check_option_names,
     check_path,
     check_pattern,
     check_seconds,

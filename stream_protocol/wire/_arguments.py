@@ -17,6 +17,9 @@ from stream_protocol.wire._errors import InvalidArgumentError
 MAX_SHOWN: Final = 60
 """The maximum number of characters of a wrong text in an error message."""
 
+_SIMILAR: Final = 0.7
+"""How similar a name must be to be suggested, from 0 to 1."""
+
 _USER_OF_URL: Final = re.compile(r"//[^/?#\s]*@")
 """Pattern for the user name in a URL, and for the password after it."""
 
@@ -41,6 +44,18 @@ def _hint(value: object) -> str:
     if isinstance(value, type):
         return f"give an instance, {value.__name__}(…)"
     return "await it first" if inspect.iscoroutine(value) else ""
+
+
+def check_option_names(given: Iterable[str], known: Collection[str]) -> None:
+    """Raise ``TypeError`` if a name in ``given`` is not an option. The error suggests the most similar names in
+    ``known``."""
+    if not (unknown := sorted({*given} - {*known})):
+        return
+    from difflib import get_close_matches  # noqa: PLC0415 - only for an error
+
+    close = [repr(match) for name in unknown for match in get_close_matches(name, known, 1, _SIMILAR)]
+    hint = f" Did you mean {', '.join(close)}?" if close else ""
+    raise TypeError(f"There is no option {', '.join(map(repr, unknown))}.{hint}")
 
 
 def shown(value: object) -> str:

@@ -210,5 +210,22 @@ def test_ctrl_c_leaves_the_line_for_the_prompt(command: tuple[str, ...], tmp_pat
         assert address is not None
         assert httpx.get(f"{address[0]}/healthz").status_code == 200
         shown.interrupt()
-        assert shown.read() == "\n"  # after the terminal's own ^C
+        assert shown.read() == "\nStopped.\n"  # after the terminal's own ^C
         assert shown.wait() == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "is_warned"),
+    [
+        (("--inspect", "--user-header", "X-User"), True),
+        (("--inspect",), False),
+        (("--user-header", "X-User"), False),
+    ],
+)
+def test_an_inspector_for_signed_in_users_is_warned_of_at_the_start(
+    options: tuple[str, ...], is_warned: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "screen_agent.py").write_text(AGENT)
+    with terminal("serve", "screen_agent:root_agent", *options, "--port", "0", cwd=tmp_path) as shown:
+        warning = "adk-ui-stream: --inspect shows each signed-in user the prompts and tracebacks of their chats"
+        assert (warning in click.unstyle(shown.read_until("Ctrl+C stops it."))) == is_warned

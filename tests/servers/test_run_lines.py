@@ -79,9 +79,11 @@ def test_a_run_is_one_dim_line(served: tuple[Terminal, str]) -> None:
     assert asked.endswith("? waits for approval\n")
     say(url, "fail", "c3")
     reason, line = click.unstyle(shown.read_until("✗")).splitlines()[-2:]
-    assert reason.startswith("ERROR: ")
+    assert reason.startswith("ERROR: chat c3: ")
     assert "no luck" in reason
-    assert line.endswith("✗ failed")
+    assert line.endswith("✗ failed: ValueError  --verbose prints the traceback")
+    say(url, "fail", "c4")
+    assert click.unstyle(shown.read_until("✗")).endswith("✗ failed: ValueError\n"), "the hint is given once"
 
 
 def test_the_banner_says_where_the_page_the_inspector_and_the_api_are_and_how_long_it_took(folder: Path) -> None:

@@ -278,7 +278,7 @@ def test_without_a_key_the_terminal_and_the_page_say_so_in_one_line(tmp_path: Pa
     (tmp_path / "agent.py").write_text(KEYLESS)
     with serving("agent:root_agent", cwd=tmp_path) as (process, url):
         answers = [httpx.post(f"{url}/api/chat", json=BODY, timeout=HANG).text for _ in range(2)]
-        assert process.log.read_text() == f"ERROR: {NO_KEY}\n" * 2
+        assert process.log.read_text() == f"ERROR: chat {BODY['id']}: {NO_KEY}\n" * 2
         elsewhere = httpx.post(
             f"{url}/api/chat", json=BODY, headers={"X-Forwarded-For": "203.0.113.9"}, timeout=HANG
         ).text
@@ -292,7 +292,7 @@ def test_the_page_has_the_cause_and_the_terminal_the_traceback_if_they_are_asked
         answer = httpx.post(f"{url}/api/chat", json=BODY, timeout=HANG).text
         log = process.log.read_text()
     assert f'"errorText":"{NO_KEY}"' in answer
-    assert f"ERROR: {NO_KEY}\n" in log
+    assert f"ERROR: chat {BODY['id']}: {NO_KEY}\n" in log
     assert "Traceback (most recent call last):" in log
 
 

@@ -1,9 +1,11 @@
 """Names that are not targets: the error names the problem, and each suggested name can be loaded."""
 
+import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -326,3 +328,74 @@ def test_what_may_be_mended_is_told_apart_from_a_name_that_means_nothing(folder:
         assert refused(name).is_fixable, name
     for name in ("nowhere", "nowhere:agent", "bots", "my-chat", "nothing", "my-bot", "notes/readme.md"):
         assert not refused(name).is_fixable, name
+
+
+def test_a_folder_outside_of_the_working_directory_is_not_searched(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "bots" / "elsewhere").symlink_to(folder / "my-chat")
+    monkeypatch.chdir(folder / "bots")
+    for name in ("/nope", "/proc/nope", "../nope", f"{folder}/nope", f"{folder}/weather_bt", "elsewhere/my_cht"):
+        text = str(refused(name))
+        assert "weather_bot" not in text
+        assert re.findall(r"`([^`]*)`", text) == ["stress"], name
+
+
+@pytest.mark.parametrize("place", ["/", "/proc", "/sys", "{home}/..", "{home}/../.."])
+def test_the_system_and_the_homes_of_users_are_not_searched(
+    place: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = folder / "nothing"
+    monkeypatch.setenv("HOME", str(home))
+    place = place.format(home=home)
+    assert str(refused(place)).endswith(
+        "Name the folder of an agent, or an attribute of a module, such as my_package.agent:root_agent."
+    )
+    monkeypatch.chdir(place)
+    for name in ("nope", "nope:root_agent", "./nope"):
+        assert "`" not in str(refused(name)).replace("`nope`", "")
+
+
+def test_symbolic_links_are_not_followed(folder: Path) -> None:
+    others = folder / "nothing" / "others"
+    others.mkdir()
+    (others / "again").symlink_to(folder)
+    (others / "itself").symlink_to(others / "itself")
+    (folder / "looped.py").symlink_to(folder / "looped.py")
+    (others / "system").symlink_to("/")
+    assert "again" not in str(refused("nothing"))
+    assert "looped" not in str(refused("nowhere"))
+
+
+def test_a_folder_that_cannot_be_read_is_skipped(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real_stat, real_scandir = Path.stat, os.scandir
+
+    def refuse(path: object) -> None:
+        if "my-chat" in str(path):
+            raise PermissionError(13, "Permission denied", str(path))
+
+    def stat(path: Path, **options: Any) -> os.stat_result:
+        refuse(path)
+        return real_stat(path, **options)
+
+    def scandir(path: Path) -> Any:
+        refuse(path)
+        return real_scandir(path)
+
+    monkeypatch.setattr(Path, "stat", stat)
+    monkeypatch.setattr("stream_protocol.serving.adk_runner._agent_search.os.scandir", scandir)
+    assert re.findall(r"Did you mean `([^`]*)`", str(refused("wether_bot"))) == ["weather_bot"]
+    assert "Permission denied" in str(refused("my-chat/my_chat"))
+
+
+@pytest.mark.parametrize(("limit", "value"), [("_MAX_ENTRIES", 0), ("_MAX_SECONDS", -1.0), ("_MAX_FOLDERS", 0)])
+def test_a_search_has_limits(limit: str, value: float, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(f"stream_protocol.serving.adk_runner._agent_search.{limit}", value)
+    assert "`" not in str(refused("nowhere"))
+    assert "weather_bot" not in str(refused(".")), "agents below a named folder"
+
+
+def test_a_search_reads_no_huge_files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "`single:root_agent`" in str(refused("nowhere"))
+    monkeypatch.setattr("stream_protocol.serving.adk_runner._agent_search._MAX_BYTES", 10)
+    assert "`single:root_agent`" not in str(refused("nowhere"))

@@ -9,6 +9,7 @@ Where to change what:
 - ``_nested_runs``: shows agents that ``AgentTool`` runs inside tool calls.
 - ``_load_target``: loads the agent that a command line names.
 - ``_target_advice``: error messages and suggestions for a wrong name.
+- ``_agent_search``: searches folders for agents to suggest, with limits.
 - ``_source_targets``: finds agents in source files, without running the files.
 - ``_session_services``: creates session services from URIs.
 - ``_session_uris``: error messages for wrong URIs.

@@ -8,7 +8,6 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
-from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,10 +30,6 @@ USUAL_NAMES: Final = ("root_agent", "app")
 
 FOLDER_NAME: Final = re.compile(r"(?!user$)[A-Za-z][A-Za-z0-9_]*")
 """Pattern of the folder names that ADK accepts, both as an agent and as the name of an app."""
-
-_IGNORED: Final = frozenset({"__pycache__", "build", "dist", "env", "node_modules", "site-packages", "venv"})
-_MAX_FOLDERS: Final = 300
-"""The maximum number of folders that are searched for one suggestion, and the maximum number of files."""
 
 _BLOCKS: Final = ("body", "orelse", "finalbody", "handlers", "cases")
 _PLAIN_VALUES: Final = (ast.Constant, ast.Dict, ast.List, ast.Set, ast.Tuple, ast.Lambda, ast.JoinedStr, ast.ListComp)
@@ -82,12 +77,29 @@ def _read_scope(file: Path, root: Path, importing: frozenset[Path]) -> "_Scope":
     return _Scope(tree, file, root, importing | {file.resolve()})
 
 
+def is_file(path: Path) -> bool:
+    """Return True if the path is a file. Return False, too, if the system does not tell, for example because the folder
+    cannot be searched, or because the name is too long."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def is_folder(path: Path) -> bool:
+    """Return True if the path is a folder. Errors: see ``is_file``."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
 def is_agent_folder(folder: Path) -> bool:
     """Return True if ADK would load the folder as an agent. Only the source is checked."""
     if not FOLDER_NAME.fullmatch(folder.name) or other_module(folder.name, folder) is not None:
         return False
     for file in (folder / "__init__.py", folder / "agent.py"):
-        if file.is_file():
+        if is_file(file):
             try:
                 targets = read_targets(file, folder.parent)
             except SourceError:
@@ -107,24 +119,6 @@ def other_module(name: str, place: Path) -> str | None:
     return None if any(Path(each).resolve().is_relative_to(place.resolve()) for each in places) else places[0]
 
 
-def agent_folders(folder: Path) -> list[Path]:
-    """Return the folders that look like agents, up to three levels below ``folder``. ADK may refuse some of them."""
-    return [path for path in _folders(folder, levels=3) if _looks_like_agent(path)]
-
-
-def module_targets(folder: Path, *, of_agents: bool = False) -> list[str]:
-    """Return the targets of the Python files in ``folder`` and its packages, as ``module:attribute``. ``folder``: the
-    working directory. ``of_agents``: True to search packages that are agent folders, too."""
-    packages = [path for path in _folders(folder, levels=1) if of_agents or not _looks_like_agent(path)]
-    files = (file for path in (folder, *packages) for file in sorted(path.glob("*.py")))
-    return [
-        f"{module}:{name}"
-        for file in islice(files, _MAX_FOLDERS)
-        if (module := module_name(file, folder)) is not None
-        for name in source_targets(file, folder)
-    ]
-
-
 def module_name(file: Path, root: Path) -> str | None:
     """Return the module name by which Python imports the file from the folder ``root``; ``None`` if Python cannot
     import the file."""
@@ -136,7 +130,7 @@ def module_name(file: Path, root: Path) -> str | None:
     if not parts or any({*part} & {*". :"} for part in parts):
         return None
     first = root / parts[0]
-    place = first if first.is_dir() else first.with_suffix(".py")
+    place = first if is_folder(first) else first.with_suffix(".py")
     return ".".join(parts) if other_module(parts[0], place) is None else None
 
 
@@ -155,7 +149,7 @@ def source_of(module: str, root: Path) -> Path | None:
         ]
     for place in places:
         for file in _files_of_module(place.joinpath(*others)):
-            if file.is_file():
+            if is_file(file):
                 return file
     return None
 
@@ -163,25 +157,6 @@ def source_of(module: str, root: Path) -> Path | None:
 def _files_of_module(path: Path) -> tuple[Path, Path]:
     """Return the two possible files of a module: ``NAME.py``, and ``NAME/__init__.py``."""
     return path.with_name(f"{path.name}.py"), path / "__init__.py"
-
-
-def _folders(folder: Path, levels: int) -> Iterator[Path]:
-    waiting = [(folder, levels)]
-    for _ in range(_MAX_FOLDERS):
-        if not waiting:
-            return
-        parent, left = waiting.pop(0)
-        try:
-            inner = sorted(path for path in parent.iterdir() if path.is_dir())
-        except OSError:
-            continue
-        kept = [path for path in inner if not path.name.startswith(".") and path.name not in _IGNORED]
-        yield from kept
-        waiting += [(path, left - 1) for path in kept if left > 1 and not _looks_like_agent(path)]
-
-
-def _looks_like_agent(folder: Path) -> bool:
-    return any((folder / file).is_file() for file in AGENT_FILES) or is_agent_folder(folder)
 
 
 def _is_agent_config(file: Path) -> bool:
@@ -207,7 +182,7 @@ def _is_installed(module: str, file: Path, root: Path) -> bool:
     first = name.partition(".")[0]
     level = len(module) - len(name)
     folders = [file.parents[level - 1]] if level else [root, Path()]
-    if not first or any((folder / first).is_dir() or (folder / f"{first}.py").is_file() for folder in folders):
+    if not first or any(is_folder(folder / first) or is_file(folder / f"{first}.py") for folder in folders):
         return True
     try:
         return not level and find_spec(first) is not None
@@ -278,7 +253,7 @@ class _Scope:
         level = len(module) - len(name)
         folder = self._file.parents[level - 1] if level else self._root
         files = _files_of_module(folder.joinpath(*name.split("."))) if name else (folder / "__init__.py",)
-        return next((file.resolve() for file in files if file.is_file()), None)
+        return next((file.resolve() for file in files if is_file(file)), None)
 
     def _class_of(self, function: ast.expr) -> object:
         """Return the class that the expression names: an ADK class, or a class of this file. Return ``None`` if the

@@ -13,16 +13,22 @@ from typing import Final
 from google.adk.apps import App
 from starlette.applications import Starlette
 
+from stream_protocol.serving.adk_runner._agent_search import (
+    agent_folders,
+    file_targets,
+    is_below,
+    module_targets,
+    targets_of,
+)
 from stream_protocol.serving.adk_runner._load_errors import closest
 from stream_protocol.serving.adk_runner._source_targets import (
     AGENT_FILES,
     FOLDER_NAME,
     TARGETS,
     SourceError,
-    agent_folders,
     is_agent_folder,
-    module_name,
-    module_targets,
+    is_file,
+    is_folder,
     other_module,
     read_targets,
     source_of,
@@ -54,11 +60,11 @@ def not_a_folder(name: str) -> Advice:
     if not name:
         return _unknown_name("the name is empty", name)
     path = Path(name)
-    if path.is_file():
+    if is_file(path):
         return _is_file(path)
     if "/" not in name and (targets := _targets_with_dots(name)):
         return Advice(f"there is no such folder.{_did_you_mean(targets)}")
-    if (file := path.with_name(f"{path.name}.py")).is_file():
+    if is_file(file := path.with_name(f"{path.name}.py")):
         return _is_file(file)
     return _unknown_name("there is no such folder", name)
 
@@ -72,8 +78,8 @@ def not_a_module(name: str) -> Advice:
     if _is_agent_path(path):
         return Advice(f"a folder is named without an attribute.{_did_you_mean([str(path)])}")
     for file in (path, path.with_name(f"{path.name}.py")):
-        if file.suffix == ".py" and file.is_file():
-            targets = _by_attribute(_targets_of(file), attribute)
+        if file.suffix == ".py" and is_file(file):
+            targets = _by_attribute(targets_of(file), attribute)
             text = "a module is named with dots, not as a file."
             return Advice(f"{text}{_did_you_mean(targets)}") if targets else _is_file(file)
     here = module_targets(Path(), of_agents=True)
@@ -112,7 +118,7 @@ def wrong_kind(name: str, value: object, *, returned: bool = False) -> Advice:
 
 def not_an_agent(name: str, folder: Path) -> Advice:
     """Return an error message for a folder that ADK does not load, or in which ADK finds no agent."""
-    own = [file for file in (*AGENT_FILES, "__init__.py") if (folder / file).is_file()]
+    own = [file for file in (*AGENT_FILES, "__init__.py") if is_file(folder / file)]
     inner = agent_folders(folder)
     if inner and not {*own} & {*AGENT_FILES}:
         return _has_agents(name, folder, inner)
@@ -126,7 +132,7 @@ def not_an_agent(name: str, folder: Path) -> Advice:
         return Advice(f"Python has another module `{folder.name}` ({other}): rename the folder")
     if own:
         return _no_root_agent(name, folder, own[0])
-    targets = [target for file in sorted(folder.glob("*.py")) for target in _targets_of(file)]
+    targets = file_targets(folder)
     text = "there is no agent.py in it" if any(folder.iterdir()) else "the folder is empty"
     return Advice(f"{text}.{_did_you_mean(targets)}" if targets else f"{text}. {_FORMS}")
 
@@ -177,7 +183,7 @@ def _is_file(file: Path) -> Advice:
         return Advice(f"it is a file, and cannot be imported: {error}", is_fixable=True)
     if not names:
         return Advice(f"it is a file that defines no agent. {_FORMS}", is_fixable=True)
-    if targets := _targets_of(file):
+    if targets := targets_of(file):
         return Advice(f"it is a file; a target in it is named module:attribute.{_did_you_mean(targets)}")
     return Advice(f"it is a file in another folder: go to {file.parent}, and name {file.stem}:{names[0]} there")
 
@@ -198,9 +204,11 @@ def _unknown_name(text: str, name: str) -> Advice:
     """Return an error message for a name if no file or module with this name exists. If the name begins with a folder,
     the advice suggests agents in this folder, otherwise in the working directory."""
     path = Path(name)
-    parent = path.parent if path.parent.is_dir() else Path()
+    parent = path.parent if is_folder(path.parent) else Path()
     if parent != Path() and _is_agent_path(parent):
         return Advice(f"{text}.{_did_you_mean([str(parent)])}")
+    if not is_below(parent, Path()):  # the folder may be someone else's, or have a million files
+        parent = Path()
     targets = [str(folder) for folder in agent_folders(parent) if _is_agent_path(folder)] + module_targets(Path())
     by_name = {re.split(r"[/\\:]", target)[-1 if ":" not in target else -2]: target for target in reversed(targets)}
     close = closest(name, targets) or by_name.get(closest(path.name, by_name) or "")
@@ -210,18 +218,12 @@ def _unknown_name(text: str, name: str) -> Advice:
 
 
 def _is_agent_path(folder: Path) -> bool:
-    return folder.is_dir() and is_agent_folder(folder.resolve())
+    return is_folder(folder) and is_agent_folder(folder.resolve())
 
 
 def _targets_in(owner: object) -> list[str]:
     """Return the names of the attributes of ``owner`` that are targets."""
     return [name for name, value in getattr(owner, "__dict__", {}).items() if issubclass(type(value), TARGETS)]
-
-
-def _targets_of(file: Path) -> list[str]:
-    """Return the targets in a Python file, as ``module:attribute`` for the working directory."""
-    module = module_name(file, Path())
-    return [f"{module}:{name}" for name in source_targets(file, Path())] if module is not None else []
 
 
 def _by_attribute(targets: Iterable[str], attribute: str) -> list[str]:
@@ -235,7 +237,7 @@ def _below(module: str, attribute: str) -> list[str]:
     if _is_agent_path(folder):
         return [str(folder)]
     file = source_of(f"{module}.agent", Path())
-    return _by_attribute(_targets_of(file), attribute) if file is not None else []
+    return _by_attribute(targets_of(file), attribute) if file is not None else []
 
 
 def _kind(value: object) -> str:

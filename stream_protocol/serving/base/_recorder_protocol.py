@@ -40,11 +40,16 @@ class TurnRecorder(Protocol):
 
 @runtime_checkable
 class RunObserving(Protocol):
-    """Optional methods of a ``TurnRecorder`` that observes the run itself, in addition to its events."""
+    """Optional method of a ``TurnRecorder`` that observes the run itself, in addition to its events."""
 
     def plugin(self) -> BasePlugin:
         """Returns an ADK plugin for the run. ADK calls this plugin after all others. An exception of the plugin would
         fail the run."""
+
+
+@runtime_checkable
+class FailureObserving(Protocol):
+    """Optional method of a ``TurnRecorder`` that records why a run has failed."""
 
     def failed(self, error: BaseException) -> None:
         """Called before the response ends, with the exception that made the run or a hook of the app fail."""
@@ -82,8 +87,8 @@ class TurnRecorders:
         return [recorder.plugin() for recorder in self._recorders if isinstance(recorder, RunObserving)]
 
     def failed(self, error: BaseException) -> None:
-        """Call ``failed`` of each recorder that observes the run."""
-        self._tell(lambda recorder: recorder.failed(error) if isinstance(recorder, RunObserving) else None)
+        """Call ``failed`` of each recorder that has this method."""
+        self._tell(lambda recorder: recorder.failed(error) if isinstance(recorder, FailureObserving) else None)
 
     def end(self, outcome: Ending | None) -> None:
         """Call ``end`` of each recorder."""

@@ -13,6 +13,6 @@ Where to change what:
 
 from stream_protocol.serving.errors._log import OMITTED, Quoting, is_new, log_error, quiet_unconfigured_log
 from stream_protocol.serving.errors._origin import app_line, is_of_session_store
-from stream_protocol.serving.errors._sentences import explain_error, explain_missing_key, located_text
+from stream_protocol.serving.errors._sentences import error_name, explain_error, explain_missing_key, located_text
 from stream_protocol.serving.errors._store_errors import is_unreachable
 from stream_protocol.serving.errors._text import error_text, exception_text, listed_problems, one_line, problem_text

@@ -20,7 +20,7 @@ from stream_protocol.serving.http._plain_text_errors import json_errors, plain_t
 from stream_protocol.serving.http._request_body import MAX_BODY_BYTES, MAX_BYTES_IN_FLIGHT, dropping_body_if_refused
 from stream_protocol.serving.http._stream_response import KEEP_ALIVE
 from stream_protocol.serving.telemetry import ObservedRoute
-from stream_protocol.wire import check_callable, check_pattern
+from stream_protocol.wire import check_callable, check_option_names, check_pattern
 
 JSON_ROUTES: Final = frozenset({"chat_history", "chats", "update_chat", "steer_chat", "choose_version", "write_state"})
 """The names of the routes whose responses and errors are JSON."""
@@ -97,8 +97,7 @@ def chat_routes(
 
     ``on_request``: called for each request to a chat.
     """
-    if unknown := options.keys() - DEFAULTS.keys():
-        raise TypeError(f"There is no option {', '.join(map(repr, sorted(unknown)))}.")
+    check_option_names(options, DEFAULTS)
     given: RouteOptions = {**DEFAULTS, **options}
     path, identify, prepare = given["path"], given["identify"], given["prepare"]
     check_route_path("path", path)

@@ -18,6 +18,7 @@ from stream_protocol.wire import (
     check_choice,
     check_instance,
     check_interface,
+    check_option_names,
 )
 
 if TYPE_CHECKING:
@@ -165,7 +166,9 @@ DEFAULTS: Final[ServiceOptions] = {
 
 
 def checked_options(options: ServiceOptions) -> tuple[ServiceOptions, ConverterOptions]:
-    """Return the service's options with defaults, and the converter's options. Raises ``InvalidArgumentError``."""
+    """Return the service's options with defaults, and the converter's options. Raises ``InvalidArgumentError`` for
+    an invalid value, and ``TypeError`` for an unknown option."""
+    check_option_names(options, ServiceOptions.__annotations__)
     given: ServiceOptions = {**DEFAULTS, **options}
     values = dict[str, Any](given)
     for name, check in CHECKS.items():

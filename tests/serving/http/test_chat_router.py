@@ -2,7 +2,7 @@
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -13,6 +13,7 @@ from fastapi import BackgroundTasks, Depends, FastAPI, HTTPException, Request, R
 from google.adk.agents import LlmAgent
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
 
+from stream_protocol import StreamProtocolConverter
 from stream_protocol.server import bind_socket
 from stream_protocol.serving import ChatService, chat_router
 from stream_protocol.testing import ScriptedLlm
@@ -202,3 +203,25 @@ async def test_what_a_dependency_leaves_for_later_is_done_after_the_response() -
 def test_the_routes_are_not_in_the_apps_schema() -> None:
     app, _ = app_with()
     assert app.openapi()["paths"] == {}
+
+
+@pytest.mark.parametrize(
+    ("function", "options", "hint"),
+    [
+        (chat_router, {"allow_origin": ["*"]}, "'allow_origin'. Did you mean 'allow_origins'?"),
+        (chat_router, {"colour": "red"}, "'colour'."),
+        (ChatService, {"sesion_service": None}, "'sesion_service'. Did you mean 'session_service'?"),
+        (ChatService, {"hide_tools": (), "zzz": 1}, "'hide_tools', 'zzz'. Did you mean 'hidden_tools'?"),
+        (
+            lambda _agent, **options: StreamProtocolConverter(**options),
+            {"on_eror": str},
+            "'on_eror'. Did you mean 'on_error'?",
+        ),
+    ],
+)
+def test_an_unknown_option_is_refused_with_the_most_similar_option(
+    function: Callable[..., object], options: Mapping[str, object], hint: str
+) -> None:
+    with pytest.raises(TypeError) as error:
+        function(LlmAgent(name="mine"), **options)
+    assert str(error.value) == f"There is no option {hint}"

@@ -15,7 +15,7 @@ HELP = (
 
 def scripted_model(*, delay: float = 0.0) -> ScriptedLlm:
     """Return the model. `delay`: the number of seconds before each word."""
-    return ScriptedLlm(model="a script", respond=_respond, delay=delay)
+    return ScriptedLlm(respond=_respond, delay=delay)
 
 
 def _respond(request: LlmRequest) -> Turn:

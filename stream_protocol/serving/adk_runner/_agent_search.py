@@ -1,0 +1,123 @@
+"""Searches folders for agents that an error message can suggest. Symbolic links are not followed, and the number of
+entries and the time are limited."""
+
+import os
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from time import monotonic
+from typing import Final
+
+from stream_protocol.serving.adk_runner._source_targets import (
+    AGENT_FILES,
+    is_agent_folder,
+    is_file,
+    is_folder,
+    module_name,
+    source_targets,
+)
+
+_IGNORED: Final = frozenset({"__pycache__", "build", "dist", "env", "node_modules", "site-packages", "venv"})
+
+_SYSTEM: Final = ("/dev", "/proc", "/sys")
+"""Folders whose entries are not files of users. In ``/proc``, links lead to the folders of other processes."""
+
+_MAX_FOLDERS: Final = 300
+"""The maximum number of folders that one search opens, and the maximum number of Python files that it reads."""
+
+_MAX_ENTRIES: Final = 5000
+"""The maximum number of files and folders that one search lists."""
+
+_MAX_BYTES: Final = 500_000
+"""The maximum size of a Python file that a search reads."""
+
+_MAX_SECONDS: Final = 2.0
+"""The number of seconds after which a search ends with what it has found."""
+
+
+def agent_folders(folder: Path) -> list[Path]:
+    """Return the folders that look like agents, up to three levels below ``folder``. ADK may refuse some of them."""
+    return [path for path in _Search().folders(folder, levels=3) if _looks_like_agent(path)]
+
+
+def module_targets(folder: Path, *, of_agents: bool = False) -> list[str]:
+    """Return the targets of the Python files in ``folder`` and its packages, as ``module:attribute``. ``folder``: the
+    working directory. ``of_agents``: True to search packages that are agent folders, too."""
+    search = _Search()
+    packages = [path for path in search.folders(folder, levels=1) if of_agents or not _looks_like_agent(path)]
+    files = (file for path in (folder, *packages) for file in search.python_files(path))
+    return [target for file in islice(files, _MAX_FOLDERS) for target in targets_of(file, folder)]
+
+
+def file_targets(folder: Path) -> list[str]:
+    """Return the targets of the Python files in ``folder``, without its subfolders, as ``module:attribute`` for the
+    working directory."""
+    return [target for file in islice(_Search().python_files(folder), _MAX_FOLDERS) for target in targets_of(file)]
+
+
+def targets_of(file: Path, root: Path = Path()) -> list[str]:
+    """Return the targets in a Python file, as ``module:attribute``. ``root``: the folder from which Python imports the
+    file; by default the working directory."""
+    module = module_name(file, root)
+    return [f"{module}:{name}" for name in source_targets(file, root)] if module is not None else []
+
+
+def is_below(folder: Path, root: Path) -> bool:
+    """Return True if ``folder`` is ``root`` or below it, after all symbolic links and ``..`` are resolved."""
+    return Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(root))
+
+
+class _Search:
+    """One search, with its limits. A folder that cannot be read, or that must not be searched, is empty."""
+
+    def __init__(self) -> None:
+        self._entries = _MAX_ENTRIES
+        self._deadline = monotonic() + _MAX_SECONDS
+
+    def folders(self, folder: Path, levels: int) -> Iterator[Path]:
+        """Yield the folders up to ``levels`` levels below ``folder``. Agents and symbolic links are not entered."""
+        waiting = [(folder, levels)]
+        for _ in range(_MAX_FOLDERS):
+            if not waiting:
+                return
+            parent, left = waiting.pop(0)
+            names = [path for path in self._list(parent) if not path.name.startswith(".") and path.name not in _IGNORED]
+            kept = [path for path in names if is_folder(path)]
+            yield from kept
+            if left > 1:
+                waiting += [(path, left - 1) for path in kept if not path.is_symlink() and not self._is_agent(path)]
+
+    def python_files(self, folder: Path) -> Iterator[Path]:
+        """Yield the Python files in ``folder``."""
+        for file in self._list(folder):
+            if file.suffix == ".py" and is_file(file) and not self._is_late() and file.stat().st_size <= _MAX_BYTES:
+                yield file
+
+    def _list(self, folder: Path) -> list[Path]:
+        if self._is_late() or not _may_be_searched(folder):
+            return []
+        try:
+            with os.scandir(folder) as entries:
+                found = [folder / entry.name for entry in islice(entries, self._entries)]
+        except OSError:
+            return []
+        self._entries -= len(found)
+        return sorted(found)
+
+    def _is_agent(self, folder: Path) -> bool:
+        return self._is_late() or _looks_like_agent(folder)
+
+    def _is_late(self) -> bool:
+        return monotonic() > self._deadline
+
+
+def _may_be_searched(folder: Path) -> bool:
+    """Return False for the root of a file system, for folders of the system, and for the parents of the user's home.
+    Their files belong to other programs and users."""
+    real = Path(os.path.realpath(folder))
+    home = Path(os.path.realpath(Path("~").expanduser()))
+    return real != real.parent and real not in home.parents and not any(real.is_relative_to(each) for each in _SYSTEM)
+
+
+def _looks_like_agent(folder: Path) -> bool:
+    return any(is_file(folder / file) for file in AGENT_FILES) or is_agent_folder(folder)
