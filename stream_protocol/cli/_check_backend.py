@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
@@ -26,7 +29,7 @@ from stream_protocol.backend_check import (
     run_checks,
 )
 from stream_protocol.cli._output import print_at_once, progress
-from stream_protocol.cli._program import INTERRUPTED, refuse, warn
+from stream_protocol.cli._program import INTERRUPTED, can_move_cursor, refuse, warn
 from stream_protocol.wire import printable, short_json
 
 if TYPE_CHECKING:
@@ -42,6 +45,8 @@ def check_backend(
 ) -> bool:
     """Check the server, and print the report.
 
+    If stderr is not a terminal, it gets a line for each finished check, because the checks may take minutes.
+
     Returns True if the server breaks no rule and has all features of the profiles in ``claimed``.
     """
     _check_url(url)
@@ -53,12 +58,16 @@ def check_backend(
         last = known[-1].check if known else checks[0]
         return f"Checking {len(known)} of {len(checks)}, {last.profile}: {last.name}"
 
+    def add(result: Result) -> None:
+        known.append(result)
+        if not can_move_cursor(sys.stderr):
+            check = result.check
+            click.echo(f"{len(known)} of {len(checks)}: {check.profile}: {check.name}: {result.outcome}", err=True)
+
     try:
         settings = Settings() if prompts is None else read_settings(prompts)
-        with progress(current):
-            asyncio.run(
-                run_checks(url, settings, profiles=claimed or PROFILES, versions=versions, on_result=known.append)
-            )
+        with progress(current), _ends_as_after_ctrl_c():
+            asyncio.run(run_checks(url, settings, profiles=claimed or PROFILES, versions=versions, on_result=add))
     except (SettingsError, NoBackendError) as error:
         refuse(str(error))
     except KeyboardInterrupt:
@@ -72,6 +81,27 @@ def check_backend(
         warn(f"Interrupted: {len(known)} of {len(checks)} checks have ended.")
         sys.exit(INTERRUPTED)
     return not failures(results, claimed)
+
+
+@contextmanager
+def _ends_as_after_ctrl_c() -> Iterator[None]:
+    """Context manager: handle SIGTERM, which ``timeout`` sends, and SIGHUP like Ctrl-C. Without this, the signals would
+    end the process before it deletes the chats that the checks have created."""
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    default = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
+    for number in default:
+        signal.signal(number, _interrupt)
+    try:
+        yield
+    finally:
+        for number in default:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """Call the handler of Ctrl-C, which ``asyncio.run`` has replaced. A process in the background may ignore Ctrl-C."""
+    handler = signal.getsignal(signal.SIGINT)
+    (handler if callable(handler) else signal.default_int_handler)(number, frame)
 
 
 def _check_url(url: str) -> None:

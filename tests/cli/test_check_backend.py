@@ -1,12 +1,14 @@
 """``adk-ui-stream check URL``: the grid, the report, and the exit codes."""
 
 import json
+import signal
+from asyncio import to_thread
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.client import parse_headers
 from pathlib import Path
 from socketserver import StreamRequestHandler, ThreadingTCPServer
-from threading import Thread
+from threading import Event, Thread
 
 import pytest
 from click.testing import CliRunner, Result
@@ -19,6 +21,7 @@ from stream_protocol.backend_check import PROFILES, Outcome, Result as CheckResu
 from stream_protocol.cli import main
 from tests.backend_check.fake_backend import SETTINGS, FakeBackend
 from tests.ports import free_port
+from tests.processes import HANG, started
 from tests.served import served
 
 PROMPTS = "\n".join(f"{name} = {json.dumps(SETTINGS.prompts(name))}" for name in ("tool", "approval", "client_tool"))
@@ -59,7 +62,7 @@ def test_a_server_that_holds_all_is_exit_0(prompts: str) -> None:
     with served(FakeBackend().app()) as address:
         result = run(f"{address}/api/chat", "--prompts", prompts, "--profile", "stream")
     lines = result.stdout.splitlines()
-    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.exit_code == 0
     assert lines[0] == f"{address}/api/chat, as clients of AI SDK v6 and v7 use it"
     assert lines[2:4] == ["stream", "  holds        text answer             A response is a valid stream with text."]
     assert lines[-1] == "AI SDK v6 and v7: stream 9/9"
@@ -131,8 +134,48 @@ def test_an_interrupted_run_shows_what_it_has_found(monkeypatch: pytest.MonkeyPa
     shown = run("http://a/api/chat")
     assert shown.exit_code == 130
     assert [line.split()[:2] for line in shown.stdout.splitlines()[3:5]] == [["holds", "text"], ["broken", "headers"]]
-    assert shown.stderr.startswith("adk-ui-stream: Interrupted: 2 of ")
+    assert shown.stderr.splitlines()[-1].startswith("adk-ui-stream: Interrupted: 2 of ")
     assert run("http://a/api/chat", "--json").stdout == ""
+
+
+def test_a_pipe_gets_a_line_for_each_finished_check(prompts: str) -> None:
+    with served(FakeBackend("edit").app()) as address:
+        arguments = (f"{address}/api/chat", "--prompts", prompts, "--profile", "chat")
+        results = run(*arguments), run(*arguments, "--json")
+    for result in results:
+        lines = result.stderr.splitlines()
+        assert lines[0] == "1 of 10: chat: several turns: holds"
+        assert [line.partition(":")[0] for line in lines] == [f"{number} of 10" for number in range(1, 11)]
+        assert any(line.endswith(": chat: edit: broken") for line in lines)
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupted_command_deletes_its_chats(number: signal.Signals, tmp_path: Path) -> None:
+    created, silent = Event(), Event()
+    ids: dict[str, set[str]] = {"created": set(), "deleted": set()}
+
+    async def chat(request: Request) -> Response:
+        body = await request.json()
+        if not body:
+            return Response(status_code=400)
+        ids["created"].add(body["id"])
+        created.set()
+        await to_thread(silent.wait, HANG)
+        return Response()
+
+    async def delete(request: Request) -> Response:
+        ids["deleted"].add(request.path_params["id"])
+        return Response(status_code=204)
+
+    routes = [Route("/api/chat", chat, methods=["POST"]), Route("/api/chat/{id}", delete, methods=["DELETE"])]
+    with served(Starlette(routes=routes)) as address:
+        with started("stream_protocol", "check", f"{address}/api/chat", cwd=tmp_path) as process:
+            assert created.wait(HANG)
+            process.send_signal(number)
+            assert process.wait() == 130
+        silent.set()
+    assert ids["deleted"] == ids["created"] != set()
 
 
 def test_a_server_cannot_write_to_the_terminal() -> None:

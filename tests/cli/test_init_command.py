@@ -290,4 +290,4 @@ def test_the_project_passes_its_test_and_records_and_serves_as_its_readme_says(
     assert (project / "tests" / "recordings" / "shopping.expected.jsonl").read_bytes() == expected
     assert {name for name in files(project) if "cache" not in name} == before
     with serving("shop", cwd=project) as (process, _):
-        assert [process.read_line().split() for _ in range(7)][-2:] == [["Agent", "shopper"], ["Model", "a", "script"]]
+        assert [process.read_line().split() for _ in range(7)][-2:] == [["Agent", "shopper"], ["Model", "scripted"]]

@@ -122,7 +122,7 @@ def test_without_a_key_the_screen_and_the_log_say_so(shell: Shell) -> None:
     with shell.serving("my_agent") as (url, screen):
         assert f"Missing    {sentence}" in screen
         assert f'"errorText":"{sentence}"'.encode() in post_words(url, "Hello there")
-    assert shell.log() == f"ERROR: {sentence}\n"
+    assert shell.log() == f"ERROR: chat c1: {sentence}\n"
 
 
 @on_each_python
