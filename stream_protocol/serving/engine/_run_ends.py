@@ -68,10 +68,11 @@ class RunEnds:
             await self.repeat(local.record, partial(self.store, local))
 
     async def store(self, unfinished: LocalRun | OrphanedRun) -> ToldEnd:
-        """Stores the end of a run in the engine, and returns the end. A run without an end counts as stopped.
+        """Stores the end of a run in the engine, and returns the end. If the response has not ended, the end is
+        ``abort``.
 
-        The end ``finish`` is not stored, because tool calls of the run may wait for the user. If a run that ended with
-        ``finish`` is executed again, it finishes again.
+        The end ``finish`` is not stored. If a run that ended with ``finish`` is executed again, it finishes again. Its
+        pending tool calls then still wait for the user.
         """
         if isinstance(unfinished, OrphanedRun):
             end = await self.find(unfinished) or ToldEnd("abort")
@@ -126,7 +127,7 @@ def end_of_orphan(orphan: OrphanedRun, log: Sequence[bytes]) -> ToldEnd | None:
 
 
 def end_of_local(run: Run) -> ToldEnd:
-    """Return the end of a run of this worker. A run without an end counts as stopped."""
+    """Return the end of a run of this worker. If the response has not ended, the end is ``abort``."""
     if run.outcome == "finish":
         return ToldEnd("finish")
     shown, unfinished = tuple(run.output.shown_ids) if run.log.closed else None, run.output.unfinished_text
