@@ -254,10 +254,10 @@ def limits(model: Model, assumed: Assumptions) -> Iterator[tuple[float, str]]:
         chats_at(assumed.postgres_connections, one.postgres_connections),
         f"PostgreSQL reaches its assumed maximum of {assumed.postgres_connections:,.0f} connections",
     )
-    yield chats_at(1, one.shards), "one Redis is full, because it runs commands on one core"
+    yield chats_at(1, one.shards), f"one Redis uses {100 * assumed.utilisation:.0f} % of its only core"
     yield (
         chats_at(assumed.postgres_cores, one.postgres_cores),
-        f"a PostgreSQL of {assumed.postgres_cores:.0f} cores is full",
+        f"PostgreSQL uses {100 * assumed.utilisation:.0f} % of its {assumed.postgres_cores:.0f} cores",
     )
     yield (
         chats_at(assumed.redis_clients, one.redis_connections),

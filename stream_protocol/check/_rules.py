@@ -83,7 +83,7 @@ class Rule(StrEnum):
     )
 
     # accepted by clients, but shown wrongly
-    ID_REUSED = "id-reused", Severity.ERROR, "The first of two texts never ends."
+    ID_REUSED = "id-reused", Severity.ERROR, "The first text with this id never ends."
     OPEN_AT_FINISH_STEP = (
         "open-at-finish-step",
         Severity.ERROR,

@@ -1,5 +1,5 @@
-"""A shorter stream for clients that begin to read late. The deltas of a message part become one delta. Only the last
-preliminary output of a tool call remains."""
+"""A shorter stream for clients that begin to read late. Where possible, the deltas of a message part become one delta,
+and only the last preliminary output of a tool call remains."""
 
 import re
 from collections.abc import Iterable
@@ -29,7 +29,7 @@ _STEP_START: Final = b'data: {"type":"start-step"}\n\n'
 
 
 class JoinedStream:
-    """Joins the deltas of a message part to one delta, and keeps only the last preliminary output of each tool call.
+    """Joins deltas of a message part into one delta, and drops preliminary outputs that a later one replaces.
 
     Two deltas of a part are joined if only deltas of any part, or preliminary outputs, come between them. On the same
     condition, a preliminary output replaces the preceding preliminary output of its call. A client builds the same

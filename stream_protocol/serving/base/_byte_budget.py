@@ -25,9 +25,9 @@ class ByteBudget:
     """Budget of bytes that the requests of all users share.
 
     ``limit``: the maximum number of bytes of all requests together; ``None`` for no limit. ``of_user``: returns the
-    error (429) for a user who holds too many bytes. ``of_all``: returns the error (503) for a request when all users
-    together hold too many bytes. ``single_fits``: True to serve very large requests, too. Then a user without other
-    requests may hold up to ``limit`` bytes with one request. If no user has another request, one request may even
+    error (429) for a user whose requests hold too many bytes. ``of_all``: returns the error (503) if the requests of
+    all users together hold too many bytes. ``single_fits``: True to serve very large requests, too. Then a user without
+    other requests may hold up to ``limit`` bytes with one request. If no user has another request, one request may even
     exceed ``limit``.
     """
 
