@@ -252,16 +252,16 @@ def limits(model: Model, assumed: Assumptions) -> Iterator[tuple[float, str]]:
     yield chats_at(1, one.workers), f"one worker uses {100 * assumed.utilisation:.0f} % of its core"
     yield (
         chats_at(assumed.postgres_connections, one.postgres_connections),
-        f"the workers' pools have {assumed.postgres_connections:,.0f} connections to PostgreSQL",
+        f"PostgreSQL reaches its assumed maximum of {assumed.postgres_connections:,.0f} connections",
     )
-    yield chats_at(1, one.shards), "one Redis is full, because it runs commands on one core"
+    yield chats_at(1, one.shards), f"one Redis uses {100 * assumed.utilisation:.0f} % of its only core"
     yield (
         chats_at(assumed.postgres_cores, one.postgres_cores),
-        f"a PostgreSQL of {assumed.postgres_cores:.0f} cores is full",
+        f"PostgreSQL uses {100 * assumed.utilisation:.0f} % of its {assumed.postgres_cores:.0f} cores",
     )
     yield (
         chats_at(assumed.redis_clients, one.redis_connections),
-        f"each Redis node has {assumed.redis_clients:,.0f} connections of workers",
+        f"each Redis node reaches its maximum of {assumed.redis_clients:,.0f} connections",
     )
     yield chats_at(10**10 / 8, one.egress), "the workers send 10 Gbit a second to clients"
 

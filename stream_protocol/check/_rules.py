@@ -79,11 +79,11 @@ class Rule(StrEnum):
     DYNAMIC_MISMATCH = (
         "dynamic-mismatch",
         Severity.ERROR,
-        "The page shows the call twice. The first call gets the output.",
+        "The page shows the call twice. Only the first copy gets the output.",
     )
 
     # accepted by clients, but shown wrongly
-    ID_REUSED = "id-reused", Severity.ERROR, "The first of two texts never ends."
+    ID_REUSED = "id-reused", Severity.ERROR, "The first text with this id never ends."
     OPEN_AT_FINISH_STEP = (
         "open-at-finish-step",
         Severity.ERROR,
@@ -115,7 +115,7 @@ class Rule(StrEnum):
         Severity.ERROR,
         "A finished message changes, or the content is lost.",
     )
-    DONE_MISSING = "done-missing", Severity.WARNING, "`useChat` does not need `[DONE]`, but other readers wait for it."
+    DONE_MISSING = "done-missing", Severity.WARNING, "`useChat` does not need `[DONE]`, but other clients wait for it."
 
 
 class Problem(NamedTuple):

@@ -71,10 +71,9 @@ class ServerLimits:
     an idle connection 5 s after a response.
     """
     body_seconds: float = 20.0
-    """Time after which a body gets 408 if it is slower than ``body_bytes_per_second``. A faster body has no time limit.
-    """
+    """Time in which a body must arrive. Otherwise the client gets 408."""
     body_bytes_per_second: int = 500
-    """Lowest speed of a body."""
+    """Received bytes that extend ``body_seconds`` by one second. A faster body has no time limit."""
     write_seconds: float = 60.0
     """Time after which the server disconnects a client that reads none of the waiting data.
 

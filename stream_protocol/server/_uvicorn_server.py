@@ -78,10 +78,11 @@ class StreamingService(Protocol):
 class ChatServer(uvicorn.Server):
     """A uvicorn server that ends the streams before it waits for their connections to close.
 
-    SIGTERM: the server still accepts connections for up to ``drain`` seconds. Runs continue, and so do responses that
-    read runs of other workers. As soon as the server has no more requests, it closes its sockets, its idle connections
-    and the service. SIGINT (Ctrl+C) and SIGHUP (a closed terminal): the server does not wait for the runs. After a
-    second signal the server stops waiting, and the process ends soon afterwards.
+    SIGTERM: the server still accepts connections for up to ``drain`` seconds. During this time, runs of this worker
+    continue. Responses of this worker that show runs of other workers also continue. As soon as the server has no more
+    requests, it closes its sockets, its idle connections and the service. SIGINT (Ctrl+C) and SIGHUP (a closed
+    terminal): the server does not wait for the runs. After a second signal the server stops waiting, and the process
+    ends soon afterwards.
     """
 
     ends_streams: Final = True

@@ -1,4 +1,4 @@
-"""Plans a user message: new, edited, regenerated or sent again.
+"""Plans the run for a user message. The message may be new, edited, regenerated or sent again.
 
 ``plan_user_message`` decides if the agent runs for a message, or if the message only repeats an earlier request.
 ``turn_to_rewind`` finds the first stored turn to remove before the message is stored. The model does not read removed

@@ -44,11 +44,10 @@ calls."""
 def completing_events(
     transcript: Transcript, output: RunOutput, outcome: Ending, *, events_before_run: int, agent: str, now: float
 ) -> list[Event]:
-    """Return the events that a session lacks when its newest run has ended. Append them to the session in order.
-    ``outcome``: how the run ended.
+    """Return the events that complete a session after its newest run. The caller must append them in order.
 
-    ``transcript``: the complete session. ``events_before_run``: the number of events stored before the run. ``agent``:
-    the root agent's name. ``now``: seconds since 1970.
+    ``outcome``: how the run ended. ``transcript``: the complete session. ``events_before_run``: the number of events
+    stored before the run. ``agent``: the root agent's name. ``now``: seconds since 1970.
     """
     turn, of_run = transcript.current, transcript.stored[events_before_run:]
     if not of_run or turn is None:
@@ -73,9 +72,9 @@ def completing_events(
 def tool_failure_events(transcript: Transcript, raised: Iterable[CallReference], *, run_failed: bool) -> list[Event]:
     """Return error responses for calls whose tools raised an exception. ADK stores no responses for such calls.
 
-    Append the returned events after the run. Calls that already have a response, for example from a callback, are left
-    out. ``transcript``: the complete session. ``run_failed``: True if the exception ended the run. Then the returned
-    events have an error code.
+    The caller must append the events after the run. Calls that already have a response, for example from a callback,
+    are left out. ``transcript``: the complete session. ``run_failed``: True if the exception ended the run. Then the
+    returned events have an error code.
     """
     turn, found = transcript.current, {transcript.find_call(reference) for reference in raised}
     unanswered = [call for call in (turn.calls if turn is not None else ()) if call in found and not call.responses]

@@ -88,11 +88,11 @@ class ConverterOptions(TypedDict, total=False):
     from its MCP server.
     """
     tool_schemas: Mapping[str, Any]
-    """Tool name -> JSON schema of its parameters. Empty by default. Finds the tools of streamed calls that begin
-    without a name.
+    """Tool name -> JSON schema of its parameters. Empty by default. Needed for streamed calls that begin without a
+    tool name.
 
-    If a streamed call begins without a name, the converter finds the tool by the streamed parameters. This works only
-    if exactly one tool has these parameters.
+    For such a call, the converter compares the streamed parameters with the schemas. It finds the tool only if exactly
+    one tool has these parameters.
     """
     artifact_url: ArtifactUrl | None
     """Function that takes an artifact's name and version, and returns its URL. The chat routes set this option.

@@ -1,7 +1,8 @@
 """Rename the JSON keys on which the client fails: ``__proto__``, and ``prototype`` in an object under ``constructor``.
 
-The client's parser (``secure-json-parse.ts`` of ``@ai-sdk/provider-utils``) throws on these keys at any depth. A tool
-that returns such a key must not end the conversation. So this module puts such a key in brackets: ``[__proto__]``.
+The client's parser (``secure-json-parse.ts`` of ``@ai-sdk/provider-utils``) throws on these keys at any depth. So a
+tool that returns such a key would end the response. To prevent this, the module puts such a key in brackets:
+``[__proto__]``.
 """
 
 from collections.abc import Collection

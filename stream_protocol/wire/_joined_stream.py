@@ -1,5 +1,5 @@
-"""A shorter stream for clients that begin to read late. The deltas of a message part become one delta. Only the last
-preliminary output of a tool call remains."""
+"""A shorter stream for clients that begin to read late. Where possible, the deltas of a message part become one delta,
+and only the last preliminary output of a tool call remains."""
 
 import re
 from collections.abc import Iterable
@@ -29,11 +29,12 @@ _STEP_START: Final = b'data: {"type":"start-step"}\n\n'
 
 
 class JoinedStream:
-    """Joins the deltas of a message part to one delta, and keeps only the last preliminary output of each tool call.
+    """Joins deltas of a message part into one delta, and drops preliminary outputs that a later one replaces.
 
-    Two deltas are joined if only other deltas or preliminary outputs come between them. A later preliminary output
-    replaces an earlier one under the same condition. A client builds the same message from the joined stream. The texts
-    of deltas are joined as encoded JSON, without parsing. The time is linear in the number of bytes.
+    Two deltas of a part are joined if only deltas of any part, or preliminary outputs, come between them. On the same
+    condition, a preliminary output replaces the preceding preliminary output of its call. A client builds the same
+    message from the joined stream. The texts of deltas are joined as encoded JSON, without parsing. The time is linear
+    in the number of bytes.
 
     Input deltas of a call that began in an earlier step are not joined. For such a call, the client shows the first
     delta only when the second delta arrives.

@@ -24,7 +24,7 @@ SSE_HEADERS: Final[Mapping[str, str]] = MappingProxyType(
 from compressing the response, which would delay deltas."""
 
 SSE_DONE: Final = b"data: [DONE]\n\n"
-"""The last event of an SSE response. The AI SDK's client ignores it, but other readers wait for it."""
+"""The last event of an SSE response. The AI SDK's client ignores it, but other clients wait for it."""
 
 SSE_KEEP_ALIVE: Final = b": keep-alive\n\n"
 """A comment, which SSE readers ignore. It keeps proxies from closing an idle connection."""

@@ -255,7 +255,7 @@ async def deaths(deployment: Deployment) -> dict[str, str]:
     used = {"The user can continue the chat after its worker is killed": usable}
     stays_stopped = "two" not in await deployment.stored("killed-stopped")
     return (used if len(deployment.workers) > 1 else {}) | {
-        "The run is finished after its worker is killed": yes(finished),
+        "A run continues after its worker is killed": yes(finished),
         "A finished tool is not repeated after its worker is killed": yes(ran["then"] == 1),
         "An unfinished tool runs again after its worker is killed": "if it is idempotent" if ran["dig"] == 2 else "no",
         "A stopped run stays stopped after its worker is killed": yes(stays_stopped),
@@ -277,7 +277,7 @@ async def endings(deployment: Deployment) -> dict[str, str]:
 
 
 async def pauses(deployment: Deployment) -> dict[str, str]:
-    row = "After a pause, a worker writes nothing in a chat that another worker has taken"
+    row = "A worker that hung, and lost its chat to another worker, writes nothing more in this chat"
     if not deployment.is_shared:
         return {row: NOTHING}
     async with AsyncExitStack() as stack:

@@ -18,16 +18,16 @@ UNCOUNTED_BYTES: Final = 64 * 1024
 The maximum number of connections limits the number of concurrent small requests."""
 
 USER_SHARE: Final = 2
-"""Divisor for the share of one user. With 2, a user can hold at most half of the budget."""
+"""Divisor for the limit of one user. With 2, a user can hold at most half of the budget."""
 
 
 class ByteBudget:
     """Budget of bytes that the requests of all users share.
 
     ``limit``: the maximum number of bytes of all requests together; ``None`` for no limit. ``of_user``: returns the
-    error (429) for a user who holds too many bytes. ``of_all``: returns the error (503) for a request when all users
-    together hold too many bytes. ``single_fits``: True to serve very large requests, too. Then a user without other
-    requests may hold up to ``limit`` bytes with one request. If no user has another request, one request may even
+    error (429) for a user whose requests hold too many bytes. ``of_all``: returns the error (503) if the requests of
+    all users together hold too many bytes. ``single_fits``: True to serve very large requests, too. Then a user without
+    other requests may hold up to ``limit`` bytes with one request. If no user has another request, one request may even
     exceed ``limit``.
     """
 
@@ -53,7 +53,7 @@ class ByteBudget:
         return self._taken.total()
 
     def share(self, user_id: str) -> ByteShare:
-        """Return an empty share of the budget for one request of the user."""
+        """Return a ``ByteShare`` without bytes, for one request of the user."""
         return ByteShare(self, user_id)
 
     def refusal(self, user_id: str, count: int) -> ChatRequestError | None:
@@ -91,8 +91,8 @@ class ByteShare:
         self._size = size
 
     def take(self, count: int) -> None:
-        """Add ``count`` bytes to the share. If the bytes do not fit into the budget, raise ``ChatRequestError`` (429,
-        503)."""
+        """Take ``count`` more bytes of the budget for this request. If the bytes do not fit into the budget, raise
+        ``ChatRequestError`` (429, 503)."""
         if (refusal := self._refusal(count)) is not None:
             raise refusal
         counted = self._counted
@@ -104,15 +104,15 @@ class ByteShare:
         return self._refusal(count) is None
 
     async def wait_for_room(self, count: int, seconds: float) -> None:
-        """Wait up to ``seconds`` until ``count`` more bytes fit into the budget. Adds nothing to the share."""
+        """Wait up to ``seconds`` until ``count`` more bytes fit into the budget. Takes no bytes."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while not self.has_room(count):
                     await self._budget.wait_for_less()
 
     def handed_over(self) -> ByteShare:
-        """Move all bytes to a new share, and return the new share. Needed for a response that continues after the
-        ``with`` block of the old share."""
+        """Move all bytes of this share to a new ``ByteShare``, and return the new one. Needed for a response that
+        continues after the ``with`` block of this share."""
         size, self._size = self._size, 0
         return ByteShare(self._budget, self._user_id, size)
 

@@ -187,7 +187,7 @@ class ResumedSessions(DelegatingSessions):
             await append_in_order(self._sessions, self._stored, event)
 
     def _pass_partial_texts(self, index: int) -> None:
-        """Move the partial texts before the event number ``index`` to ``_partial_texts``."""
+        """Move to ``_partial_texts`` all partial texts that precede item ``index`` of ``_earlier``."""
         passed = [event for event in self._earlier[:index] if is_partial_text(event)]
         self._earlier = [event for event in self._earlier if event not in passed]
         self._partial_texts += passed

@@ -1,7 +1,8 @@
 """Provides ``RunEnds``, which stores the ends of runs in the engine.
 
-An end is stored as soon as the client has received it. A run with an end is never executed again. If the worker that
-sent the end has died, ``_recovery`` only stores the end in the session.
+An end is the outcome of a run's response, with its error text: see ``ToldEnd``. An end is stored as soon as the client
+has received it. A run whose end is known is never executed again. If the worker that sent the end has died,
+``_recovery`` only stores the end in the session.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class RunEnds:
         logged."""
 
     async def find(self, orphan: OrphanedRun) -> ToldEnd | None:
-        """Return the end of an orphaned run, whose worker is dead; ``None`` if the run has no end. See
+        """Return the end of an orphaned run, whose worker is dead; ``None`` if the client has received no end. See
         ``end_of_orphan``."""
         return end_of_orphan(orphan, await self._runs.written(orphan.record.key, orphan.log_id))
 
@@ -68,10 +69,11 @@ class RunEnds:
             await self.repeat(local.record, partial(self.store, local))
 
     async def store(self, unfinished: LocalRun | OrphanedRun) -> ToldEnd:
-        """Stores the end of a run in the engine, and returns the end. A run without an end counts as stopped.
+        """Stores the end of a run in the engine, and returns the end. If the response has not ended, the end is
+        ``abort``.
 
-        The end ``finish`` is not stored, because tool calls of the run may wait for the user. If a run that ended with
-        ``finish`` is executed again, it finishes again.
+        The end ``finish`` is not stored. If a run that ended with ``finish`` is executed again, it finishes again. Its
+        pending tool calls then still wait for the user.
         """
         if isinstance(unfinished, OrphanedRun):
             end = await self.find(unfinished) or ToldEnd("abort")
@@ -115,10 +117,10 @@ def log_absence(text: str, error: Exception) -> None:
 
 
 def end_of_orphan(orphan: OrphanedRun, log: Sequence[bytes]) -> ToldEnd | None:
-    """Return the end of an orphaned run, from the engine or from the run log; ``None`` if the run has no end.
+    """Return the end of an orphaned run; ``None`` if neither the engine nor the run log contains an end.
 
-    A run with an end is not executed again. If one execution of the run was stopped and another execution failed, the
-    run counts as stopped. ``log``: the SSE events of the last execution.
+    A run whose end is known is not executed again. If one execution of the run was stopped and another execution
+    failed, the run counts as stopped. ``log``: the SSE events of the last execution.
     """
     ends = (end for end in _ENDS if end in orphan.executions.values())
     recorded = (ToldEnd(end, orphan.error_text, orphan.shown, orphan.unfinished_text) for end in ends)
@@ -126,7 +128,7 @@ def end_of_orphan(orphan: OrphanedRun, log: Sequence[bytes]) -> ToldEnd | None:
 
 
 def end_of_local(run: Run) -> ToldEnd:
-    """Return the end of a run of this worker. A run without an end counts as stopped."""
+    """Return the end of a run of this worker. If the response has not ended, the end is ``abort``."""
     if run.outcome == "finish":
         return ToldEnd("finish")
     shown, unfinished = tuple(run.output.shown_ids) if run.log.closed else None, run.output.unfinished_text

@@ -95,8 +95,8 @@ def admit_headers(method: str, headers: Iterable[tuple[str, str]], trusted: froz
 
 
 def _header_bytes(text: str) -> bytes:
-    """Return a header's name or value as bytes. A character that no header can have becomes ``?``, which equals no
-    origin."""
+    """Return a header's name or value as bytes. A character that headers cannot have becomes ``?``, so the value
+    matches no allowed origin."""
     return text.encode("latin-1", errors="replace")
 
 

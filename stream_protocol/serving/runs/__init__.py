@@ -17,7 +17,7 @@ Where to change what:
 - ``_job``: the events of a run, their conversion, and the earlier content of its message.
 - ``_deferred_response``: responses that begin before the request is accepted.
 - ``_auto_resend``: ends a response with an error if the client would otherwise send its answers again by itself.
-  ``stream/_steps`` prevents such repeated requests after every other kind of response.
+  After responses of the agent, ``stream/_steps`` prevents such repeated requests.
 - ``_on_finish``: the app's hook at the end of a response.
 
 A stop passes through these places, in this order:

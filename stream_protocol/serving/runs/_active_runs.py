@@ -281,8 +281,8 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def read(self, key: ChatKey, run_id: str, *, rebuild: bool = True) -> RunReader | None:
-        """Returns a reader of a run's whole response. ``rebuild``: True for a client that has no earlier chunks of the
-        response."""
+        """Returns a reader of a run's whole response. ``rebuild``: True for a client that lacks the earlier content of
+        the message: see ``EventBuffer.read``."""
         return await self._run_log.read(
             self._name(key), run_id, rebuild=rebuild, runs_are_recovered=self._runs_are_recovered
         )

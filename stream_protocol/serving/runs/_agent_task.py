@@ -20,8 +20,8 @@ class AgentTask:
         self._timer: asyncio.TimerHandle | None = None
 
     def begin(self) -> None:
-        """Makes the current task the agent's task. If the agent must already end, it still has time to read its
-        input."""
+        """Makes the current task the agent's task. If the run was stopped before this call, the task is not
+        cancelled immediately. So ADK can store the user's message."""
         self._task = asyncio.current_task()
         if self.abort_signal.is_set():
             self.ask_to_end()

@@ -62,7 +62,7 @@ class Claim:
             raise unreachable_refusal(RUN_LOG)
 
     def hold(self, slot: RunSlot) -> None:
-        """Keeps this slot, a place within the limits of runs, taken until the claim is released."""
+        """Keeps a slot until the claim is released. The slot counts toward the limits of runs: see ``RunSlots``."""
         log = self.run.log
         slot.used_until(lambda: log.closed)
         self._slots.append(slot)

@@ -123,11 +123,11 @@ def _fold(parts: list[dict[str, Any]], chunks: Iterable[Mapping[str, Any]]) -> N
 
 
 def _parts_that_count(message: UIMessage, chunks: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield the parts of a message that ``is_sent_again`` needs. These are the tool calls that the chunks change, the
-    last ``step-start``, and one tool call of each other kind.
+    """Yield the parts of a message that ``is_sent_again`` needs.
 
-    Calls of the same kind have equal states and flags, and are on the same side of the last ``step-start``. So the time
-    of the prediction does not depend on the number of calls in the message.
+    These are the last ``step-start``, the tool calls that the chunks change, and one of several similar calls. Similar
+    calls have equal states and flags, and are on the same side of the last ``step-start``. So ``is_sent_again`` folds
+    only a few calls, even if the message has many.
     """
     changed = {chunk.get(key) for chunk in chunks for key in ("toolCallId", "approvalId")}
     begin = step_start(message["parts"])

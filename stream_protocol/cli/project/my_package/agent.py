@@ -58,7 +58,10 @@ get_time_zone = client_tool(
 
 
 def shopping_agent(model: str | BaseLlm) -> LlmAgent:
-    """Return the agent for a model's name or a test's model. The user must approve before the list is cleared."""
+    """Return the agent. The user must approve before the list is cleared.
+
+    ``model``: the name of a model, or the model object that a test uses.
+    """
     clear = FunctionTool(clear_list, require_confirmation=True)
     return LlmAgent(
         name="shopper",
