@@ -319,7 +319,12 @@ WRONG: Final[Mapping[str, Mapping[str, tuple[Any, ...]]]] = {
         "lease": (0, math.inf),
         "expiry": (0, math.inf),
     },
-    "server.ServerLimits": {"connections": (0,), "head_seconds": (0, math.inf), "body_seconds": (0,)},
+    "server.ServerLimits": {
+        "connections": (0,),
+        "head_seconds": (0, math.inf),
+        "body_seconds": (0,),
+        "body_bytes_per_second": (0,),
+    },
     "serving.ServiceLimits": {
         **dict.fromkeys(("max_runs", "max_runs_per_user", "max_chunks"), (0, 1.0, math.inf)),
         "disconnect_grace": (math.inf,),

@@ -84,7 +84,7 @@ class ServerLimits:
         check_count("connections", self.connections)
         check_seconds("head_seconds", self.head_seconds)
         check_seconds("body_seconds", self.body_seconds)
-        check_count("body_bytes_per_second", self.body_bytes_per_second, minimum=0)
+        check_count("body_bytes_per_second", self.body_bytes_per_second)
         check_seconds("write_seconds", self.write_seconds)
 
 
