@@ -1,7 +1,8 @@
 """Records the runs that the site shows: ``python -m website.demo_runs`` writes them to website/recorded.
 
 A run is a chat with the scripted demo, or with the agents of ``website.sub_agents``. Its file has the entries of the
-Inspector's route, with prompts and times, and the findings of ``check``. ``GOOGLE_API_KEY`` must not be set.
+Inspector's route, with prompts and times, and the findings of ``check``. As in ``adk-ui-stream demo``, the chunks have
+the texts of errors. ``GOOGLE_API_KEY`` must not be set.
 """
 
 import asyncio
@@ -16,7 +17,7 @@ from google.adk.agents import BaseAgent
 
 from stream_protocol.demo import demo_agent
 from stream_protocol.inspector import Inspector, inspector_routes
-from stream_protocol.serving import ChatService, create_app
+from stream_protocol.serving import ChatService, create_app, explain_error
 from tests.serving.chat_client import Page
 from website.runs import RECORDED, path_of
 from website.sub_agents import root_agent as planner
@@ -74,7 +75,7 @@ CHATS: Final[Mapping[str, Chat]] = {
 async def recorded(chat: Chat) -> dict[str, Any]:
     """Have the chat, and return its entries and the findings."""
     inspector = Inspector()
-    service = ChatService(chat.agent(), recorder=inspector, ai_sdk=7)
+    service = ChatService(chat.agent(), recorder=inspector, ai_sdk=7, on_error=explain_error)
     app = create_app(service)
     app.routes[:0] = inspector_routes(inspector, service)
     page = Page(app, ai_sdk=7)

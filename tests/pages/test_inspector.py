@@ -1,5 +1,6 @@
 """The Inspector in the page: for a live chat, and for dropped files."""
 
+import asyncio
 import json
 import re
 from base64 import b64encode
@@ -44,6 +45,8 @@ pytestmark = [
 AXE: Final = ROOT / "server/page/node_modules/axe-core/axe.min.js"
 PATH: Final = "/below"
 EVENTS: Final = 5_000
+HOLD: Final = 120.0
+"""Seconds that a run takes which is stopped before."""
 
 WIDTH: Final = """async (box) => {
     await Promise.all(box.getAnimations().map(({ finished }) => finished));
@@ -58,10 +61,22 @@ NAMES_BESIDE_BARS: Final = """(turn) => [...turn.querySelectorAll("[data-lane]")
     return isWhole && [...bars.children].every((bar) => bar.getBoundingClientRect().left >= right);
 })"""
 
+BAR_IN_VIEW: Final = """async (bars) => {
+    await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+    const [box, bar] = [bars, bars.querySelector("[aria-current]")].map((each) => each.getBoundingClientRect());
+    const axis = bars.querySelector("[data-axis]").lastElementChild.getBoundingClientRect();
+    return bar.top >= box.top - 1 && bar.bottom <= axis.top + 1 && axis.bottom <= box.bottom + 1;
+}"""
+"""The bar of the chosen entry and the time axis are in the visible part of the waterfall."""
+
+DOT: Final = "dot => getComputedStyle(dot).backgroundColor"
+
 CHIPS_ARE_WHOLE: Final = """(box) => [...box.children].every((chip) => {
     const { left, right } = chip.getBoundingClientRect();
     return left >= box.getBoundingClientRect().left && right <= box.getBoundingClientRect().right;
 })"""
+
+CITIES: Final = ("Oslo", "Rome", "Bern", "Kyiv", "Lima", "Pune", "Cebu", "Graz", "Bath")
 
 Colors = Literal["light", "dark"]
 
@@ -82,6 +97,17 @@ def pay(amount: int) -> dict[str, int]:
 def broken(city: str) -> str:
     """Fails."""
     raise ValueError(f"There is no {city}.")
+
+
+def busy_line() -> dict[str, str]:
+    """Fails, and says why."""
+    return {"error": "The line is busy."}
+
+
+async def hold() -> str:
+    """Runs until it is stopped."""
+    await asyncio.sleep(HOLD)
+    return "held"
 
 
 def seat(tool_context: ToolContext) -> Any:
@@ -123,6 +149,14 @@ def answer(request: Any) -> Any:
     if "fail" in last.text:
         begins = [] if "at once" in last.text else ["I begin"]
         return [*begins, ConnectionError("The model is not there.")]
+    if "stop me" in last.text:
+        return ["Now ", Wait(HOLD), "then."]
+    if "hold" in last.text:
+        return [Call("hold", {})]
+    if "line" in last.text:
+        return [Call("busy_line", {})]
+    if "many" in last.text:
+        return [Call("look_up", {"city": city}) for city in CITIES]
     if "wait" in last.text:
         return ["Now ", Wait(2.0), "then."]
     if "break" in last.text:
@@ -143,6 +177,8 @@ def url(ai_sdk: AiSdkVersion, request: pytest.FixtureRequest) -> Iterator[str]:
         measure,
         AgentTool(helper()),
         broken,
+        busy_line,
+        hold,
     ]
     inspector = Inspector()
     service = ChatService(
@@ -753,7 +789,7 @@ def test_a_model_call_shows_what_the_model_was_asked_and_what_it_took(page: Page
     say(page, "weather?")
     finished(page)
     call = rows(page).filter(has_text="Model call 2")
-    expect(call).to_contain_text("3 contents, 6 tools")
+    expect(call).to_contain_text("3 contents, 8 tools")
     expect(call).to_contain_text("120 tokens in")
     call.get_by_role("button").click()
     expect(chosen(page)).to_contain_text("You tell the weather.")
@@ -803,11 +839,131 @@ def test_the_waterfall_stays_in_view_and_its_bars_tell_their_durations(open_page
     page.screenshot(path=shots / "inspector-waterfall.png")
     panel(page).locator("[data-lane=measure]").get_by_role("button").click()
     expect(panel(page).locator("[data-row] button[aria-pressed=true]")).to_be_in_viewport(ratio=0.9)
-    header = panel(page).locator("[data-header]").last.bounding_box()
-    row = panel(page).locator("[data-row] button[aria-pressed=true]").bounding_box()
-    assert header
-    assert row
-    assert row["y"] >= header["y"]
+    assert_below_the_header(page)
+
+
+def assert_below_the_header(page: Page) -> None:
+    """Fails if what sticks to the top of the list covers the chosen row."""
+    covered = """(row) => {
+        const { left, top } = row.getBoundingClientRect();
+        return !row.contains(document.elementFromPoint(left + 30, top + 2));
+    }"""
+    assert not panel(page).locator("[data-row] button[aria-pressed=true]").evaluate(covered)
+
+
+@whatever_client
+@pytest.mark.parametrize("height", [800, 1100])
+def test_a_long_waterfall_keeps_its_axis_and_the_bar_of_the_chosen_entry_in_view(
+    open_page: Open, shots: Path, height: int
+) -> None:
+    page = open_page(width=1400, height=height)
+    say(page, "many")
+    finished(page)
+    bars = panel(page).locator("[data-lane] button")
+    expect(bars).to_have_count(len(CITIES) + 2)
+    waterfall = panel(page).get_by_role("group").first
+    for bar in (bars.last, bars.nth(4), bars.first):
+        bar.click()
+        page.screenshot(path=shots / f"inspector-many-{height}.png")
+        expect(panel(page).locator("[data-row] button[aria-pressed=true]")).to_be_in_viewport()
+        assert_below_the_header(page)
+        assert waterfall.evaluate(BAR_IN_VIEW)
+    panel(page).get_by_role("button", name="Close", exact=True).click()
+    panel(page).get_by_role("region", name="Events and chunks").evaluate("list => list.scrollTo(0, 1e6)")
+    rows(page).filter(has_text="Model call 2").get_by_role("button").first.click()
+    assert waterfall.evaluate(BAR_IN_VIEW)
+
+
+@whatever_client
+def test_a_call_is_streaming_as_soon_as_it_speaks_and_a_stop_is_no_error(page: Page, shots: Path) -> None:
+    say(page, "stop me")
+    call = rows(page).filter(has_text="Model call 1")
+    lane = panel(page).locator("[data-lane=model] [data-duration]")
+    expect(call).to_contain_text(re.compile(r"streaming, first response after \d"))
+    expect(lane).to_have_text("streaming")
+    call.get_by_role("button").click()
+    expect(chosen(page)).to_contain_text(re.compile(r"Timestreaming, first response after \d"))
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(call).to_contain_text(re.compile(r"stopped after \d.*, first response after \d"))
+    expect(lane).to_have_text(re.compile(r"^stopped after \d"))
+    expect(chosen(page)).to_contain_text(re.compile(r"Timestopped after \d"))
+    page.screenshot(path=shots / "inspector-stopped.png")
+    expect(panel(page).get_by_role("button", name=re.compile("^Errors"))).to_have_count(0)
+    expect(rows(page).filter(has_text="End of the response: abort")).to_have_count(1)
+
+
+@whatever_client
+def test_a_tool_that_is_stopped_has_not_failed(page: Page) -> None:
+    say(page, "hold")
+    lane = panel(page).locator("[data-lane=hold]")
+    expect(lane.locator("[data-duration]")).to_have_text("running")
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(lane.locator("[data-duration]")).to_have_text(re.compile(r"^stopped after \d"))
+    expect(panel(page).get_by_text("1 failed")).to_have_count(0)
+    expect(panel(page).get_by_role("button", name=re.compile("^Errors"))).to_have_count(0)
+
+
+@whatever_client
+def test_the_event_of_a_failed_tool_has_the_colour_of_its_chunk(page: Page) -> None:
+    say(page, "line")
+    finished(page)
+    failed = rows(page).filter(has_text="result busy_line")
+    expect(failed).to_contain_text("tool-output-error")
+    dots = [dot.evaluate(DOT) for dot in failed.locator("[data-side] > .rounded-full").all()]
+    assert len(dots) == 2
+    assert dots[0] == dots[1]
+
+
+@whatever_client
+def test_a_prompt_is_copied_as_json_and_leads_to_its_response(page: Page) -> None:
+    say(page, "weather?")
+    finished(page)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    rows(page).filter(has_text="Model call 2").get_by_role("button").click()
+    chosen(page).get_by_role("button", name="Copy as JSON").click()
+    expect(chosen(page).get_by_role("status")).to_have_text("Copied")
+    copied = json.loads(page.evaluate("navigator.clipboard.readText()"))
+    assert copied["instruction"].startswith("You tell the weather.")
+    assert [content["role"] for content in copied["contents"]] == ["user", "model", "user"]
+    assert "look_up" in copied["tools"]
+    assert copied.keys() >= {"agent", "model", "config"}
+    chosen(page).get_by_role("button", name="Show the response").click()
+    expect(panel(page).get_by_role("region", name="JSON of the entry")).to_contain_text("It is clear in Oslo.")
+
+
+@whatever_client
+def test_a_model_call_is_shown_with_more_than_six_lines(open_page: Open) -> None:
+    page = open_page(width=1280, height=800)
+    say(page, "weather?")
+    finished(page)
+    rows(page).filter(has_text="Model call 2").get_by_role("button").click()
+    expect(chosen(page).get_by_text("You tell the weather.")).to_be_in_viewport()
+    content = chosen(page).locator("[data-call]").locator("..")
+    assert content.evaluate("box => box.clientHeight / parseFloat(getComputedStyle(box).lineHeight)") > 10
+
+
+@whatever_client
+def test_the_counts_of_the_kinds_are_those_of_the_searched_words(page: Page) -> None:
+    say(page, "pay")
+    finished(page)
+    chips = panel(page).locator("[data-families]").get_by_role("button")
+    expect(chips.filter(has_text="Approvals")).to_have_text(re.compile(r"Approvals [1-9]"))
+    offered = chips.count()
+    panel(page).get_by_role("searchbox").fill("tell the weather")
+    expect(chips.filter(has_text="Approvals")).to_have_text("Approvals 0")
+    expect(chips.filter(has_text="Model calls")).to_have_text("Model calls 1")
+    expect(chips).to_have_count(offered)
+
+
+@whatever_client
+def test_no_tab_is_cut_at_the_least_width(open_page: Open, shots: Path) -> None:
+    page = open_page(width=800, height=700)
+    capture = b'data: {"type":"start"}\n\ndata: {"type":"text-delta","id":"0","delta":"a"}\n\n'
+    drop(page, "broken.sse", capture.decode())
+    expect(panel(page).get_by_role("tab", name=re.compile(r"^Check \d+ errors?$"))).to_be_visible()
+    page.screenshot(path=shots / "inspector-tabs.png")
+    for each in panel(page).get_by_role("tab").all():
+        expect(each).to_be_in_viewport(ratio=0.95)
 
 
 @whatever_client
@@ -816,15 +972,15 @@ def test_the_details_keep_the_height_that_they_are_given(page: Page) -> None:
     finished(page)
     rows(page).filter(has_text="call look_up").get_by_role("button").first.click()
     edge = panel(page).get_by_role("separator", name="Height of the chosen entry")
-    expect(edge).to_have_attribute("aria-valuenow", "45")
-    edge.press("ArrowUp")
-    edge.press("ArrowUp")
     expect(edge).to_have_attribute("aria-valuenow", "55")
+    edge.press("ArrowUp")
+    edge.press("ArrowUp")
+    expect(edge).to_have_attribute("aria-valuenow", "65")
     box = edge.bounding_box()
     assert box
     page.mouse.move(box["x"] + 50, box["y"] + 5)
     page.mouse.down()
-    page.mouse.move(box["x"] + 50, box["y"] + 155, steps=3)
+    page.mouse.move(box["x"] + 50, box["y"] + 205, steps=3)
     page.mouse.up()
     expect(edge).to_have_attribute("aria-valuenow", re.compile("^[1-4]"))
     kept = edge.get_attribute("aria-valuenow") or ""

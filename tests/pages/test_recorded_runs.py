@@ -4,9 +4,10 @@ import mimetypes
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, Final
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
@@ -19,6 +20,21 @@ from website.runs import RUNS, run_files
 __all__ = ["browser", "shots"]
 
 pytestmark = [pytest.mark.pages, pytest.mark.browser, pytest.mark.node]
+
+
+AT_EACH_POSITION: Final = """async (slider) => {
+    const { set } = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value");
+    const drawn = [];
+    for (let at = 0; at <= Number(slider.max); at += 1) {
+        set.call(slider, at);
+        slider.dispatchEvent(new Event("input", { bubbles: true }));
+        await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+        const [chat, inspector] = [document.querySelector("main"), document.querySelector("aside")];
+        drawn.push({ chat: chat.innerText, events: inspector.innerText });
+    }
+    return drawn;
+}"""
+"""The texts of the chat and of the Inspector after each number of events."""
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +73,83 @@ def test_a_recorded_run_is_played_and_stepped_through(browser: Browser, url: str
         position.focus()
         tab.keyboard.press("End")
         expect(page.get_by_text("Booked")).to_be_visible()
+
+
+def drawn_at_each_position(tab: Page, name: str, url: str) -> list[dict[str, Any]]:
+    tab.goto(f"{url}#{name}")
+    slider = tab.get_by_role("slider", name="Position")
+    expect(tab.get_by_role("main", name="Page").get_by_role("article", name="Agent").first).to_be_visible()
+    drawn: list[dict[str, Any]] = slider.evaluate(AT_EACH_POSITION)
+    return drawn
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("refusal", "Nothing was charged"), ("weekend", "Booked"), ("question", "Lisbon"), ("time-zone", "Europe/Lisbon")],
+)
+def test_the_chat_shows_no_words_before_their_event(browser: Browser, url: str, name: str, words: str) -> None:
+    with opened_tab(browser, width=1280) as tab:
+        drawn = drawn_at_each_position(tab, name, url)
+    shown = [words in each["chat"] for each in drawn]
+    assert shown[-1]
+    assert shown == sorted(shown)
+
+
+def test_a_model_call_is_answered_only_when_its_answer_has_come(browser: Browser, url: str) -> None:
+    with opened_tab(browser, width=1280) as tab:
+        drawn = drawn_at_each_position(tab, "refusal", url)
+    states = [
+        next((state for state in ("no response yet", "streaming", "5 tokens in") if state in each["events"]), "")
+        for each in drawn
+    ]
+    assert [*dict.fromkeys(states)] == ["", "no response yet", "streaming", "5 tokens in"]
+
+
+def test_a_failed_run_shows_its_error_as_the_live_page_does(browser: Browser, url: str, shots: Path) -> None:
+    with opened_tab(browser, width=1280, height=800) as tab:
+        drawn = drawn_at_each_position(tab, "failure", url)
+        error = "The connection to the provider of scripted was lost: try again."
+        failing = [error in each["chat"] for each in drawn]
+        assert True in failing
+        page = tab.get_by_role("main", name="Page")
+        expect(page.locator("[data-outcome=failed]")).to_have_count(1)
+        slider = tab.get_by_role("slider", name="Position")
+        slider.fill(str(failing.index(True)))
+        expect(page.get_by_role("alert")).to_contain_text(error)
+        expect(page.locator("[data-outcome=failed]")).to_have_count(0)
+        tab.screenshot(path=shots / "run-failure-at-its-error.png")
+
+
+def test_play_is_above_the_chat_and_starts_from_the_beginning(browser: Browser, url: str) -> None:
+    with opened_tab(browser, width=1280, height=800) as tab:
+        tab.goto(f"{url}#refusal")
+        play = tab.get_by_role("button", name="Play", exact=True)
+        expect(play).to_be_in_viewport(ratio=1)
+        expect(play).to_have_text("Play")
+        page = tab.get_by_role("main", name="Page")
+        [button, chat] = [each.bounding_box() for each in (play, page)]
+        assert button
+        assert chat
+        assert button["y"] + button["height"] <= chat["y"]
+        play.click()
+        expect(tab.get_by_role("button", name="Pause", exact=True)).to_be_visible()
+        expect(page.get_by_text("Nothing was charged.")).to_have_count(0)
+        expect(page.get_by_text("Nothing was charged.")).to_be_visible()
+        expect(play).to_be_visible()
+
+
+def test_on_a_phone_the_chat_is_a_tab_beside_the_events(browser: Browser, url: str, shots: Path) -> None:
+    with opened_tab(browser, width=390, height=700) as tab:
+        tab.goto(f"{url}#refusal")
+        expect(tab.get_by_role("button", name="Play", exact=True)).to_be_in_viewport(ratio=1)
+        expect(tab.get_by_text("Nothing was charged.").last).to_be_in_viewport()
+        tab.screenshot(path=shots / "run-phone-chat.png")
+        tab.get_by_role("tab", name="Events").click()
+        tab.screenshot(path=shots / "run-phone-events.png")
+        events = tab.get_by_role("region", name="Events and chunks").bounding_box()
+        assert events
+        assert events["height"] > 300
+        assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 @pytest.mark.parametrize("name", RUNS)

@@ -5,11 +5,11 @@ import { ModelCall } from "./ModelCall";
 import { Shown } from "./Shown";
 import { useSize } from "./use-size";
 
-type DetailsProps = { entry: Entry; rows: Row[]; onClose: () => void };
+type DetailsProps = { entry: Entry; rows: Row[]; onChoose: (entry: Entry) => void; onClose: () => void };
 
 /** The chosen entry, in a box whose upper edge can be dragged. */
-export function Details({ entry, rows, onClose }: DetailsProps) {
-  const [height, handle] = useSize({ name: "inspector-details", label: "Height of the chosen entry", side: "top", otherwise: 45, least: 15, most: 85 });
+export function Details({ entry, rows, onChoose, onClose }: DetailsProps) {
+  const [height, handle] = useSize({ name: "inspector-details", label: "Height of the chosen entry", side: "top", otherwise: 55, least: 15, most: 85 });
   const title = titleOf(entry);
   return (
     <section className="relative flex shrink-0 flex-col border-t" style={{ height: `${height}%` }} aria-label="The chosen entry">
@@ -21,15 +21,15 @@ export function Details({ entry, rows, onClose }: DetailsProps) {
         </IconButton>
       </header>
       <div className="min-h-0 flex-1 overflow-y-auto px-4 pb-3 -outline-offset-2" key={`${entry.number} ${title}`}>
-        <Content entry={entry} rows={rows} />
+        <Content entry={entry} rows={rows} onChoose={onChoose} />
       </div>
     </section>
   );
 }
 
-function Content({ entry, rows }: { entry: Entry; rows: Row[] }) {
+function Content({ entry, rows, onChoose }: Omit<DetailsProps, "onClose">) {
   const { prompt, failure, event, chunk, turn, text } = entry;
-  if (prompt) return <ModelCall key={prompt.call} prompt={prompt} rows={rows} />;
+  if (prompt) return <ModelCall key={prompt.call} prompt={prompt} rows={rows} onChoose={onChoose} />;
   if (failure) {
     return (
       <div className="flex flex-col gap-2">

@@ -23,7 +23,8 @@ export function Events({ rows, findings, target, follows = false }: EventsProps)
   const [families, setFamilies] = useState(new Set<Family>());
   const [words, setWords] = useState("");
   const looked = useDeferredValue(words);
-  const counts = useMemo(() => countFamilies(rows), [rows]);
+  const there = useMemo(() => countFamilies(rows), [rows]);
+  const counts = useMemo(() => countFamilies(filtered(rows, NO_FAMILIES, looked)), [rows, looked]);
   const shown = useMemo(() => filtered(rows, families, looked), [rows, families, looked]);
   const items = useMemo(() => withRuns(shown), [shown]);
   const turns = useMemo(() => turnsOf(rows), [rows]);
@@ -39,7 +40,10 @@ export function Events({ rows, findings, target, follows = false }: EventsProps)
     // Only a new target moves the reader, not each row that comes.
   }, [target]);
   useEffect(() => {
-    list.current?.querySelector("[data-row] [aria-pressed='true']")?.scrollIntoView({ block: "nearest" });
+    const row = list.current?.querySelector<HTMLElement>("[data-row] [aria-pressed='true']");
+    if (!list.current || !row) return;
+    const room = list.current.clientHeight - parseFloat(getComputedStyle(row).scrollMarginTop);
+    row.scrollIntoView({ block: row.offsetHeight > room ? "start" : "nearest" }); // the header never covers its beginning
   }, [list, chosen]);
   const close = () => {
     list.current?.querySelector<HTMLElement>("[data-row] [aria-pressed='true']")?.focus();
@@ -66,6 +70,7 @@ export function Events({ rows, findings, target, follows = false }: EventsProps)
     <div className="@container flex min-h-0 flex-1 flex-col" onKeyDown={onKeyDown}>
       <Filter
         field={search}
+        there={there}
         counts={counts}
         found={looked === "" ? undefined : shown.filter(({ entry }) => !entry.turn).length}
         families={families}
@@ -95,10 +100,12 @@ export function Events({ rows, findings, target, follows = false }: EventsProps)
           </Searched>
         </Marks>
       </div>
-      {isShown && <Details entry={chosen} rows={rows} onClose={close} />}
+      {isShown && <Details entry={chosen} rows={rows} onChoose={setChosen} onClose={close} />}
     </div>
   );
 }
+
+const NO_FAMILIES = new Set<Family>();
 
 /** All rows of each turn, by the key of its first. */
 function turnsOf(rows: Row[]): Map<number, Row[]> {

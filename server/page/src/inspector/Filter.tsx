@@ -7,6 +7,8 @@ type FilterProps = {
   field: RefObject<HTMLInputElement | null>;
   /** How many rows hold the words; `undefined` without words. */
   found: number | undefined;
+  /** The rows of each kind, and those of them that hold the words. */
+  there: Map<Family, number>;
   counts: Map<Family, number>;
   families: Set<Family>;
   words: string;
@@ -15,9 +17,9 @@ type FilterProps = {
 };
 
 /** Which rows are shown: of some kinds, with some words. */
-export function Filter({ field, found, counts, families, words, onFamilies, onWords }: FilterProps) {
+export function Filter({ field, found, there, counts, families, words, onFamilies, onWords }: FilterProps) {
   const toggle = (family: Family) => onFamilies(toggled(families, family));
-  const there = (Object.keys(FAMILIES) as (keyof typeof FAMILIES)[]).filter((family) => counts.has(family));
+  const offered = (Object.keys(FAMILIES) as (keyof typeof FAMILIES)[]).filter((family) => there.has(family));
   return (
     <div className="flex flex-col gap-1.5 border-b px-3 py-2 @3xl:flex-row @3xl:items-center" role="search" aria-label="Events">
       <label className="relative min-w-48 flex-1">
@@ -38,7 +40,7 @@ export function Filter({ field, found, counts, families, words, onFamilies, onWo
         </span>
       </label>
       <div className="flex flex-wrap gap-1.5 py-0.5" data-families>
-        {there.map((family) => (
+        {offered.map((family) => (
           <button
             key={family}
             type="button"
@@ -47,7 +49,7 @@ export function Filter({ field, found, counts, families, words, onFamilies, onWo
             className="flex h-7 shrink-0 items-center gap-1.5 rounded-full border px-2.5 text-xs hover:bg-accent aria-pressed:border-ring aria-pressed:bg-accent"
           >
             <span className={`size-2 rounded-full ${COLOURS[family]}`} aria-hidden />
-            {FAMILIES[family]} <span className="text-muted-foreground tabular-nums">{counts.get(family)}</span>
+            {FAMILIES[family]} <span className="text-muted-foreground tabular-nums">{counts.get(family) ?? 0}</span>
           </button>
         ))}
       </div>

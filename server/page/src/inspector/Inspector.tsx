@@ -9,6 +9,7 @@ import { IconButton } from "../components/ui/icon-button";
 import { Keys } from "../components/ui/keys";
 import { useDropTarget } from "../components/ui/use-drop-target";
 import { RecordedChat } from "../recorded/RecordedChat";
+import { failureOf } from "../recorded/snapshots";
 import { Check, ErrorCount } from "./Check";
 import { addToRows, type Row } from "./entries";
 import { Events } from "./Events";
@@ -196,12 +197,12 @@ function FileView({ opened }: FileViewProps) {
       findings={findings}
       source={opened.recordable ? opened : undefined}
       saves
-      chat={<RecordedChat messages={messages} />}
+      chat={<RecordedChat messages={messages} failure={failureOf(rows)} />}
     />
   );
 }
 
-type RecordedViewProps = Pick<ViewProps, "rows" | "messages" | "findings" | "source" | "saves" | "chat" | "follows"> & { name: string };
+type RecordedViewProps = Pick<ViewProps, "rows" | "messages" | "findings" | "source" | "saves" | "chat" | "opensChat" | "follows"> & { name: string };
 
 /** What was recorded, or as much of it as was replayed. */
 export function RecordedView({ name, ...view }: RecordedViewProps) {
@@ -234,14 +235,16 @@ type ViewProps = {
   saves?: boolean;
   /** The messages as the page shows them, if the page beside the panel does not show them. */
   chat?: ReactNode;
+  /** The tab of the chat is open at first. */
+  opensChat?: boolean;
   /** Shown where there are no rows. */
   empty: ReactNode;
   findings: Finding[];
   check: (show: (number: number) => void) => ReactNode;
 };
 
-function View({ rows, live, follows = live, messages, request, source, saves = false, chat, empty, findings, check }: ViewProps) {
-  const [tab, setTab] = useState<TabName>("events");
+function View({ rows, live, follows = live, messages, request, source, saves = false, chat, opensChat = false, empty, findings, check }: ViewProps) {
+  const [tab, setTab] = useState<TabName>(opensChat ? "chat" : "events");
   const [target, setTarget] = useState<number>();
   const show = (number: number) => {
     setTab("events");
@@ -249,7 +252,7 @@ function View({ rows, live, follows = live, messages, request, source, saves = f
   };
   return (
     <Tabs.Root value={tab} onValueChange={(chosen) => setTab(chosen as TabName)} className="flex min-h-0 flex-1 flex-col">
-      <Tabs.List aria-label="What is shown" className="flex shrink-0 overflow-x-auto border-b px-2">
+      <Tabs.List aria-label="What is shown" className="flex shrink-0 flex-wrap border-b px-2">
         {Object.entries(TABS).filter(([name]) => chat || name !== "chat").map(([name, title]) => (
           <Tabs.Trigger
             key={name}

@@ -1,22 +1,32 @@
-import { ChevronDown } from "lucide-react";
+import { ChevronDown, Copy, MessageSquareText } from "lucide-react";
 import { type ReactNode, useState } from "react";
-import { inSeconds, type ModelAnswer, type Prompt, type PromptContent, type Row } from "./entries";
+import { Button } from "../components/ui/button";
+import { type Entry, inSeconds, speakerOf, type ModelAnswer, type Prompt, type PromptContent, type Row, type Unanswered } from "./entries";
 import { mediaOf, Thumbnail } from "./Media";
 import { Shown } from "./Shown";
 
 /** What a model was asked, what that took, and how it ended. `rows`: all rows, of which the turn's have earlier prompts. */
-export function ModelCall({ prompt, rows }: { prompt: Prompt; rows: Row[] }) {
+export function ModelCall({ prompt, rows, onChoose }: { prompt: Prompt; rows: Row[]; onChoose: (entry: Entry) => void }) {
   const row = rows.find(({ entry }) => entry.prompt === prompt);
   const { call, agent, instruction, tools, config, repeats = 0, of } = prompt;
   const earlier = repeats > 0 && row ? takeContents(contentsOf(of, row, rows), repeats) : [];
   const own = ownContents(prompt);
   const count = countOf(own);
+  const response = row && responseOf(row, rows);
   return (
     <div className="flex flex-col gap-3 text-sm" data-call={call}>
+      <span className="flex flex-wrap gap-2">
+        <CopyPrompt prompt={prompt} contents={[...earlier, ...own]} />
+        {response && (
+          <Button size="small" onClick={() => onChoose(response)}>
+            <MessageSquareText className="size-4" aria-hidden /> Show the response
+          </Button>
+        )}
+      </span>
       <dl className="flex flex-wrap gap-x-5 gap-y-1">
         <Figure name="Model">{modelOf(prompt, row?.answer)}</Figure>
         <Figure name="Agent">{agent}</Figure>
-        {figuresOf(row?.answer).map(([name, figure]) => (
+        {figuresOf(row ?? {}).map(([name, figure]) => (
           <Figure key={name} name={name}>
             {figure}
           </Figure>
@@ -52,14 +62,45 @@ export function ModelCall({ prompt, rows }: { prompt: Prompt; rows: Row[] }) {
   );
 }
 
+/** Copies what the model was asked, with the contents that the call shares with an earlier one. */
+function CopyPrompt({ prompt, contents }: { prompt: Prompt; contents: Item[] }) {
+  const [said, setSaid] = useState("");
+  const copy = async () => {
+    const { model, agent, instruction, tools, config } = prompt;
+    const omitted = contents.find((content) => typeof content === "number");
+    const kept = contents.filter((content) => typeof content !== "number");
+    const asked = { model, agent, instruction, ...(omitted && { omitted }), contents: kept, tools, config };
+    const isCopied = await navigator.clipboard?.writeText(JSON.stringify(asked, null, 2)).then(() => true, () => false);
+    setSaid(isCopied ? "Copied" : "The browser does not allow it");
+  };
+  return (
+    <>
+      <Button size="small" onClick={() => void copy()}>
+        <Copy className="size-4" aria-hidden /> Copy as JSON
+      </Button>
+      <span role="status" className="self-center text-xs text-muted-foreground empty:hidden">
+        {said}
+      </span>
+    </>
+  );
+}
+
+/** The last event of the call's response, as far as it has come: mostly its aggregate. */
+function responseOf(row: Row, rows: Row[]): Entry | undefined {
+  const later = rows.slice(rows.indexOf(row) + 1);
+  const next = later.findIndex(({ entry }) => entry.turn || entry.prompt?.agent === row.entry.prompt?.agent);
+  const response = (next < 0 ? later : later.slice(0, next)).map(({ entry }) => entry).filter(({ event }) => speakerOf(event) === row.entry.prompt?.agent);
+  return response.find(({ event }) => event?.partial !== true && !event?.content?.parts?.every(({ text }) => text === "")) ?? response.at(-1);
+}
+
 /** The model that was asked, and the version that answered. */
 export function modelOf({ model }: Prompt, answer: ModelAnswer | undefined): string {
   return answer?.version && answer.version !== model ? `${model ?? ""} (${answer.version})` : (model ?? answer?.version ?? "unknown");
 }
 
 /** Names and figures of what a call took. */
-export function figuresOf(answer: ModelAnswer | undefined): [string, string][] {
-  if (answer === undefined) return [["Time", "no response yet"]];
+export function figuresOf({ answer, unanswered = {} }: Pick<Row, "answer" | "unanswered">): [string, string][] {
+  if (answer === undefined) return [["Time", soFar(unanswered)]];
   const { seconds, first, tokens = {}, finish } = answer;
   const count = (tokens: number) => tokens.toLocaleString("en");
   const names = { in: "Tokens in", cached: "Cached", out: "Tokens out", thoughts: "Thoughts" } as const;
@@ -69,6 +110,14 @@ export function figuresOf(answer: ModelAnswer | undefined): [string, string][] {
   });
   const times: [string, string][] = [["Time", inSeconds(seconds)], ...(first === undefined ? [] : [["First response", inSeconds(first)] as [string, string]])];
   return [...times, ...counts, ...(finish ? [["Finish", finish] as [string, string]] : [])];
+}
+
+/** How far a call without an answer is. */
+function soFar({ first, stopped, lost = false }: Unanswered): string {
+  const begun = first === undefined ? "" : `, first response after ${inSeconds(first)}`;
+  if (stopped !== undefined) return `stopped after ${inSeconds(stopped)}${begun}`;
+  if (lost) return `not known${begun}`;
+  return first === undefined ? "no response yet" : `streaming${begun}`;
 }
 
 /** A content, or the number of contents that are not kept. */

@@ -10,7 +10,7 @@ type ObservedRowProps = { row: Row; hit: string; chosen: Entry | undefined; onCh
 /** A call of a model, over both columns: it is neither an event nor a chunk. */
 export function ModelRow({ row, prompt, hit, chosen, onChoose }: ObservedRowProps & { prompt: Prompt }) {
   const { answer, entry } = row;
-  const figures = figuresOf(answer).filter(([name]) => name !== "Finish" && name !== "First response");
+  const figures = figuresOf(row).filter(([name]) => name !== "Finish" && name !== "First response");
   return (
     <li data-row={row.key} className="border-b bg-muted/50">
       <RowButton side="event" pressed={entry === chosen} onClick={() => onChoose(entry)}>

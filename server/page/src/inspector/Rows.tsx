@@ -7,7 +7,7 @@ import type { Finding } from "./inspector-api";
 import { Excerpt, Marked, Searched } from "./Marked";
 import { ModelRow, FailureRow } from "./ObservedRow";
 import { RowButton } from "./RowButton";
-import { chunkCounts, COLOURS, familyOfChunk, familyOfEvent, type Family, hitIn, isRun, type Item, type Run, whyNothing } from "./runs";
+import { chunkCounts, COLOURS, familyOfChunk, familyOfEvent, familyOfRow, familyOfSent, type Family, hitIn, isRun, type Item, type Run, whyNothing } from "./runs";
 import { TurnTiming } from "./TurnTiming";
 
 /** The findings of each chunk, by the number of its entry. */
@@ -177,7 +177,7 @@ function EventRow({ row, chosen, onChoose }: RowProps) {
     <li data-row={key} className="grid grid-cols-2 border-b">
       {entry.event ? (
         <RowButton side="event" pressed={entry === chosen} onClick={() => onChoose(entry)}>
-          <Dot family={familyOfEvent(entry.event)} />
+          <Dot family={familyOfRow(entry.event, chunks)} />
           <span className="flex min-w-0 flex-1 flex-col">
             <span className="wrap-anywhere">
               <Marked text={kindOf(entry.event, call)} />
@@ -209,7 +209,7 @@ function EventRow({ row, chosen, onChoose }: RowProps) {
         {chunks.map((chunk, index) => (
           <li key={index} className={edgeOf(marks.get(chunk.number ?? 0))}>
             <RowButton side="chunk" pressed={chunk === chosen} onClick={() => onChoose(chunk)}>
-              <Dot family={chunk.chunk ? familyOfChunk(chunk.chunk.type) : "error"} />
+              <Dot family={familyOfSent(chunk)} />
               <span className="flex min-w-0 flex-1 flex-wrap gap-x-2">
                 <span className="font-mono wrap-anywhere">
                   <Marked text={chunk.chunk?.type ?? "not JSON"} />

@@ -55,6 +55,16 @@ export type ModelAnswer = {
   error?: string;
 };
 
+/** How far a call is that has no answer yet, or never gets one. Seconds since the question. */
+export type Unanswered = {
+  /** When the model began to speak. */
+  first?: number;
+  /** When its run was stopped or failed. */
+  stopped?: number;
+  /** The run has ended in another way, or the rest of it is not kept. */
+  lost?: boolean;
+};
+
 export type Failure = { type: string; message: string; traceback: string };
 
 type Said = { role: string; parts?: { type: string; text?: string; state?: string }[] };
@@ -90,6 +100,10 @@ export type Row = {
   chunks: Entry[];
   /** Of a model's call: how it ended. */
   answer?: ModelAnswer;
+  /** So many rows there were when the answer came. */
+  answeredAfter?: number;
+  /** Of a model's call without an answer. */
+  unanswered?: Unanswered;
   /** The name of the newest call so far: the fragments of its arguments do not repeat it. */
   call?: string | undefined;
   /** The tools of all calls so far, by the ids of the calls. */
@@ -99,7 +113,7 @@ export type Row = {
 /** The most chunks in a row that has no event: a capture has nothing else. */
 const CHUNKS_IN_ROW = 20;
 
-/** Adds entries to rows. All rows but the last stay the same objects, so that they are drawn once. */
+/** Adds entries to rows. Rows stay the same objects as long as nothing of theirs changes, so that they are drawn once. */
 export function addToRows(rows: Row[], entries: Entry[]): Row[] {
   const added = [...rows];
   const tools = rows.at(-1)?.tools ?? new Map<unknown, string>();
@@ -111,7 +125,7 @@ export function addToRows(rows: Row[], entries: Entry[]): Row[] {
     const at = asked >= 0 ? asked : added.findLastIndex(({ entry }) => !entry.prompt && !entry.failure);
     const row = added[at];
     if (row !== undefined && asked >= 0) {
-      added[at] = entry.answer ? { ...row, answer: entry.answer } : { ...row, entry: { ...row.entry, ...entry } };
+      added[at] = entry.answer ? { ...row, answer: entry.answer, answeredAfter: added.length } : { ...row, entry: { ...row.entry, ...entry } };
     } else if (row !== undefined && takes(row, entry)) {
       added[at] = entry.end === undefined ? { ...row, chunks: [...row.chunks, entry] } : { ...row, entry: { ...row.entry, ...entry } };
     } else {
@@ -121,7 +135,49 @@ export function addToRows(rows: Row[], entries: Entry[]): Row[] {
       added.push({ key: added.length, entry: sent ? without : entry, chunks: sent ? [entry] : [], call, tools });
     }
   }
-  return added;
+  return withUnanswered(added);
+}
+
+/** The first rows, as they were when there were no more: a call was not answered before its answer came. */
+export function firstRows(rows: Row[], count: number): Row[] {
+  const first = rows.slice(0, count).map((row) => {
+    const { answer: _, answeredAfter = 0, ...asked } = row;
+    return answeredAfter > count ? asked : row;
+  });
+  return withUnanswered(first);
+}
+
+/** Tells of each call without an answer how far it is. */
+function withUnanswered(rows: Row[]): Row[] {
+  return rows.map((row, index) => {
+    if (!row.entry.prompt || row.answer) return row;
+    const now = unansweredOf(row.entry, rows.slice(index + 1));
+    return JSON.stringify(now) === JSON.stringify(row.unanswered) ? row : { ...row, unanswered: now };
+  });
+}
+
+function unansweredOf({ prompt, at = 0 }: Entry, later: Row[]): Unanswered {
+  const next = later.findIndex(({ entry }) => entry.turn);
+  const after = next < 0 ? later : later.slice(0, next);
+  const first = after.find(({ entry }) => entry.at !== undefined && speakerOf(entry.event) === prompt?.agent)?.entry.at;
+  const last = after.findLast(({ entry }) => entry.end !== undefined || entry.cut !== undefined)?.entry;
+  const isStopped = (last?.end === "abort" || last?.end === "error") && last.at !== undefined;
+  return {
+    ...(first !== undefined && { first: first - at }),
+    ...(isStopped && { stopped: last.at! - at }),
+    ...(!isStopped && (last || next >= 0) && { lost: true }),
+  };
+}
+
+/** The agent whose model says something in the event. */
+export function speakerOf(event: AdkEvent | undefined): string | undefined {
+  const said = event && innermost(event);
+  return said?.content?.role === "model" ? said.author : undefined;
+}
+
+function innermost(event: AdkEvent): AdkEvent {
+  const nested = nestedEvent(event);
+  return nested ? innermost(nested) : event;
 }
 
 /** Where the row of the model's call is that the entry belongs to; -1 if there is none yet. */

@@ -1,4 +1,4 @@
-import { type AdkEvent, authorOf, isPosted, kindOf, nestedEvent, type Row } from "./entries";
+import { type AdkEvent, authorOf, type Entry, isPosted, kindOf, nestedEvent, type Row } from "./entries";
 
 /** What a row is about. Each has a colour, and can be looked for. */
 export type Family = "model" | "text" | "reasoning" | "tool" | "approval" | "data" | "error" | "other";
@@ -26,7 +26,6 @@ export const COLOURS: Record<Family, string> = {
 
 const PREFIXES: [string, Family][] = [
   ["error", "error"],
-  ["abort", "error"],
   ["tool-output-error", "error"],
   ["tool-input-error", "error"],
   ["text-", "text"],
@@ -42,6 +41,18 @@ const PREFIXES: [string, Family][] = [
 
 export function familyOfChunk(type: string): Family {
   return PREFIXES.find(([prefix]) => type.startsWith(prefix))?.[1] ?? "other";
+}
+
+/** The server's error text for a call that a stop has ended. That is no error of the tool. */
+const RUN_STOPPED = "The run was stopped before the tool finished.";
+
+export function isStopOfCall({ type, errorText }: NonNullable<Entry["chunk"]>): boolean {
+  return type === "tool-output-error" && errorText === RUN_STOPPED;
+}
+
+export function familyOfSent({ chunk }: Entry): Family {
+  if (chunk === undefined) return "error"; // not JSON
+  return isStopOfCall(chunk) ? "tool" : familyOfChunk(chunk.type);
 }
 
 const CONFIRMATION = "adk_request_confirmation";
@@ -62,8 +73,14 @@ export function familyOfEvent(event: AdkEvent): Family {
   return "other";
 }
 
+/** What the event of a row is about: an error if it is the result of a tool that failed. */
+export function familyOfRow(event: AdkEvent, chunks: Entry[]): Family {
+  const family = familyOfEvent(event);
+  return family === "tool" && chunks.some((sent) => familyOfSent(sent) === "error") ? "error" : family;
+}
+
 function familiesOf({ entry, chunks, answer }: Row): Set<Family> {
-  const families = chunks.flatMap(({ chunk }) => (chunk ? [familyOfChunk(chunk.type)] : []));
+  const families = chunks.flatMap((sent) => (sent.chunk ? [familyOfSent(sent)] : []));
   if (entry.prompt) return new Set(answer?.error === undefined ? ["model"] : ["model", "error"]);
   if (entry.failure) return new Set(["error"]);
   return new Set(entry.event ? [familyOfEvent(entry.event), ...families] : families);

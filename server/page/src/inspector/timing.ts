@@ -1,4 +1,8 @@
 import type { Entry, Row } from "./entries";
+import { isStopOfCall } from "./runs";
+
+/** `waiting`: nobody has answered; a tool waits for the user where its run has ended. `stopped`: it ended with its run. */
+export type SpanState = "waiting" | "streaming" | "running" | "stopped" | "ended";
 
 /** One model call or tool call. Times in seconds from the beginning of the turn. */
 export type Span = {
@@ -10,8 +14,7 @@ export type Span = {
   first?: number;
   isTool: boolean;
   failed: boolean;
-  /** No end of it is known. */
-  open: boolean;
+  state: SpanState;
   entry: Entry;
 };
 
@@ -41,12 +44,25 @@ export function timingOf(rows: Row[]): Timing | undefined {
 
 /** The calls of models whose prompts are known. */
 function askedSpans(rows: Row[], total: number): Span[] {
-  return rows.flatMap(({ entry, answer }) => {
+  return rows.flatMap(({ entry, answer, unanswered = {} }) => {
     const { prompt, at } = entry;
     if (!prompt || at === undefined) return [];
-    const to = answer ? at + answer.seconds : total;
-    const first = answer?.first === undefined ? {} : { first: at + answer.first };
-    return [{ name: "model", agent: prompt.agent, from: at, to, ...first, isTool: false, failed: answer?.error !== undefined, open: !answer, entry }];
+    const seconds = answer?.seconds ?? unanswered.stopped;
+    const begun = (answer ?? unanswered).first;
+    const state = answer || unanswered.lost ? "ended" : unanswered.stopped !== undefined ? "stopped" : begun === undefined ? "waiting" : "streaming";
+    return [
+      {
+        name: "model",
+        agent: prompt.agent,
+        from: at,
+        to: seconds === undefined ? total : at + seconds,
+        ...(begun !== undefined && { first: at + begun }),
+        isTool: false,
+        failed: answer?.error !== undefined,
+        state,
+        entry,
+      },
+    ];
   });
 }
 
@@ -63,7 +79,7 @@ function modelSpans(rows: Row[]): Span[] {
     if (event.errorCode && model) model.failed = true;
     if (event.content?.role !== "model" || parts.some(({ functionCall }) => functionCall?.name?.startsWith("adk_request_"))) continue;
     if (model === undefined) {
-      model = { name: "model", agent: event.author ?? "", from: asked, to: at, first: at, isTool: false, failed: false, open: false, entry };
+      model = { name: "model", agent: event.author ?? "", from: asked, to: at, first: at, isTool: false, failed: false, state: "ended", entry };
       spans.push(model);
     }
     model.to = at;
@@ -76,21 +92,23 @@ const FAILED = new Set(["tool-output-error", "tool-input-error"]);
 function toolSpans(rows: Row[], total: number): Span[] {
   const spans: Span[] = [];
   const begun = new Map<string, Span>();
+  const end = rows.findLast(({ entry }) => entry.end !== undefined)?.entry;
+  const left = end === undefined ? "running" : end.end === "finish" ? "waiting" : "stopped";
   for (const { entry, chunks } of rows) {
     const { event, at } = entry;
     for (const { chunk, at: sent } of chunks) {
-      const span = chunk && FAILED.has(chunk.type) ? begun.get(String(chunk["toolCallId"])) : undefined;
-      if (span) Object.assign(span, { failed: true, open: false, to: span.open ? (sent ?? total) : span.to });
+      const span = chunk && FAILED.has(chunk.type) && !isStopOfCall(chunk) ? begun.get(String(chunk["toolCallId"])) : undefined;
+      if (span) Object.assign(span, { failed: true, state: "ended", to: span.state === "ended" ? span.to : (sent ?? total) });
     }
     if (!event || event.partial || at === undefined) continue;
     for (const { functionCall, functionResponse } of event.content?.parts ?? []) {
       const span = begun.get(functionResponse?.id ?? "");
-      if (span?.open) Object.assign(span, { to: at, open: false });
+      if (span && span.state !== "ended") Object.assign(span, { to: at, state: "ended" });
       if (!functionCall || functionCall.name?.startsWith("adk_request_")) continue;
-      const call = { name: functionCall.name ?? "", agent: event.author ?? "", from: at, to: at, isTool: true, failed: false, open: true, entry };
+      const call: Span = { name: functionCall.name ?? "", agent: event.author ?? "", from: at, to: at, isTool: true, failed: false, state: left, entry };
       begun.set(functionCall.id ?? "", call);
       spans.push(call);
     }
   }
-  return spans.map((span) => (span.open ? { ...span, to: total } : span));
+  return spans.map((span) => (span.state === "ended" ? span : { ...span, to: total }));
 }

@@ -1,4 +1,5 @@
 import { Pause, Play, SkipBack, StepBack, StepForward } from "lucide-react";
+import { Button } from "../components/ui/button";
 import { Select } from "../components/ui/field";
 import { IconButton } from "../components/ui/icon-button";
 import type { Playback } from "./use-playback";
@@ -8,15 +9,15 @@ const SPEEDS = [0.5, 1, 2, 4];
 /** Plays a run, and steps through it. */
 export function PlaybackBar({ at, count, playing, speed, setSpeed, toggle, seek, step }: Playback) {
   return (
-    <div role="toolbar" aria-label="Playback" className="flex h-12 shrink-0 items-center gap-1 border-t px-3">
+    <div role="toolbar" aria-label="Playback" className="flex h-12 shrink-0 items-center gap-1 border-b px-3">
+      <Button look="primary" size="small" className="me-1" onClick={toggle}>
+        {playing ? <Pause className="size-4" aria-hidden /> : <Play className="size-4" aria-hidden />} {playing ? "Pause" : "Play"}
+      </Button>
       <IconButton label="To the beginning" size="small icon" disabled={at === 0} onClick={() => seek(0)}>
         <SkipBack />
       </IconButton>
       <IconButton label="Step back" size="small icon" disabled={at === 0} onClick={() => step(-1)}>
         <StepBack />
-      </IconButton>
-      <IconButton label={playing ? "Pause" : "Play"} size="small icon" onClick={toggle}>
-        {playing ? <Pause /> : <Play />}
       </IconButton>
       <IconButton label="Step forward" size="small icon" disabled={at === count} onClick={() => step(1)}>
         <StepForward />

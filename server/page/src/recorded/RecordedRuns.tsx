@@ -1,25 +1,24 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { HostContext } from "../components/chat/host";
-import { Problem } from "../components/chat/Problem";
 import { useTheme } from "../components/layout/theme";
+import { useNarrow } from "../components/layout/use-narrow";
 import { Markdown } from "../components/messages/Markdown";
 import { Select } from "../components/ui/field";
 import { Mark } from "../components/ui/mark";
 import { TooltipProvider } from "../components/ui/tooltip";
-import type { ChatMessage } from "../components/chat/message-types";
-import { addToRows, type Entry, type Row } from "../inspector/entries";
+import { addToRows, type Entry, firstRows, type Row } from "../inspector/entries";
 import { RecordedView } from "../inspector/Inspector";
 import type { Finding } from "../inspector/inspector-api";
 import { HOST } from "../layout/host";
 import { PlaybackBar } from "./Playback";
 import { RecordedChat } from "./RecordedChat";
-import { snapshotsOf } from "./snapshots";
+import { EMPTY, type Snapshot, snapshotsOf } from "./snapshots";
 import { usePlayback } from "./use-playback";
 
 /** A run that the site of the documentation has. `NAME.json` has its entries and findings. */
 type Recorded = { name: string; title: string };
 
-type Shown = { name: string; rows: Row[]; snapshots: ChatMessage[][]; findings: Finding[] };
+type Shown = { name: string; rows: Row[]; snapshots: Snapshot[]; findings: Finding[] };
 
 async function loadRun(name: string): Promise<Shown> {
   const response = await fetch(`${name}.json`);
@@ -81,37 +80,52 @@ export default function RecordedRuns({ runs }: { runs: Recorded[] }) {
 function Run({ shown: { name, rows, snapshots, findings } }: { shown: Shown }) {
   const playback = usePlayback(rows);
   const { at, count, playing } = playback;
-  const happened = useMemo(() => rows.slice(0, at), [rows, at]);
-  const messages = snapshots[at] ?? [];
-  const page = useRef<HTMLElement>(null);
-  useLayoutEffect(() => {
-    if (playing) page.current?.scrollTo({ top: page.current.scrollHeight });
-  }, [playing, at]);
+  const happened = useMemo(() => firstRows(rows, at), [rows, at]);
+  const snapshot = snapshots[at] ?? EMPTY;
+  const narrow = useNarrow();
+  const view = {
+    name,
+    rows: happened,
+    messages: snapshot.messages,
+    findings: at === count ? findings : [],
+    source: undefined,
+    follows: playing,
+  };
   return (
     <>
-      <div className="flex min-h-0 flex-1 max-md:flex-col">
-        <main ref={page} aria-label="Page" tabIndex={0} className="min-h-0 flex-1 overflow-y-auto -outline-offset-2">
-          <RecordedChat messages={messages} />
-          {failureOf(happened) && (
-            <div className="mx-auto w-full max-w-2xl px-4 pb-6">
-              <Problem text={failureOf(happened)} onRetry={undefined} />
-            </div>
-          )}
-        </main>
-        <aside aria-label="Inspector" className="flex min-h-0 flex-1 flex-col border-s max-md:border-s-0 max-md:border-t">
-          <RecordedView name={name} rows={happened} messages={messages} findings={at === count ? findings : []} source={undefined} follows={playing} />
-        </aside>
-      </div>
       <PlaybackBar {...playback} />
+      {narrow ? (
+        // No room for two: the chat is a tab.
+        <main aria-label="Inspector" className="flex min-h-0 flex-1 flex-col">
+          <RecordedView {...view} chat={<FollowedChat snapshot={snapshot} at={at} follows={playing} />} opensChat />
+        </main>
+      ) : (
+        <div className="flex min-h-0 flex-1">
+          <main aria-label="Page" tabIndex={0} className="min-h-0 flex-1 overflow-y-auto -outline-offset-2">
+            <FollowedChat snapshot={snapshot} at={at} follows={playing} />
+          </main>
+          <aside aria-label="Inspector" className="flex min-h-0 flex-1 flex-col border-s">
+            <RecordedView {...view} />
+          </aside>
+        </div>
+      )}
     </>
   );
 }
 
-/** The text of the error with which the newest turn has ended; "" if it has not. */
-function failureOf(rows: Row[]): string {
-  const turn = rows.slice(rows.findLastIndex(({ entry }) => entry.turn));
-  const error = turn.flatMap(({ chunks }) => chunks).find(({ chunk }) => chunk?.type === "error")?.chunk;
-  return typeof error?.["errorText"] === "string" ? error["errorText"] : "";
+/** The chat, whose end stays in view while it is played. */
+function FollowedChat({ snapshot, at, follows }: { snapshot: Snapshot; at: number; follows: boolean }) {
+  const end = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    const box = end.current?.parentElement;
+    if (follows) box?.scrollTo({ top: box.scrollHeight });
+  }, [follows, at]);
+  return (
+    <>
+      <RecordedChat {...snapshot} />
+      <div ref={end} />
+    </>
+  );
 }
 
 function chosen(runs: Recorded[]): string {

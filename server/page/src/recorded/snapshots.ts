@@ -1,19 +1,51 @@
 import { readUIMessageStream, type UIMessageChunk } from "ai";
-import type { ChatMessage } from "../components/chat/message-types";
+import type { ChatMessage, Outcome, Outcomes } from "../components/chat/message-types";
 import type { Row } from "../inspector/entries";
 
-/** The messages on the page after each row, and before the first. */
-export async function snapshotsOf(rows: Row[]): Promise<ChatMessage[][]> {
-  const snapshots: ChatMessage[][] = [[]];
-  let messages: ChatMessage[] = [];
+/** The chat after some rows, as the page shows it. */
+export type Snapshot = {
+  messages: ChatMessage[];
+  /** How answers have ended that are not whole, by their ids. That of the newest answer is not among them if it failed. */
+  outcomes: Outcomes;
+  /** The text of the error with which the newest answer has ended. */
+  failure?: string;
+};
+
+export const EMPTY: Snapshot = { messages: [], outcomes: new Map() };
+
+/** The chat before the first row, and after each. */
+export async function snapshotsOf(rows: Row[]): Promise<Snapshot[]> {
+  const snapshots = [EMPTY];
+  let { messages, outcomes } = EMPTY;
   for (const turn of turnsOf(rows)) {
     const request = turn[0]?.entry.turn?.request;
     const said = (request?.message ?? request?.messages?.at(-1)) as ChatMessage | undefined;
     if (said) messages = withMessage(messages, said);
     const drawn = await answersOf(turn, said?.role === "assistant" ? said : undefined);
-    for (const answer of drawn) snapshots.push((messages = answer ? withMessage(messages, answer) : messages));
+    let ended = outcomes;
+    let problem: string | undefined;
+    for (const [index, answer] of drawn.entries()) {
+      if (answer) messages = withMessage(messages, answer);
+      const { outcome, failure } = endOf(turn[index]);
+      if (outcome && answer) ended = new Map([...outcomes, [answer.id, outcome]]);
+      problem ??= failure;
+      snapshots.push(problem === undefined ? { messages, outcomes: ended } : { messages, outcomes, failure: problem });
+    }
+    outcomes = ended;
   }
   return snapshots;
+}
+
+/** The text of the error with which the newest turn has ended, if it has. */
+export function failureOf(rows: Row[]): string | undefined {
+  return turnsOf(rows).at(-1)?.map((row) => endOf(row).failure).find((failure) => failure !== undefined);
+}
+
+/** How a row ends the answer, if it does. */
+function endOf(row: Row | undefined): { outcome?: Outcome; failure?: string } {
+  const chunk = row?.chunks.find(({ chunk }) => chunk?.type === "error" || chunk?.type === "abort")?.chunk;
+  if (chunk === undefined) return {};
+  return chunk.type === "abort" ? { outcome: "stopped" } : { outcome: "failed", failure: String(chunk["errorText"]) };
 }
 
 function turnsOf(rows: Row[]): Row[][] {
@@ -37,7 +69,8 @@ async function answersOf(turn: Row[], begun: ChatMessage | undefined): Promise<(
     },
   });
   const answers: (ChatMessage | undefined)[] = [];
-  const messages = readUIMessageStream<ChatMessage>({ stream, ...(begun && { message: begun }) });
+  // A copy: the client writes the rest of the answer into the message that it is given.
+  const messages = readUIMessageStream<ChatMessage>({ stream, ...(begun && { message: structuredClone(begun) }) });
   for await (const message of messages) {
     const { [ROW]: row, ...metadata } = (message.metadata ?? {}) as Record<string, unknown>;
     if (typeof row === "number") answers[row] = { ...message, metadata } as ChatMessage;
