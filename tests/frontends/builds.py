@@ -62,11 +62,12 @@ def serving_frontend(
     """Serve the example, built in ``folder`` or in development mode. Yields its address. Only its server knows the
     agent's.
 
-    ``files``: path -> text of files that replace those of the example.
+    ``files``: path -> text of files that replace those of the example, or are added.
     """
     copy = _copy(ROOT / "examples" / frontend.example, folder / str(frontend), frontend.packages)
     for path, text in (files or {}).items():
         (copy / path).unlink(missing_ok=True)  # it may be a link to the example's
+        (copy / path).parent.mkdir(parents=True, exist_ok=True)
         (copy / path).write_text(text, encoding="utf-8")
     ai: str = json.loads((copy / "node_modules" / "ai" / "package.json").read_text())["version"]
     assert ai.startswith(f"{frontend.ai}.")

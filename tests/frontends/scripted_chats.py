@@ -1,6 +1,8 @@
 """Agent for any frontend. Its reply depends on the user's message. Also records its requests and the stored chats."""
 
 import asyncio
+import re
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,6 +14,7 @@ from google.adk.agents import LlmAgent
 from google.adk.models.llm_request import LlmRequest
 from google.adk.tools import FunctionTool, ToolContext, request_input
 from google.genai.types import FileData, Part
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from stream_protocol.agents import client_tool
 from stream_protocol.demo._question import Question, read_question
@@ -111,12 +114,38 @@ class Script:
         return [f"You said: {question.text}"]
 
 
+@dataclass
+class Histories:
+    """The app, which holds requests for stored chats while ``released`` is not set."""
+
+    app: ASGIApp
+    released: threading.Event = field(default_factory=threading.Event)
+
+    def __post_init__(self) -> None:
+        self.released.set()
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the requests for stored chats until the end of the block."""
+        self.released.clear()
+        try:
+            yield
+        finally:
+            self.released.set()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["method"] == "GET" and re.fullmatch("/api/chat/[^/]+", scope["path"]):
+            await asyncio.to_thread(self.released.wait)
+        await self.app(scope, receive, send)
+
+
 @dataclass(frozen=True)
 class Backend:
     """Server of this agent."""
 
     url: str
     script: Script
+    histories: Histories
 
     def begin_chat(self, words: str) -> None:
         """Begin a chat with this message, as another tab."""
@@ -159,6 +188,8 @@ def serving_scripted_chats(
             request_input,
         ],
     )
-    with served(create_app(ChatService(agent, truncated_history=truncated_history, ai_sdk=ai_sdk), page=False)) as url:
-        yield Backend(url, script)
+    service = ChatService(agent, truncated_history=truncated_history, ai_sdk=ai_sdk)
+    histories = Histories(create_app(service, page=False))
+    with served(histories) as url:
+        yield Backend(url, script, histories)
         script.go_on()

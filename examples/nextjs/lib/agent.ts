@@ -1,5 +1,6 @@
 import "server-only";
 import { headers } from "next/headers";
+import { connection } from "next/server";
 import type { StoredChat } from "./chat-types";
 
 const AGENT_URL = "http://127.0.0.1:8000";
@@ -27,6 +28,7 @@ export async function storedChat(id: string): Promise<StoredChat & { missing?: b
 
 /** Asks the agent's server, as the user who asks for the page. */
 export async function askAgent(path: string): Promise<Response> {
+  await connection(); // `fetch` of Node.js reads the clock when a response ends: Next.js allows this only at request time
   const asked = await headers();
   const passed = ["authorization", "cookie"].flatMap((name) => {
     const value = asked.get(name);

@@ -20,17 +20,23 @@ export function later<Props extends object>(
 ): Later<Props> {
   let loading: Loading<Props> | undefined;
   let loaded: ComponentType<Props> | undefined;
-  const start = (): Loading<Props> =>
-    (loading = load().then(
-      (module) => (loaded = module.default),
+  const start = (): Loading<Props> => {
+    const started: Loading<Props> = load().then(
+      (module) => {
+        loaded = module.default;
+        Object.assign(started, { status: "fulfilled", value: loaded }); // `use` returns it without a wait
+        return loaded;
+      },
       (error: unknown) => {
         console.error("A part of the page is missing:", error);
         return (loading = undefined);
       },
-    ));
+    );
+    return (loading = started);
+  };
 
   function Loaded({ from, props, onRetry }: { from: Loading<Props>; props: Props; onRetry: () => void }) {
-    const Piece = loaded ?? use(from); // `use` would wait once for each place, also for what is loaded
+    const Piece = use(from) ?? loaded; // if it was missing here, another place may have loaded it
     return Piece ? <Piece {...props} /> : otherwise(<NotLoaded onRetry={onRetry} />, props);
   }
 
