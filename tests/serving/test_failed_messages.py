@@ -1,6 +1,7 @@
 """A stored chat names the messages whose run failed, with the error text that the client received."""
 
 import asyncio
+from typing import Any
 
 import pytest
 from google.adk.agents import LlmAgent
@@ -11,9 +12,8 @@ from google.adk.sessions import InMemorySessionService
 from google.genai import types
 
 from stream_protocol.serving import ChatService, ServiceLimits, create_app
-from stream_protocol.stream import ConverterOptions
 from stream_protocol.testing import Call, ScriptedLlm, Step, Wait
-from stream_protocol.wire import AiSdkVersion, AnyChunk
+from stream_protocol.wire import AiSdkVersion
 from tests.serving.support import chat, chunks, client, post, said
 
 
@@ -25,7 +25,7 @@ def without_details(error: BaseException) -> str:
     return f"Masked: {type(error).__name__}"
 
 
-def shout(chunk: AnyChunk) -> AnyChunk:
+def shout(chunk: Any) -> Any:
     return {**chunk, "errorText": chunk["errorText"].upper()} if chunk["type"] == "error" else chunk
 
 
@@ -33,7 +33,7 @@ def shout(chunk: AnyChunk) -> AnyChunk:
 @pytest.mark.parametrize("options", [{}, {"on_error": without_details}, {"transform": shout}], ids="".join)
 @pytest.mark.parametrize("fault", ["text and exception", "exception", "event", "limit", "tool"])
 async def test_a_loaded_chat_has_the_error_text_that_the_client_received(
-    ai_sdk: AiSdkVersion, options: ConverterOptions, fault: str
+    ai_sdk: AiSdkVersion, options: dict[str, Any], fault: str
 ) -> None:
     secret = RuntimeError("the password is 1234")
 
