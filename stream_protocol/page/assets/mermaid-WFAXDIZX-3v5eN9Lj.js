@@ -1,0 +1,1 @@
+export{i as Mermaid}from"./RenderedMarkdown-m8YZ3I8p.js";
