@@ -17,8 +17,6 @@ class RunOutput:
 
     def __init__(self, response: Conversion[Any] | None = None) -> None:
         self._response: Conversion[Any] | None = None
-        self.error_text: str | None = None
-        """The text of the ``error`` chunk at the end of the response; ``None`` if there is no such chunk."""
         self._shown_earlier: dict[str, Event] = {}
         """Event id -> event, for events that earlier executions of the run have stored."""
         if response is not None:

@@ -235,11 +235,12 @@ def say(page: Page, text: str) -> None:
 
 
 def say_beside(page: Page, text: str) -> None:
-    """The panel covers the chat on a phone, where its button is in the menu."""
-    page.keyboard.press("Control+i")
+    """The panel covers the chat on a phone."""
+    toggle = page.get_by_role("button", name="Inspector", exact=True)
+    toggle.click()
     say(page, text)
     expect(page.get_by_text("clear in Oslo.")).to_be_visible()
-    page.keyboard.press("Control+i")
+    toggle.click()
 
 
 def tab(page: Page, name: str) -> None:

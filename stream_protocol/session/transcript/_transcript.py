@@ -89,12 +89,6 @@ class Turn:
         """True if the newest run of the turn ended with an error."""
         return is_failure(self.stored[-1])
 
-    @property
-    def error_text(self) -> str | None:
-        """The error text that the client received at the end of the newest run; ``None`` if the text is not stored, or
-        if the run did not fail."""
-        return EventMetadata.of(self.stored[-1]).error_text if self.has_failed else None
-
     @cached_property
     def user_event(self) -> Event | None:
         """The event with the user's message; ``None`` if the agent began the turn."""

@@ -32,20 +32,20 @@ export type StoredChat = {
   versions?: MessageVersions[];
   /** The messages whose answer was stopped: the agent's, or the user's if the agent has shown nothing. */
   stopped?: string[];
-  /** The messages whose answer ended with an error, and the error as the client was told it, where that is known. */
-  failed?: { messageId: string; errorText?: string }[];
+  /** The messages whose answer ended with an error. */
+  failed?: string[];
 };
 
 /** How an answer has ended before it was whole. */
-export type Outcome = { type: "stopped" } | { type: "failed"; errorText?: string };
+export type Outcome = "stopped" | "failed";
 
 /** The outcome of each answer that is not whole, by the id of its message. */
 export type Outcomes = ReadonlyMap<string, Outcome>;
 
 export function outcomesOf({ stopped = [], failed = [] }: Pick<StoredChat, "stopped" | "failed">): Outcomes {
   return new Map([
-    ...stopped.map((id): [string, Outcome] => [id, { type: "stopped" }]),
-    ...failed.map(({ messageId, ...told }): [string, Outcome] => [messageId, { type: "failed", ...told }]),
+    ...stopped.map((id): [string, Outcome] => [id, "stopped"]),
+    ...failed.map((id): [string, Outcome] => [id, "failed"]),
   ]);
 }
 

@@ -27,8 +27,7 @@ export function Json({ value, label, live = false }: JsonProps) {
   );
 }
 
-/** The name above a value, with a button that copies the value. */
-export function Caption({ label, text }: { label: string; text: string }) {
+function Caption({ label, text }: { label: string; text: string }) {
   return (
     <figcaption className="mb-1 flex items-center justify-between text-xs text-muted-foreground">
       <span className="first-letter:uppercase">{label}</span>
@@ -45,7 +44,7 @@ function drawn(value: unknown, text: string, live: boolean): ReactNode {
   return live || !text.includes("\n") ? <Coloured json={text} /> : <JsonTree value={value} />;
 }
 
-export function printed(value: unknown): string {
+function printed(value: unknown): string {
   const lines = JSON.stringify(value, null, 2);
   const line = lines.replace(/\n\s*/g, " ");
   return line.length <= 72 ? line : lines;

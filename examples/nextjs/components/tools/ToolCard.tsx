@@ -7,7 +7,8 @@ import { useSeconds } from "../ui/use-seconds";
 import { Answer, type OnOutput } from "./Answer";
 import { Approval, type OnApproval } from "./Approval";
 import { CREDENTIAL } from "./Credential";
-import { Fields, LabelledFields } from "./Fields";
+import { Fields } from "./Fields";
+import { Json } from "./Json";
 import { Nested } from "./Nested";
 import { Output } from "./Output";
 import { Progress } from "./Progress";
@@ -134,7 +135,7 @@ export function isOver(part: ToolPart, { passed, stopped }: Pick<Answers, "passe
 }
 
 /** Return true for a call that waits for the user, or will once the response is over. */
-function asksUser(part: ToolPart, { answerable, passed, stopped, asked }: Answers): boolean {
+export function asksUser(part: ToolPart, { answerable, passed, stopped, asked }: Answers): boolean {
   if (stopped) return false;
   if (answerable && asksSomebody(part, asked)) return true;
   if (part.state === "approval-requested") return !passed;
@@ -197,7 +198,8 @@ function Input({ part }: { part: ToolPart }) {
   if (input === undefined || (isObject(input) && Object.keys(input).length === 0)) return null;
   if (getToolName(part) === CREDENTIAL) return null; // its keys are ADK's own
   if (isQuestion(part) && isObject(input)) return <p dir="auto">{String(input["message"])}</p>;
-  return <LabelledFields value={input} live={part.state === "input-streaming"} />;
+  if (part.approval !== undefined) return <Fields value={input} />;
+  return <Json value={input} label="input" live={part.state === "input-streaming"} />;
 }
 
 /** The agent asks the user by this call: the form says what, and by which schema. */
