@@ -1,0 +1,1 @@
+export{i as Mermaid}from"./RenderedMarkdown-BgG7gR0q.js";
