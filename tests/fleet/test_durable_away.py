@@ -178,7 +178,8 @@ async def test_an_app_whose_first_request_finds_no_database_serves_the_next_one(
         app = Starlette(routes=chat_routes(service))  # nobody launches it
         async with client(app) as http:
             with database.away():
-                assert (await http.get("/readyz")).json()["missing"] == ["engine"]
+                # A probe has one second: on a busy machine Redis may miss it, too.
+                assert "engine" in (await http.get("/readyz")).json()["missing"]
                 assert (await http.post("/api/chat/new/stop")).status_code == 503
                 assert (await http.post("/api/chat", json=question("new", "hi"))).status_code == 503
             async with asyncio.timeout(HANG):
