@@ -1,10 +1,8 @@
 """Failures that only a run log in Redis has, and their effects on runs."""
 
 import asyncio
-import gc
 import threading
 import time
-import warnings
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
@@ -278,7 +276,7 @@ async def test_a_worker_that_was_busy_does_not_take_back_what_another_has_claime
         if ended:
             owner.finish()
             lease.release()
-            await log.aclose()
+        await log.aclose()
 
     async with two_workers(redis.url, redis.url, lease=SHORT) as logs:
         owner, lease = await begin(logs[0])
@@ -304,11 +302,6 @@ async def test_a_worker_that_was_busy_for_too_long_gives_up_without_asking(redis
 
 
 async def test_a_burst_of_claims_leaves_few_connections(redis: RedisServer) -> None:
-    with warnings.catch_warnings():
-        # redis-py loses a connection if a task is cancelled while it returns the connection to the pool. The tests
-        # above cancel commands, and this test makes so many objects that the lost connection is collected here.
-        warnings.simplefilter("ignore", ResourceWarning)
-        gc.collect()
     log, observer = RedisRunLog(redis.url), Redis.from_url(redis.url)
     leases = await asyncio.gather(
         *(log.claim(f"chat {number}", "request", FakeOwner(EventBuffer(log.bounds))) for number in range(300))
