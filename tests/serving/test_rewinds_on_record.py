@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from collections.abc import Coroutine
 from contextlib import aclosing
 from typing import Any
 
@@ -129,6 +130,17 @@ async def ask(worker: Worker, body: dict[str, Any]) -> list[Any]:
     return await read(await worker.service.respond(parse_chat_request(body), user_id=USER))
 
 
+async def die_during(request: Coroutine[Any, Any, object], worker: Worker, workers: DyingWorkers, stored: int) -> None:
+    """Let the worker die during the request, after it has stored this many events. A shorter request ends first."""
+    workers.sessions.left = stored
+    asking, dying = asyncio.create_task(request), asyncio.create_task(workers.sessions.died.wait())
+    await asyncio.wait({asking, dying}, return_when=asyncio.FIRST_COMPLETED)
+    await worker.die()
+    await asyncio.gather(asking, return_exceptions=True)
+    dying.cancel()
+    workers.sessions.left = None
+
+
 @pytest.mark.parametrize("stored", range(7))
 async def test_a_worker_that_dies_while_it_rewinds_a_chat_loses_no_message(stored: int) -> None:
     """The chat has either its earlier message, or the message that replaces it, with its reply."""
@@ -136,15 +148,8 @@ async def test_a_worker_that_dies_while_it_rewinds_a_chat_loses_no_message(store
     async with workers.worker(agent=paying()) as worker:
         await ask(worker, chat(said("pay"), chat_id="c1"))
         await ask(worker, chat(said("hi", "u2"), chat_id="c1"))
-        workers.sessions.left = stored
         edited = chat(said("ho", "u2"), chat_id="c1", messageId="u2")
-        asking = asyncio.create_task(ask(worker, edited))
-        dying = asyncio.create_task(workers.sessions.died.wait())
-        await asyncio.wait({asking, dying}, return_when=asyncio.FIRST_COMPLETED)
-        await worker.die()
-        await asyncio.gather(asking, return_exceptions=True)
-        dying.cancel()
-    workers.sessions.left = None
+        await die_during(ask(worker, edited), worker, workers, stored)
     async with workers.worker(agent=paying()) as worker:
         await workers.forgotten()
         await worker.service.runs.free()
@@ -162,15 +167,8 @@ async def test_answers_that_come_with_a_message_are_stored_by_the_next_worker(st
         messages: Any = await worker.service.history("c1", user_id=USER)
         (card,) = [part for part in messages[-1]["parts"] if part.get("state") == "approval-requested"]
         card |= {"state": "approval-responded", "approval": {**card["approval"], "approved": False, "reason": "no"}}
-        workers.sessions.left = stored
         body = chat(*messages, said("hi", "u2"), chat_id="c1")
-        asking = asyncio.create_task(ask(worker, body))
-        dying = asyncio.create_task(workers.sessions.died.wait())
-        await asyncio.wait({asking, dying}, return_when=asyncio.FIRST_COMPLETED)
-        await worker.die()
-        await asyncio.gather(asking, return_exceptions=True)
-        dying.cancel()
-    workers.sessions.left = None
+        await die_during(ask(worker, body), worker, workers, stored)
     agent = paying()
     model: Any = agent.model
     async with workers.worker(agent=agent) as worker:
