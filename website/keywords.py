@@ -18,7 +18,7 @@ KEYWORDS: Final[Mapping[str, str]] = {
     "deploy/index.md": "load balancer docker container hosting aws azure heroku",
     "durable.md": "stop cancel abort resume reconnect reload background disconnect",
     "errors.md": "errors api key debug exception traceback 401 403 404 409 413 415 422 429 500 503",
-    "events.md": "event mapping tool call a2a workflow transfer",
+    "events.md": "event mapping a2a workflow transfer",
     "faq.md": "models gemini vertex openai anthropic claude ollama litellm reasoning thoughts thinking",
     "inspector.md": "debug devtools trace",
     "install.md": "uv uninstall",

@@ -246,7 +246,6 @@ FOUND: Final = {
     "charts": "Custom data",
     "handoff": "Sub-agents",
     "gdpr": "Security for auditors",
-    "tool call": "Events",
     "uninstall": "Install",
 }
 """A search -> the title of the page that is found first."""
