@@ -15,7 +15,7 @@ export function Versions({ versions, busy, onChoose }: Pick<MessageProps, "versi
 /** Seen when the pointer or the focus is on the message; always without a pointer, or if there are several versions. */
 export function Actions({ children }: { children: ReactNode }) {
   return (
-    <div className="-my-1 flex min-h-7 items-center gap-0.5 transition-opacity pointer-fine:opacity-0 pointer-fine:group-focus-within/message:opacity-100 pointer-fine:group-hover/message:opacity-100 pointer-fine:group-last-of-type/message:opacity-100 has-[[role=group]]:opacity-100!">
+    <div className="message-actions -my-1 flex min-h-7 items-center gap-0.5 transition-opacity">
       {children}
     </div>
   );

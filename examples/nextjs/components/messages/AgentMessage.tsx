@@ -11,7 +11,7 @@ import { Usage } from "./Usage";
 export function AgentMessage({ message, root, agent, live, outcome, busy, onEdit: _, onRetry, ...others }: MessageProps) {
   const { onRegenerate, versions, onChoose, ...answers } = others;
   return (
-    <article aria-label="Agent" className="group/message flex min-w-0 flex-col gap-3">
+    <article aria-label="Agent" className="flex min-w-0 flex-col gap-3">
       <h2 className="sr-only">Agent</h2>
       <Parts
         message={message}

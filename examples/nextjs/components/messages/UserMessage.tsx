@@ -16,7 +16,7 @@ export function UserMessage({ message, outcome, busy, onEdit, onRetry, versions,
     onEdit?.(message.id, changed);
   };
   return (
-    <article aria-label="You" className="group/message flex flex-col items-end gap-2">
+    <article aria-label="You" className="flex flex-col items-end gap-2">
       <h2 className="sr-only">You</h2>
       {filesOf(message).map((file, index) => (
         <File key={index} part={file} />

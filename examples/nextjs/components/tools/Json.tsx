@@ -12,7 +12,7 @@ export function Json({ value, label, live = false }: JsonProps) {
     if (box.current) box.current.scrollTop = live ? box.current.scrollHeight : 0;
   }, [text, live]);
   return (
-    <figure data-json={label} className="group/message relative min-w-0">
+    <figure data-json={label} className="relative min-w-0">
       <Caption label={label} text={text} />
       <pre
         ref={box}
@@ -31,7 +31,7 @@ function Caption({ label, text }: { label: string; text: string }) {
   return (
     <figcaption className="mb-1 flex items-center justify-between text-xs text-muted-foreground">
       <span className="first-letter:uppercase">{label}</span>
-      <span className="-my-2 pointer-fine:opacity-0 pointer-fine:group-focus-within/message:opacity-100 pointer-fine:group-hover/message:opacity-100">
+      <span className="copies-json -my-2">
         <CopyText text={text} />
       </span>
     </figcaption>
