@@ -94,8 +94,8 @@ def redact_prompt(prompt: dict[str, Any]) -> dict[str, Any]:
 def redact_request(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return the body of a client's request without secrets.
 
-    The work of the search is limited. So the newest message is searched first: earlier messages are also in the
-    recorded requests of earlier turns.
+    The work of the search is limited, and earlier requests already have the earlier messages. So the newest message is
+    searched first.
     """
     return _object(Search().clean_object(dict(body), {"messages": _newest_messages}))
 
