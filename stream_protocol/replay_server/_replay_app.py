@@ -56,7 +56,7 @@ class StepRequest:
     """A step: a request to send the next chunks of a ``HELD`` response.
 
     ``count``: the number of chunks. ``to``: send all chunks up to the next chunk of this type, including this chunk.
-    Without ``count`` and ``to``, all chunks are sent.
+    If both are ``None``, all chunks are sent.
     """
 
     count: int | None

@@ -171,8 +171,8 @@ def _turns_by_message(entry: LibraryEntry) -> list[list[TurnSummary]]:
 def _find_in_message(
     entry: LibraryEntry, turns: Sequence[TurnSummary], received: Sequence[ReceivedAnswer]
 ) -> LibraryTurn | Mismatch:
-    """Return the last of these turns up to which the request has all recorded answers. The request must have no other
-    answers.
+    """Return the last of ``turns`` whose recorded answers, with those of all turns before it, are in the request. The
+    request must have no further answers.
 
     ``turns``: the turns of one assistant message.
     """
