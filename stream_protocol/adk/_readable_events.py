@@ -116,10 +116,10 @@ def a2a_markers(events: "Iterable[Event]") -> "Iterator[Event]":
     """Yield events to append to a session. Because of these events, ADK sends no function responses to the session's
     remote agents (peers).
 
-    ADK sends a peer all events after the newest event that came from the peer. After a stopped run, this includes
-    function responses that end unanswered calls. But a peer that is an ADK agent refuses a user's message together with
-    function responses. Each yielded event looks like an empty message from a peer, so ADK sends only events that come
-    later.
+    ADK sends a peer all events after the newest event that came from the peer. After a stopped run, these events
+    include function responses that end unanswered calls. But a peer that is an ADK agent refuses a user's message
+    together with function responses. Each yielded event looks like an empty message from a peer, so ADK sends only
+    events that come later.
     """
     newest: dict[str, Event] = {}
     to_mark: dict[str, Event] = {}

@@ -133,8 +133,8 @@ def _grid(url: str, results: Sequence[Result], versions: Sequence[AiSdkVersion],
 
 
 def _rows(result: Result) -> list[str]:
-    """Return the row of a check, and the rows below it. These show the reason, the chunk, and the document that has the
-    rule."""
+    """Return the row of a check, and the rows below. The rows below show the reason, the chunk, and the document that
+    has the rule."""
     check = result.check
     outcome = click.style(f"{result.outcome:{_INDENT - 2}}", fg=_COLORS[result.outcome])
     rows = [f"  {outcome}{check.name:24}{check.rule}"]

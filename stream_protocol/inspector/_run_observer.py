@@ -73,8 +73,8 @@ class ModelCalls(BasePlugin):
         """Reports the prompt: model, agent, system instruction, contents, names of the tools, and config.
 
         ``of``: the number of the previous call of this agent. ``repeats``: how many contents at the beginning are equal
-        to those of that call. They are left out. ``omitted``: the number of further contents that are left out because
-        of their size.
+        to those of that call. The equal contents are left out. ``omitted``: the number of further contents that are
+        left out because of their size.
         """
         caller = _caller(callback_context)
         self._count += 1

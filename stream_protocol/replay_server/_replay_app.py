@@ -174,8 +174,8 @@ def _routes(chats: Chats) -> list[BaseRoute]:
 
 
 def _admitting(endpoint: Endpoint) -> Endpoint:
-    """Return the endpoint with a check. The check refuses a request that changes something, if a page of another site
-    sent it."""
+    """Wrap the endpoint in a check. The check refuses a request that changes something, if a page of another site sent
+    the request."""
 
     async def respond(request: Request) -> Response:
         _ = admit(request)

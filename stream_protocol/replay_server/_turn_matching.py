@@ -1,8 +1,8 @@
 """Finds the recorded turn for a request.
 
 A request with a user message gets the recorded turn after the last recorded assistant message in the request. So the
-result does not depend on reloads or restarts. If a client sends only its last message, it gets the recorded turn after
-the newest turn of this chat.
+result does not depend on reloads or restarts. If a client sends only its last message, the client gets the recorded
+turn after the newest turn of this chat.
 
 A request with answers to tool calls gets the last recorded turn for which the request has all answers. Answers are
 matched by the ids of calls.
