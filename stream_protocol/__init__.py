@@ -1,8 +1,8 @@
 """Convert Google ADK events to AI SDK UI message streams.
 
-Importing this package loads no other module, because pytest imports it in every run for the plugin. ``_public_names``
-lists the public names, and is loaded at the first access to one of them. No public name loads ADK, pydantic or
-Starlette. ``stream_protocol.serving`` loads them.
+Importing this package loads only ``_lazy_front``, because the import of any subpackage also imports this package.
+``_public_names`` lists the public names, and is loaded at the first access to one of them. No public name loads ADK,
+pydantic or Starlette. ``stream_protocol.serving`` loads all three.
 """
 
 from typing import TYPE_CHECKING

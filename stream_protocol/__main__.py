@@ -1,4 +1,4 @@
-"""Makes ``python -m stream_protocol`` the command ``adk-ui-stream``."""
+"""Runs the command ``adk-ui-stream`` for ``python -m stream_protocol``."""
 
 from stream_protocol.cli import main
 

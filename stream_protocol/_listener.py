@@ -33,13 +33,14 @@ def bind_socket(host: str, port: int) -> socket.socket:
         offer = f"; --port {free} is free" if free is not None else ""
         raise AddressError(f"cannot listen on {host}:{port}: {reason}{offer}") from error
     # Accepted connections inherit TCP_NODELAY. asyncio does not set it here, because this socket does not name its
-    # protocol. Without it, each later chunk waits some 40 ms until the client has acknowledged the chunk before it.
+    # protocol. Without TCP_NODELAY, each later chunk waits some 40 ms until the client has acknowledged the chunk
+    # before it.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listener
 
 
 def _free_port(host: str, port: int, family: socket.AddressFamily) -> int | None:
-    """Return a free port after ``port``; ``None`` if all tried ports are in use."""
+    """Return a free port above ``port``; ``None`` if all tried ports are in use."""
     for other in range(port + 1, min(port + PORTS_TRIED, MAX_PORT) + 1):
         with suppress(OSError), socket.create_server((host, other), family=family):
             return other

@@ -1,4 +1,4 @@
-"""Remove secrets from texts: the patterns of credentials for recordings, logs and error messages.
+"""Remove secrets from texts of recordings, logs and error messages, by patterns of credentials.
 
 ``without_secrets`` removes only text that is clearly a credential, because a replay of the recording must still work.
 ``message_without_secrets`` is for logs and errors, and also removes text that may be a credential. ``_secret_names``
@@ -63,8 +63,7 @@ _URL_SECRETS: Final = re.compile(
 """Pattern for names of URL parameters that are a signature or a credential."""
 
 _LONG: Final = 20
-"""The minimum number of characters of two values in URLs that count as secrets. These values are the parameter ``key``,
-and a user name that no password follows."""
+"""The minimum length of a secret in two places of a URL: the parameter ``key``, and a user name without a password."""
 
 
 # Patterns that only `message_without_secrets` uses
@@ -153,7 +152,7 @@ def _has_headers(text: str) -> bool:
 
 
 def _clean_line(found: re.Match[str]) -> str:
-    """Remove the value after a name on a line. Several words after a colon count as a sentence, and are kept."""
+    """Remove the value of a secret name on a line. Several words after a colon count as a sentence, and are kept."""
     is_sentence = found[1].rstrip().endswith(":") and len(found[3].split()) > 1
     return found[0] if is_sentence else _clean_value(found, found[2])
 
@@ -208,8 +207,8 @@ def _clean_parameters(url: str) -> str:
 def message_without_secrets(text: str, *, known: Collection[str] = ()) -> str:
     """Return the text of a log line or an error without anything that may be a secret.
 
-    In addition to ``without_secrets``, it removes values of secret environment variables, users and queries of URLs,
-    values of secret names, and long words. ``known``: long words to keep.
+    Unlike ``without_secrets``, it also removes users and queries of URLs, values of secret environment variables,
+    values of secret names in a sentence, and long words. ``known``: long words to keep.
     """
     for value in _environment_secrets():
         text = text.replace(value, REDACTED)
@@ -229,8 +228,8 @@ def _clean_named(found: re.Match[str]) -> str:
 def _without_user(url: str) -> str:
     """Return the URL without user names and passwords. Nested URLs are also cleaned.
 
-    A password may contain any character except spaces and quotes, because some programs do not encode it. So the
-    password ends at the last ``@``. The time is linear.
+    Some programs do not encode the password, so it may contain any character except spaces and quotes. The password
+    ends at the last ``@``. Takes linear time.
     """
     last = url.rfind("@")
     kept, begin = [], 0

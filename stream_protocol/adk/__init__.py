@@ -1,5 +1,5 @@
-"""Read ADK's events. Only this package accesses the fields of an event. The package does not import ADK to read ADK's
-objects.
+"""Read ADK's events. Only this package accesses the fields of an event. Reading ADK's objects does not import ADK, but
+reading events as JSON does.
 
     an event, or its JSON; live speech; an output of an agent behind A2A
         |  read
@@ -16,7 +16,7 @@ Where to change what:
 - ``_facts``: ``EventFacts``, and the types of its parts and reports.
 - ``_grounding``: sources, citations, and their positions (Google counts positions in bytes).
 - ``_calls``: ``KnownCalls``. It recognizes ids that a model uses again, and requests that ADK repeats.
-- ``_running_calls``: finds the calls whose tools run or have raised, and names tool executions.
+- ``_running_calls``: finds the call of a running tool or of an exception, and gives names to tool executions.
 - ``_call_index``: the indexes of calls by id, and of messages by call.
 - ``_call_ids``: the ids that calls have in the client, such as ``<id>.2`` and ``call_0``.
 - ``_event_dicts``: events that are dictionaries.

@@ -26,7 +26,7 @@ REQUEST_INPUT = "adk_request_input"
 class CallKind(StrEnum):
     """The kind of a call that waits for an answer from outside the agent.
 
-    The client shows an approval request on the call that needs approval. It shows requests for input and for
+    The client shows an approval request on the call that needs approval. The client shows requests for input and for
     credentials like calls of client tools.
     """
 

@@ -30,7 +30,7 @@ class CallIds(Collection[str]):
         self._places = {call_id: place for place, call_id in enumerate(dict.fromkeys(taken))}
         """Id -> its position among all ids of the chat. Does not contain the ids of ``_earlier``."""
         self._numbers: dict[str, list[tuple[int, int]]] | None = None
-        """ADK's id -> position and number of each numbered client id that begins with it, in increasing order.
+        """ADK's id -> position and number of each numbered client id that begins with this ADK id, in increasing order.
 
         For ``call_0`` and so on, the key is ``""``. ``None`` if no id was numbered.
         """
@@ -78,7 +78,7 @@ class CallIds(Collection[str]):
         """Return the highest ``NUMBER`` in ids of the form ``<adk_id>.NUMBER``, among the first ``count`` client ids of
         the chat.
 
-        The search for a number that is not used begins after the returned number.
+        The search for an unused number begins after the returned number.
         """
         numbers = self._numbers.get(adk_id, []) if self._numbers is not None else []
         if (later := bisect_left(numbers, (count,))) > 0:
@@ -95,8 +95,7 @@ NO_IDS: Final = CallIds()
 def match_client_ids(
     shown: Collection[tuple[str, str]], tools: Mapping[str, str], unanswered: "Iterable[KnownCall]"
 ) -> dict[str, str]:
-    """Some call ids in a client's message are not stored. Return the stored call for each of them: id in the client's
-    message -> id of the stored call.
+    """Match call ids that only the client's message has with stored calls: id in the message -> id of the stored call.
 
     An id can be missing in the session for two reasons. If a model adapter sends no call ids, ADK generates one id for
     the partial event and a second id for the complete event. The client has the first id, and the session has the

@@ -44,8 +44,8 @@ class CallReference(NamedTuple):
 
     @property
     def stored_number(self) -> dict[str, int]:
-        """The call's number among calls with equal ids, as a JSON field to store. Empty for the first of these
-        calls."""
+        """The JSON field that stores ``number``: ``{"number": 1}``. Empty for the number 0 and for an unknown
+        number."""
         return {"number": self.number} if self.number else {}
 
 
@@ -61,7 +61,7 @@ def stored_reference(call_id: str, stored: Mapping[str, Any], author: str, branc
 def outer_calls(branch: str | None) -> Iterator[CallReference]:
     """Yield the tool calls inside which the agent with this branch runs, from the outermost call to the innermost.
 
-    When an agent's tool runs inside a call, ADK appends ``<tool>@<call id>`` to the branch.
+    ADK appends ``<tool>@<call id>`` to the branch of an agent that runs inside a tool call.
     """
     links = (branch or "").split(".")
     for place, link in enumerate(links):
@@ -92,8 +92,8 @@ class KnownCall:
     has_id: bool = True
     """False if ADK has given the call no id so far."""
     opened: int | None = None
-    """The number of the call in ``OpenCalls``. A response to the call sets it to ``None``, and the next approval
-    request for the call sets a new number."""
+    """The number of the call in ``OpenCalls``. A response to the call resets this number to ``None``, and the next
+    approval request for the call sets a new number."""
     placeholders: int = 0
     """The number of function responses to the call that are only placeholders."""
     approval_id: str = ""
@@ -145,8 +145,8 @@ class CallRank(NamedTuple):
 
 
 RankKey = Callable[[CallRank], tuple[int, ...] | None]
-"""Function that returns the sort key of a ``CallRank``. A search takes the call with the smallest key. It skips a call
-if the function returns ``None`` for its rank."""
+"""Function that returns the sort key of a ``CallRank``. A search takes the call with the smallest key. If the function
+returns ``None`` for a call's rank, the search skips the call."""
 
 
 class CallsUnderId:
@@ -167,7 +167,7 @@ class CallsUnderId:
 
     @property
     def numbers(self) -> dict[KnownCall, int]:
-        """Call -> its number, from 0, in the order of the added calls. Calls that ``add`` has dropped are missing."""
+        """The added calls in order: call -> its number, from 0. Calls that ``add`` has dropped are missing."""
         if self._several is not None:
             return self._several
         return {} if self._only is None else {self._only: 0}
@@ -190,7 +190,7 @@ class CallsUnderId:
         self._count += 1
 
     def update(self, known: KnownCall) -> None:
-        """Update the index of calls after a change of ``known`` that may have changed its ``KnownCall.rank``."""
+        """Update the index, because the ``KnownCall.rank`` of the call ``known`` may have changed."""
         if known not in self.numbers:
             return
         if self._index is not None:
@@ -309,7 +309,7 @@ class OpenCalls:
         self._count = 0
         """The number of calls that were added."""
         self._by_tool: dict[tuple[str, SpeakerKey | None, bool], list[tuple[int, KnownCall]]] | None = None
-        """Tool, speaker and a bool -> heap of open calls. For the bool True, the heap has only calls without an id.
+        """Tool, speaker, and True or False -> heap of open calls. The heaps under True have only calls without an id.
 
         If the speaker is ``None``, the heap has the calls of all speakers. A call is added when the name of its tool
         becomes known. The attribute is ``None`` without calls, because an emptied dictionary keeps its memory.
@@ -323,7 +323,7 @@ class OpenCalls:
             self.name(known)
 
     def name(self, known: KnownCall) -> None:
-        """Add the call to the index by tool. Use this method when the tool's name becomes known."""
+        """Index the call by the name of its tool. Call this method when the name becomes known."""
         if known.opened is None:
             return
         self._by_tool = self._by_tool or {}
@@ -364,9 +364,10 @@ class OpenCalls:
 
 
 class CallMessages(Generic[T]):
-    """Index of the messages of a chat by their tool calls. Finds the message with the call of a later result.
+    """Index of the messages of a chat. Finds the message with the call to which a later result belongs.
 
-    If several messages have a call with the id and the tool of the result, the newest of them is found.
+    The call must have the id and the tool of the result. If several messages have such a call, the newest message is
+    found.
     """
 
     __slots__ = ("_by_call",)

@@ -24,9 +24,8 @@ class Answered(NamedTuple):
     """The result of a search for the call that a function response answers."""
 
     call: KnownCall | None
-    """The call that the response answers; ``None`` if no event of the message has the call. If the response answers an
-    approval request, this is the call that needs approval, or ``None`` if a newer request has replaced the answered
-    request."""
+    """The call that the response answers; ``None`` if no event of the message has the call. For the answer to an
+    approval request, this is the call that needs approval; ``None`` if a newer request has replaced this request."""
     is_placeholder: bool = False
     """True if the response is only a placeholder, because the call waits for an approval or a credential."""
     is_approval: bool = False
@@ -34,7 +33,7 @@ class Answered(NamedTuple):
 
 
 class KnownCalls:
-    """The tool calls of a message. Finds the call to which a later event of the message belongs."""
+    """The tool calls of one assistant message. Finds the call to which a later event of this message belongs."""
 
     __slots__ = ("_asked", "_changed", "_counts", "_event", "_ids", "_mentioned", "_open", "_run", "_same_id")
 
@@ -53,8 +52,8 @@ class KnownCalls:
         self._counts: dict[CallsUnderId, int] | None = None
         """Calls with the same id -> how many of them are in the newest event. ``None`` if it has no calls."""
         self._changed: list[tuple[KnownCall, Sequence[CallsUnderId]]] | None = None
-        """Calls whose rank has changed, with the ids whose index must be updated before the next lookup. Contains only
-        ids that several calls have. ``None`` if no index must be updated."""
+        """Calls whose rank has changed, each with the groups of calls whose indexes the next lookup must update.
+        ``None`` if no index must be updated."""
 
     def read_event(self, facts: "EventFacts") -> None:
         """Read the next event. An event of the user begins a new run, but a steering message (sent during a run) does
@@ -98,7 +97,8 @@ class KnownCalls:
     def read_call(
         self, facts: "EventFacts", call: "Call", *, streamed: KnownCall | None = None, shown: bool = True
     ) -> KnownCall | None:
-        """Return the ``KnownCall`` for a complete function call. Add it if it is new. ``None`` for a repeated call.
+        """Return the ``KnownCall`` for a complete function call. Add the call if it is new. Return ``None`` for a
+        repeated call.
 
         For ADK's ``adk_request_confirmation``, the result is the call that needs approval. ``streamed``: the known
         call, if pieces of the call were streamed before; otherwise ``None``. ``shown``: True to give a new call an id
@@ -132,7 +132,7 @@ class KnownCalls:
 
     def complete(self, event: object, known: KnownCall, name: str, args: dict[str, Any]) -> None:
         """Store the tool's name and the arguments of a call. ``event``: the event with the complete call; ``None`` if
-        an approval request for the call has the name and the arguments."""
+        the name and the arguments come from an approval request for the call."""
         known.name, known.args, known.run = name, args, self._run
         self._open.name(known)
         self._note_changed(known, known.same_id)
@@ -146,7 +146,7 @@ class KnownCalls:
     ) -> KnownCall | None:
         """Process ADK's ``adk_request_confirmation``, and return the call that needs approval.
 
-        Return ``None`` if an event repeats a request that the user has not answered yet. Adds the call if no earlier
+        Return ``None`` if an event repeats a request that the user has not answered yet. Add the call if no earlier
         event contains the call. A new request for a call replaces the earlier request. ``args``: the arguments of the
         request. ``shown``: True to give a new call an id in the client.
         """
@@ -180,7 +180,7 @@ class KnownCalls:
 
     def find_requester(self, speaker: SpeakerKey, original: dict[str, Any]) -> KnownCall | None:
         """Return the call for which ADK requests an approval. ``original``: the result of ``confirmed_call`` for the
-        request: the ``id`` of the call, and its ``name`` and ``args`` if the request has them."""
+        request. It has the ``id`` of the call, and the ``name`` and ``args`` if the request has them."""
         calls = self._find(original.get("id"))
         if calls is None:
             return None
@@ -209,9 +209,9 @@ class KnownCalls:
         return known if known is not None and known.is_undecided else None
 
     def shows_approval(self, facts: "EventFacts") -> bool:
-        """Return True if only this event shows that a call was approved. It has the result of the call, but the
-        session lacks the user's answer to the approval request. Call this method before the event's calls and
-        results are read."""
+        """Return True if a call was approved, but only its result in this event shows the approval. The session then
+        lacks the user's answer to the approval request. Call this method before the event's calls and results are
+        read."""
         is_abort = facts.failure is not None and facts.failure.code == ABORTED  # ADK closes the calls of a stopped run
         if self._asked is None or facts.by_user or is_abort:
             return False
@@ -313,7 +313,8 @@ class KnownCalls:
         event: object = None,
         args: Mapping[str, Any] | None = None,
     ) -> KnownCall | None:
-        """Find the call of a tool that runs, raises an exception, sends data, or runs an agent.
+        """Find the call of a running tool, for example to show the tool's exception, its data, or the events of its
+        agent.
 
         If several calls have the id of the reference, the search prefers, in this order:
 
@@ -357,7 +358,8 @@ class KnownCalls:
         return self._same_id.get(adk_id or "")
 
     def _note_changed(self, known: KnownCall, places: Sequence[CallsUnderId]) -> None:
-        """Record that ``KnownCall.rank`` of a call has changed. The next lookup updates the indexes ``places``."""
+        """Record that ``KnownCall.rank`` of a call has changed. ``places``: the groups of calls whose indexes the next
+        lookup must update."""
         if any(calls.has_several for calls in places):
             self._changed = self._changed or []
             self._changed.append((known, places))
@@ -369,7 +371,8 @@ class KnownCalls:
         self._changed = None
 
     def _begin_event(self, event: object) -> None:
-        """Begin the next event, if it is not the current event: clear the data about the calls of the current event."""
+        """Make ``event`` the current event. If it is a new event, clear the data about the calls of the previous
+        event."""
         if event is not self._event:
             self._event = event
             self._counts = None

@@ -117,7 +117,7 @@ class Result(NamedTuple):
 
     @property
     def answered(self) -> CallReference:
-        """A reference to the call that the response answers, made from the fields of the response."""
+        """A reference to the call that the response answers."""
         return CallReference(self.id, self.name, number=self.number)
 
 
@@ -203,7 +203,7 @@ class Compaction(NamedTuple):
 
 
 class Rewind(NamedTuple):
-    """A rewind of the session. The rewind removes the events of an invocation, and all later events up to itself."""
+    """A rewind of the session. It removes the events of an invocation, and all later events before the rewind."""
 
     invocation_id: str
 
@@ -273,7 +273,7 @@ class Posted(NamedTuple):
 
 
 class Steering(NamedTuple):
-    """The mark of a steering message: a user message that a run receives while it works."""
+    """The mark of a steering message: a user message that a run receives while the run works."""
 
     id: str
     """The id that the client gave the message."""
@@ -341,7 +341,7 @@ class EventFacts(NamedTuple):
     finish_reason: str | None
     """The finish reason of the model's response, as google-genai names it."""
     is_streams_end: bool
-    """True if ADK marks the event as the end of a stream. ADK marks events that repeat the text of a stream."""
+    """True if ADK marks the event as the end of a stream: a complete event that repeats the streamed text."""
     parts: tuple[Part, ...]
     reports: tuple[Report, ...]
 

@@ -101,9 +101,9 @@ class _Places:
 
         ``start``, ``end``: positions in bytes, in the part with the index ``part``. ``part`` and ``start`` may be
         ``None`` in place of 0, because Protobuf omits this value. Positions in the first part may also be positions in
-        the whole text, because ADK joins streamed parts and puts thoughts before the joined text. They are used as such
-        only if the range in the whole text equals ``text``. If ``text`` is ``None``, they are used as such only if the
-        event has one text.
+        the whole text, because ADK joins streamed parts and puts thoughts before the joined text. If the range does not
+        fit the first part, the range in the whole text is returned if it equals ``text``. Without ``text``, it is
+        returned only if the event has exactly one text.
         """
         if not isinstance(end, int) or not isinstance(start, int | None):
             return None
@@ -127,7 +127,7 @@ class _Places:
 
 
 class _Utf8:
-    """A text that converts positions in its UTF-8 bytes to positions in its characters."""
+    """Converts positions in a text from UTF-8 bytes to characters."""
 
     def __init__(self, text: str) -> None:
         self._bytes = text.encode("utf-8", "surrogatepass")

@@ -30,7 +30,7 @@ ADK never writes these arguments to JSON. If JSON has such a key, the key is a f
 
 _TYPE_ERRORS: Final = (AttributeError, TypeError)
 """Validation errors that name no location. An enum of google-genai raises such an error for a number. pydantic raises
-it for a key that is not a text."""
+such an error for a key that is not a text."""
 
 _ANY_EVENT: Final = {"author": "agent"}
 """The fields that every event must have."""
@@ -41,8 +41,8 @@ _UNREADABLE: Final = "whose value the installed ADK cannot read"
 def read_leniently(value: dict[str, Any], warn: WarnOnce) -> Event:
     """Convert JSON to an event. Omits fields that the installed ADK cannot read, with a warning for each.
 
-    A value that is missing in an enum of google-genai is kept, and google-genai emits a Python warning. Raises
-    ``NotAnEventError`` if the rest of the event cannot be read.
+    An enum value that the installed google-genai does not know is kept. google-genai then emits a Python warning.
+    Raises ``NotAnEventError`` if the rest of the event cannot be read.
     """
     for key in value.keys() - _FIELDS:
         warn(f"Ignored the field {_printable(str(key))}, which the installed ADK does not know.")
@@ -79,12 +79,12 @@ def _path(steps: tuple[int | str, ...]) -> str:
 def _of_wrong_types(
     value: dict[Any, Any] | list[Any], within: Callable[[Any], dict[str, Any]], names: list[str]
 ) -> Iterator["_Location"]:
-    """ADK's validation raises an error of ``_TYPE_ERRORS`` for some values. Yield the locations of the innermost such
-    values.
+    """Yield the locations of the values for which ADK's validation raises an error of ``_TYPE_ERRORS``. Of nested
+    values, yield only the innermost.
 
-    The errors name no location. So for each value, this function validates an event that has only this value.
-    ``within``: takes a value, and returns an event with this value in place of the searched object or list. Values of a
-    list are yielded from the last to the first, so that a caller can delete each value immediately.
+    These errors name no location. So this function validates each value in an event that has only this value.
+    ``within``: a function that returns an event with its argument in place of ``value``. Values of a list are yielded
+    from the last to the first, so that a caller can delete each value immediately.
     """
     items = [*value.items()] if isinstance(value, dict) else [*reversed([*enumerate(value)])]
     for key, item in items:

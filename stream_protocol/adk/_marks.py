@@ -1,12 +1,12 @@
 """Data that this library adds to the ``custom_metadata`` of events.
 
 - A steering message is a user message that a run receives while the run works. The message is stored before the next
-  model call. After it, the assistant's message continues.
+  model call. The assistant's message continues after the steering message.
 - A posted event is an event that a tool sends to the client while the tool runs, with ``stream_protocol.agents``. ADK
   neither yields nor stores posted events. They are converted and recorded like partial events.
-- A nested event is an event of an agent that runs inside a tool call, in a session of its own, as with ``AgentTool``.
-  While the tool runs, each nested event is sent in a posted event. The event with the tool's response stores the first
-  nested events.
+- A nested event is an event of an agent that runs inside a tool call, in a separate session, as with ``AgentTool``.
+  While the tool runs, each nested event is sent in a posted event. The event with the tool's response stores the nested
+  events, up to a limit.
 - An answered number shows which of several calls with the same id a function response answers.
 - A note is the title or the approval reason that a tool declares for users. The run's plugin writes notes to events
   before the events are stored.
@@ -119,8 +119,8 @@ def is_posted_data(event: "Event") -> bool:
 
 
 def carried_event(event: "Event") -> NestedEvent | None:
-    """While an agent runs inside a tool call, each of its events is sent inside a posted event. Return the agent's
-    event; ``None`` if ``event`` does not contain one."""
+    """Return the nested event inside a posted event: the event of an agent that runs inside a tool call. ``None`` if
+    ``event`` contains no nested event."""
     metadata = event.custom_metadata or {}
     match metadata.get(NESTED_EVENT):
         case {"call_id": str(call_id), "event": inner}:
@@ -166,8 +166,8 @@ def answered_number(event: "Event", response: "FunctionResponse") -> int | None:
 
 
 def items_by_id(event: "Event", items: Iterable[T]) -> dict[str, list[T]]:
-    """Return call id -> the items for the event's function responses with this id, in order. ``item_of`` finds the item
-    for one response in such a list.
+    """Group the items by the id of their function response: call id -> list of items. ``item_of`` finds the item for
+    one response in such a list.
 
     ``items``: one item for each function response of the event, in their order.
     """
@@ -185,8 +185,8 @@ def item_of(event: "Event", response: "FunctionResponse", listed: Sequence[Any])
 
 
 class ApprovalNote(NamedTuple):
-    """The reason and the descriptor that a tool declares. They help the user to decide whether to approve a call of the
-    tool."""
+    """The reason that a tool declares for its approval, and a descriptor: any JSON for the client's own approval
+    card."""
 
     reason: str | None = None
     descriptor: Any = None

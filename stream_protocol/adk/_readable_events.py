@@ -4,25 +4,25 @@
 
 ADK's format for live (bidirectional) runs with speech:
 
-- Transcribed speech is in events without content: ``input_transcription`` is the user's speech,
-  ``output_transcription`` the agent's. Partial events with pieces of the text may come before the finished event with
-  the whole text.
+- Transcribed speech is in events without content: ``input_transcription`` is the user's speech, and
+  ``output_transcription`` is the agent's speech. Partial events with pieces of the text may come before the finished
+  event with the whole text.
 - The sound is in ``inline_data`` with raw samples, or in an artifact to which the event refers.
 - ``interrupted`` or ``turn_complete`` marks the end of the agent's turn.
 
 ADK up to 1.18 sets neither ``partial`` for the pieces nor ``finished`` for the whole text.
 
-The messages of a remote agent (the peer) are restored from the events of ADK's ``RemoteA2aAgent``. The peer sends an
-A2A task with status messages and artifacts. ADK creates an event from each update of the task. The event's metadata
-contain the state of the task at that time. The events differ from the messages of the peer:
+This module restores the messages of a remote agent (the peer) from the events of ADK's ``RemoteA2aAgent``. The peer
+sends an A2A task with status messages and artifacts. ADK creates an event from each update of the task. The event's
+metadata contain the state of the task at that time. The events differ from the messages of the peer:
 
-- Status messages become thoughts. If the peer is an ADK agent, these messages are its events. Only the task shows which
-  texts of the messages are thoughts.
+- Status messages become thoughts. If the peer is an ADK agent, these messages contain the agent's events. Only the task
+  shows which texts of the messages are thoughts.
 - A peer that is an ADK agent sends its last text twice: in a status message, and when the task ends or pauses.
 - If an artifact comes in several pieces, only the event with the last piece is stored.
 - Some function responses of the peer are only placeholders while a call waits for an approval or a sign-in. The events
   do not mark these responses.
-- A failed task looks like a successful task.
+- The event of a failed task looks like the event of a successful task.
 - A peer's request to sign in becomes a call, but ADK does not send the peer the answer to this call.
 """
 
@@ -53,7 +53,7 @@ _FAILURES: Final = frozenset({"failed", "rejected", "canceled"})
 
 
 def is_live_sound(part: "Part") -> bool:
-    """Return True if the part is sound of a live run. Return False for audio files and all other parts."""
+    """Return True if the part contains the sound of a live run. Return False for audio files and all other parts."""
     blob, reference = part.inline_data, part.file_data
     if blob is not None:
         return (blob.mime_type or "").lower().startswith(RAW_AUDIO)
@@ -113,13 +113,13 @@ def unwrap_a2a(event: "Event") -> "Event":
 
 
 def a2a_markers(events: "Iterable[Event]") -> "Iterator[Event]":
-    """Yield events to append to a session. With these events, ADK sends no function responses to the session's remote
-    agents (peers).
+    """Yield events to append to a session. Because of these events, ADK sends no function responses to the session's
+    remote agents (peers).
 
-    ADK sends a peer all events after the newest event that came from the peer. After a stopped run, this includes
-    function responses that end unanswered calls. But a peer that is an ADK agent refuses function responses beside the
-    user's message. Each yielded event looks like an empty message from a peer, so ADK sends only events that come
-    later.
+    ADK sends a peer all events after the newest event that came from the peer. After a stopped run, these events
+    include function responses that end unanswered calls. But a peer that is an ADK agent refuses a user's message
+    together with function responses. Each yielded event looks like an empty message from a peer, so ADK sends only
+    events that come later.
     """
     newest: dict[str, Event] = {}
     to_mark: dict[str, Event] = {}
@@ -165,8 +165,7 @@ class _Task:
 
     @property
     def own_metadata(self) -> dict[str, Any]:
-        """The ``custom_metadata`` of the remote ADK agent's event. The task's newest update was made from this
-        event."""
+        """The ``custom_metadata`` of the remote ADK agent's event from which the task's newest update was made."""
         found = {**self.metadata, **_mapping(self.newest_artifact, "metadata")}.get("adk_custom_metadata")
         try:
             value = orjson.loads(found) if isinstance(found, str) else found
@@ -176,8 +175,8 @@ class _Task:
 
     @property
     def is_repeated(self) -> bool:
-        """True if the content of the task's update comes twice. The remote ADK agent has already sent it, or will send
-        it again as a failure."""
+        """True if the remote ADK agent sends this content twice: it has already sent the content, or will send it again
+        as a failure."""
         if "adk_error_code" in _mapping(self.message, "metadata"):
             return True
         if self.state == "working":
@@ -203,8 +202,8 @@ class _Task:
 
 
 def _failed(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
-    """Return the event of a failed task as an error. If the remote agent is an ADK agent, the text of its exception is
-    not shown."""
+    """Return the event of a failed task as an error. If the remote agent is an ADK agent, the text of its exception
+    moves from the content to ``error_message``."""
     texts = [part.text for part in parts if part.text]
     of_status = texts == [text for part in _parts(task.message) if (text := part.get("text"))]
     code, message = f"A2A_TASK_{task.state.upper()}", "\n".join(texts) or None
@@ -227,8 +226,8 @@ def _restored(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
 
 
 def _relayed_by_peer(event: "Event", task: _Task, parts: "list[Part]") -> "Event":
-    """A remote ADK agent may pass on the reply of a second remote agent. In this case, return the event with the reply
-    of the second agent."""
+    """Return the event with the reply of a second remote agent, if the remote ADK agent passes on such a reply. Any
+    other event is returned unchanged."""
     metadata = task.own_metadata
     behind = _Task(_mapping(metadata, _TASK))
     texts = [part.text for part in parts]
@@ -247,7 +246,7 @@ def _as_text(part: "Part") -> "Part":
 def _with_requests(actions: "EventActions", of_peer: Mapping[str, Any]) -> "EventActions":
     """Return ``actions`` with the remote agent's requests for approvals and credentials.
 
-    If there is a request for a call, the function response of this call counts as a placeholder.
+    A function response to a call with such a request counts as a placeholder.
     """
     keys = ("requestedToolConfirmations", "requestedAuthConfigs")
     try:

@@ -55,14 +55,14 @@ class RunningCalls:
         self._calls: dict[tuple[str, str, str | None], KnownCalls] = defaultdict(lambda: KnownCalls(NO_IDS))
         """Invocation, agent and branch -> the calls of this agent.
 
-        Each event counts as a run of its own here.
+        Here, each event counts as a separate run.
         """
         self._read: set[tuple[str, str]] = set()
         """The event id and the call id of each call that was added."""
 
     def start(self, context: "ToolContext", tool: str, args: Mapping[str, Any]) -> RunningCall:
         """Register the call of a tool that starts with these arguments, and return the call. Later, ``running_call``
-        returns it for the same context."""
+        returns this call for the same context."""
         agent, branch = _agent(context)
         reference = CallReference(context.function_call_id, tool, agent, branch)
         calls = self._calls[context.invocation_id, agent, branch]
@@ -99,8 +99,8 @@ class RunningCalls:
         return ""
 
     def end(self, context: "ToolContext", *, may_be_silent: bool) -> RunningCall | None:
-        """Record that the tool of this context has returned, and return the tool's call. A callback may have returned a
-        value in place of the tool."""
+        """Record that the tool of this context, or a callback in place of the tool, has returned. Return the tool's
+        call."""
         if (running := running_call(context)) is not None:
             running.has_returned = True
             running.may_be_silent = may_be_silent
@@ -208,8 +208,8 @@ class UsedCalls:
     The id of a call is not enough for a name, because some providers number the calls of each response from 0. So the
     name also contains the speaker, the tool and the arguments. Equal calls are numbered in order.
 
-    ``names_by_id``: True if an older release of this library began the run. In that release, the first call with an id
-    had only its id as name.
+    ``names_by_id``: True if an older release of this library began the run. That release used only the id as the name
+    of the first call with this id.
     """
 
     def __init__(self, *, names_by_id: bool = False) -> None:
@@ -219,8 +219,8 @@ class UsedCalls:
     def name(self, call: CallReference, args: Any, *, confirmed: bool) -> str:
         """Return the name of the next tool execution for a call with these arguments.
 
-        ``args``: the arguments from the model, as plain JSON. ``confirmed``: True if the user has approved the call.
-        ADK then runs the tool again for a call with the same id.
+        ``args``: the arguments from the model, as plain JSON. ``confirmed``: True if the user has approved the call, so
+        that ADK executes the tool a second time for the same id.
         """
         phase = "confirmed" if confirmed else "called"
         if self._names_by_id:

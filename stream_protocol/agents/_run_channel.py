@@ -2,9 +2,9 @@
 
 Code inside a run uses the channel to add events to the response while ADK itself yields no event.
 
-A context variable holds the channel. The run's task can read the variable. So can the tasks and threads in which ADK
-executes tools, and the tasks of agents inside an ``AgentTool``. A thread that a tool starts cannot read the variable.
-Some tasks that call a tool cannot read the variable, either. So the channel is also stored for the tool's call context.
+A context variable holds the channel. These can read the variable: the run's task, the tasks and threads in which ADK
+executes tools, and the tasks of agents inside an ``AgentTool``. Threads that a tool starts cannot read the variable,
+and neither can some tasks that call a tool. So ``_SCOPES`` also holds the channel, by the context of the tool call.
 Outside a ``ChatService`` there is no channel.
 """
 
@@ -32,7 +32,7 @@ class RunChannel(Protocol):
         converted and recorded like ADK's own events. It is not stored in the session."""
 
     def post_newest(self, key: str, make: Callable[[], Event]) -> None:
-        """Like ``post``, but writes only the newest event of each key, a few times per second.
+        """Write an event like ``post``, but only the newest event of each key, a few times per second.
 
         If an event is not yet written, a newer event with an equal key replaces it. The last event of a key is always
         written. ``make``: a function that creates the event when the event is written.
@@ -44,8 +44,7 @@ class RunChannel(Protocol):
 
 
 class CallScope(NamedTuple):
-    """The channel of a tool call. If the tool call is inside an ``AgentTool``, also the context of the ``AgentTool``
-    call."""
+    """The channel of a tool call, and the context of the ``AgentTool`` call around the tool call, if there is one."""
 
     channel: RunChannel
     shown: Context | None
@@ -77,14 +76,15 @@ def open_channel(channel: RunChannel) -> Iterator[None]:
 
 
 def set_channel(channel: RunChannel) -> None:
-    """Set the channel for the rest of the current task. Forget the outermost ``AgentTool`` call of the task."""
+    """Set the channel for the rest of the current task. From then on, the task does not count as inside an
+    ``AgentTool`` call."""
     _CHANNEL.set(channel)
     _OUTERMOST.set(None)
 
 
 def enter_call(context: Context) -> None:
-    """Store the channel for a tool call. ``context``: the context of the tool call. Must run in the call's task, when
-    the call begins."""
+    """Store the channel for a tool call. ``context``: the context of the tool call. Call this function in the task of
+    the tool call, when the call begins."""
     channel = _CHANNEL.get()
     if channel is not None:
         _SCOPES[context] = CallScope(channel, _around(context))
@@ -101,7 +101,8 @@ def scope_of(context: Context) -> CallScope | None:
 
 def _around(context: Context) -> Context | None:
     """Return the context of the outermost ``AgentTool`` call around this tool call, or ``None``. The agent of an
-    ``AgentTool`` has a separate invocation. So a call inside an ``AgentTool`` has a different invocation id."""
+    ``AgentTool`` has a separate invocation. So a different invocation id shows that this call is inside the
+    ``AgentTool``."""
     outermost = _OUTERMOST.get()
     return None if outermost is None or outermost.invocation_id == context.invocation_id else outermost
 

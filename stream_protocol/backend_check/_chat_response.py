@@ -167,7 +167,8 @@ class ChatResponse:
             raise BrokenError(f"HTTP {self.status} instead of a stream{': ' * bool(self.body)}{excerpt(self.body)}")
 
     def require_readable(self) -> None:
-        """Raise ``BrokenError`` if the client failed on the stream. An ``error`` chunk also counts as a failure."""
+        """Raise ``BrokenError`` if the client failed while it read the stream. An ``error`` chunk also counts as a
+        failure."""
         if self.error is not None:
             raise BrokenError(f"The client fails: {self.error}", chunk=self.failed_chunk, source=REDUCER)
 

@@ -44,8 +44,8 @@ async def run_checks(
 ) -> list[Result]:
     """Run the checks of the profiles, and return their results. Raises ``NoBackendError`` if there is no chat endpoint.
 
-    ``on_result``: called with each result as soon as it is known. At the end, the chats that the checks created are
-    deleted, even if the task is cancelled.
+    ``on_result``: called with each result as soon as it is known. At the end, this function deletes the chats that the
+    checks created, even if the task is cancelled.
     """
     settings = settings or Settings()
     slow = httpx.AsyncHTTPTransport(socket_options=[(socket.SOL_SOCKET, socket.SO_RCVBUF, SMALL_BUFFER)])

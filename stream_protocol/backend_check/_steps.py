@@ -73,8 +73,7 @@ async def require_stream_or_refusal(response: ChatResponse) -> bool:
 
 @asynccontextmanager
 async def running(chat: Chat) -> AsyncIterator[ChatResponse]:
-    """Context manager that sends the ``long`` prompt, and returns the response as soon as its first text has
-    arrived."""
+    """Context manager that sends the prompt of the feature ``long``, and returns the response after its first text."""
     chat.add_user_message(first_prompt(chat.backend, "long"))
     async with chat.open() as response:
         await read_beginning(response, chat)
@@ -84,7 +83,8 @@ async def running(chat: Chat) -> AsyncIterator[ChatResponse]:
 
 
 async def read_beginning(response: ChatResponse, chat: Chat) -> None:
-    """Read the response to the ``long`` prompt up to its first text. Raise ``BrokenError`` if the stream is invalid."""
+    """Read the response to the prompt of the feature ``long``, up to its first text. Raise ``BrokenError`` if the
+    stream is invalid."""
     await response.require_stream()
     await response.read(until=has_text)
     response.require_readable()
@@ -106,8 +106,8 @@ def judge_alone(response: ChatResponse, backend: Backend) -> None:
 async def reload(chat: Chat, *, until: Callable[[Chat], bool]) -> Chat:
     """Return the chat with the messages that a reloaded page gets.
 
-    A server may store a reply some time after the reply's end. So the history is read again for some seconds, until
-    ``until`` returns True.
+    A server may store a reply some time after the reply's end. So this function reads the history again until ``until``
+    returns True, for some seconds at most.
     """
     for _ in range(POLLS):
         page = await chat.reload()

@@ -120,14 +120,14 @@ class Chat:
         return tab
 
     def answer_approvals(self, *, approved: bool, reason: str | None = None) -> None:
-        """Approve or deny each call of the last message that needs approval, as ``addToolApprovalResponse`` does."""
+        """Approve or deny each call that needs approval in the last message, as ``addToolApprovalResponse`` does."""
         given = {"approved": approved, **({} if reason is None else {"reason": reason})}
         for call in calls_of(self.messages[-1], "approval-requested"):
             approval = {**call["approval"], **given}
             call.update({"state": "approval-responded", "approval": approval})  # type: ignore[typeddict-item]  # of any state
 
     def answer_client_tools(self, result: Mapping[str, Any]) -> None:
-        """Add a result to each call of the last message that waits for the client, as ``addToolOutput`` does."""
+        """Add a result to each call that waits for the client in the last message, as ``addToolOutput`` does."""
         for call in client_calls(self.messages[-1]):
             call.update(result)  # type: ignore[typeddict-item]  # as above
 
@@ -229,8 +229,7 @@ class Chat:
             self.messages.append(message)
 
     def judge(self, response: ChatResponse) -> None:
-        """Check the stream of a response, as the continuation of the chat's earlier streams. Raise ``BrokenError`` for
-        the first error."""
+        """Check the stream of a response as the next stream of this chat. Raise ``BrokenError`` for the first error."""
         end = b"" if response.body.rstrip().endswith(b"[DONE]") else b"\n\ndata: [DONE]\n\n"
         self._responses += response.body_with_id + end
         before = self._chunks_before + (not response.begins_with_start)

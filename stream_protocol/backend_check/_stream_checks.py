@@ -19,7 +19,8 @@ from stream_protocol.backend_check._stock_client import MESSAGES, Backend, Chat,
 HEADERS: Final = "ai: docs/04-ai-sdk-ui/50-stream-protocol.mdx"
 DEPTH: Final = 100_000
 BUFFERED_SECONDS: Final = 1.0
-"""The longest time, in seconds, after which a response may come in one piece. A later response counts as buffered."""
+"""The maximum time, in seconds, after which a response may arrive in one piece. If such a response arrives later, it
+counts as buffered."""
 
 
 async def _text_answer(backend: Backend) -> None:

@@ -50,7 +50,7 @@ async def _turn_after_tools(backend: Backend) -> None:
 async def _answered(backend: Backend, *, approved: bool) -> tuple[list[ToolPart], ChatResponse]:
     """Approve or deny the pending calls, and read the next response.
 
-    Return these calls in their state after the response, and the response.
+    Return the calls as they are after this response, and the response itself.
     """
     chat = await with_approval(backend)
     pending = pending_approvals(chat)
@@ -68,7 +68,7 @@ def pending_approvals(chat: Chat) -> set[str]:
 
 
 def require_ends(response: ChatResponse, pending: Collection[str]) -> list[ToolPart]:
-    """Return the calls that waited for approval. Raise ``BrokenError`` if one of them has not ended."""
+    """Return the calls with the ids ``pending``. Raise ``BrokenError`` if one of these calls has not ended."""
     calls = [part for part in calls_of(response.message, *ENDED) if part["toolCallId"] in pending]
     if len(calls) < len(pending):
         raise BrokenError("A call does not end after its approval was given or denied.", chunk=response.last_chunk)

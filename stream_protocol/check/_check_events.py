@@ -12,8 +12,8 @@ from stream_protocol.wire import SSE_DONE, AiSdkVersion
 def check_events(path: Path, session: str | None, versions: Sequence[AiSdkVersion]) -> Iterator[Finding]:
     """Yield the problems in the streams that clients of these versions would get for recorded events.
 
-    ``Finding.line`` is the line of the last event that was read. If events are not on separate lines, it is the number
-    of the event.
+    ``Finding.line`` is the line of the event that was read last. If events are not on separate lines, ``Finding.line``
+    is the number of this event.
     """
     recording = load_recording(path, session=session)
     for version in versions:

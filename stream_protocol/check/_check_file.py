@@ -1,7 +1,7 @@
 """Checks a file for the AI SDK's clients: an SSE capture, lines of JSON chunks, or recorded ADK events.
 
 The format is detected from the beginning of the file. ADK events are first converted to chunks. Only this conversion
-imports ADK. The file is checked while it is read. Of the messages in the file, only the tool calls stay in memory.
+imports ADK. The file is checked while it is read. Only the tool calls of its messages stay in memory.
 """
 
 import re
@@ -89,7 +89,7 @@ def check_stream(stream: IO[bytes], *, versions: Sequence[AiSdkVersion] = ALL_VE
 def _check(
     stream: IO[bytes], path: Path | None, session: str | None, versions: Sequence[AiSdkVersion]
 ) -> Iterator[Finding]:
-    """Yield the problems of the stream. ``path``: the path of the stream's file; ``None`` if it cannot be opened
+    """Yield the problems of the stream. ``path``: the path of the stream's file; ``None`` if the file cannot be opened
     again."""
     head = stream.read(PIECE)
     text = text_of(head)

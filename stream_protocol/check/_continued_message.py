@@ -16,7 +16,7 @@ If a server gives all responses the same message id, these responses form one en
 
 @dataclass(frozen=True, slots=True)
 class ContinuedMessage:
-    """The message that a response continues. All tool calls that waited for the user are answered."""
+    """The message that a response continues. All tool calls that waited for the user count as answered."""
 
     message: UIMessage
     answered: frozenset[str]
@@ -31,7 +31,8 @@ class ContinuedMessage:
         return "approvalId" in chunk and call_of_approval(self.message, chunk["approvalId"]) is not None
 
     def with_used_answers(self, message: UIMessage, used: Collection[str]) -> UIMessage:
-        """Return the message after the response. Only calls that the response mentions keep the assumed answers.
+        """Return the message after the response. A call that the response does not mention waits again, without its
+        assumed answer.
 
         ``message``: the message after the response, with all calls answered. ``used``: the ids of calls in the
         response. If exactly one call waited and the response mentions only new calls, the waiting call also keeps its

@@ -11,7 +11,7 @@ class InputTexts:
         self._texts: dict[str, _InputText] = {}
 
     def note(self, chunk: Mapping[str, Any]) -> None:
-        """Process a chunk of a call's input. Call this method before the reducer gets the chunk."""
+        """Process a chunk of a call's input. Call this method before ``MessageReducer`` applies the chunk."""
         match chunk:
             case {"type": "tool-input-start"}:
                 self._texts[chunk["toolCallId"]] = _InputText(is_json=chunk.get("inputEncoding") != "text")

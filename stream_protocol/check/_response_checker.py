@@ -55,7 +55,7 @@ _MAY_START: Final[Mapping[str, Collection[str]]] = MappingProxyType(
         "tool-input-error": ("input-streaming", "input-available"),
     }
 )
-"""Chunk type -> states of a call in which a chunk of this type does not overwrite anything.
+"""Chunk type -> states of a call. In these states, a chunk of this type overwrites nothing in the call.
 
 A server may send an approved call again.
 """
@@ -110,7 +110,7 @@ class ResponseChecker:
 
     @property
     def message(self) -> UIMessage:
-        """The message that the client stores, with placeholders for values and texts."""
+        """The message that the client stores. Placeholders stand for values and texts, to save memory."""
         message = self._reducer.message
         parts = message["parts"]
         return {**message, "parts": parts[: len(parts) - self._empty_steps]}

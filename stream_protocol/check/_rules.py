@@ -21,8 +21,8 @@ from stream_protocol.wire import AiSdkVersion
 class Severity(StrEnum):
     """The severity of a rule.
 
-    An error means that the stream is invalid. A warning means that the newest clients accept the stream. The server may
-    send this stream on purpose.
+    An error means that the stream is invalid. A warning means that the newest clients accept the stream, so that a
+    server may send such a stream on purpose.
     """
 
     ERROR = "error"

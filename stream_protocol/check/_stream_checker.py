@@ -1,4 +1,5 @@
-"""Checks one stream for clients of several versions. A problem of several versions is reported as one finding."""
+"""Checks one stream for clients of several versions. A problem that occurs in several versions is reported as one
+finding."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -13,7 +14,7 @@ class StreamChecker:
     """Checks a stream, event by event. A problem is reported once in each response.
 
     ``start_begins_response``: True if a ``start`` after ``finish``, ``error`` or ``abort`` begins the next response.
-    Use it if nothing else separates the responses of the stream.
+    Pass True if nothing else separates the responses of the stream.
     """
 
     def __init__(self, versions: Sequence[AiSdkVersion], *, start_begins_response: bool = False) -> None:
@@ -24,7 +25,7 @@ class StreamChecker:
         self._reported: set[tuple[AiSdkVersion, Problem]] = set()
         """The problems of the current response that were reported."""
         self.in_response = False
-        """True if data has come since the last response has ended."""
+        """True if data has come since the end of the last response."""
         self._has_terminal = False
 
     def check_data(self, data: str, line: int) -> Iterator[Finding]:
@@ -69,7 +70,8 @@ class StreamChecker:
         self.in_response = True
 
     def _findings(self, check: Callable[[SimulatedChat], Iterable[Problem]]) -> Iterator[Finding]:
-        """Call ``check`` for the client of each version. Yield a finding for each new problem."""
+        """Call ``check`` with the client of each version. Yield a finding for each problem that was not yet reported in
+        this response."""
         versions_by_problem: dict[Problem, list[AiSdkVersion]] = {}
         for version, chat in self._chats.items():
             for problem in check(chat):

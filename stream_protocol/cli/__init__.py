@@ -8,7 +8,7 @@ Exit codes:
 - 2: wrong usage, or a target or file that cannot be used. stderr has one line with the reason, and stdout is empty.
 - 130: Ctrl-C.
 
-``--help`` must be fast: each command imports ADK and Starlette only when it runs.
+``--help`` must be fast: each command imports ADK and Starlette only when the command runs.
 
 Where to change what:
 

@@ -1,4 +1,4 @@
-"""Server that refuses all requests of ``serve --reload`` with 503 while the agent cannot be loaded."""
+"""Server of ``serve --reload`` while the agent cannot be loaded. Refuses all requests with 503."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def check_backend(
 ) -> bool:
     """Check the server, and print the report.
 
-    If stderr is not a terminal, it gets a line for each finished check, because the checks may take minutes.
+    If stderr is not a terminal, a line for each finished check is printed there, because the checks may take minutes.
 
     Returns True if the server breaks no rule and has all features of the profiles in ``claimed``.
     """
@@ -85,8 +85,8 @@ def check_backend(
 
 @contextmanager
 def _ends_as_after_ctrl_c() -> Iterator[None]:
-    """Context manager: handle SIGTERM, which ``timeout`` sends, and SIGHUP like Ctrl-C. Without this, the signals would
-    end the process before it deletes the chats that the checks have created."""
+    """Context manager: handle SIGTERM (as from ``timeout``) and SIGHUP like Ctrl-C. Without this, the signals would end
+    the process before it deletes the chats that the checks have created."""
     numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
     default = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
     for number in default:
@@ -99,7 +99,8 @@ def _ends_as_after_ctrl_c() -> Iterator[None]:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    """Call the handler of Ctrl-C, which ``asyncio.run`` has replaced. A process in the background may ignore Ctrl-C."""
+    """Call the present handler of Ctrl-C, which ``asyncio.run`` has set. If the process ignores Ctrl-C, as in the
+    background, raise ``KeyboardInterrupt``."""
     handler = signal.getsignal(signal.SIGINT)
     (handler if callable(handler) else signal.default_int_handler)(number, frame)
 
@@ -132,8 +133,8 @@ def _grid(url: str, results: Sequence[Result], versions: Sequence[AiSdkVersion],
 
 
 def _rows(result: Result) -> list[str]:
-    """Return the row of a check, and the rows below it. These show the reason, the chunk, and the document that has the
-    rule."""
+    """Return the row of a check, and the rows below. The rows below show the reason, the chunk, and the document that
+    has the rule."""
     check = result.check
     outcome = click.style(f"{result.outcome:{_INDENT - 2}}", fg=_COLORS[result.outcome])
     rows = [f"  {outcome}{check.name:24}{check.rule}"]

@@ -43,7 +43,8 @@ class AiSdk(AiSdkParam):
 
 
 class PathText(TextParam):
-    """Parameter type: a path that the shell completes. It need not exist, because the command checks it later."""
+    """Parameter type: a path that the shell completes. The path need not exist, because the command checks the path
+    later."""
 
     name = "path"
 
@@ -195,7 +196,7 @@ class Port(IntParam):
 
 
 def _whole_number(value: Any, least: int, most: int) -> int | None:
-    """Return the number that a command line or a TOML file has. ``None`` if it is not whole, or out of bounds."""
+    """Return ``value`` as an ``int``; ``None`` if it is not a whole number from ``least`` to ``most``."""
     try:
         number = int(value)
     except ValueError:
@@ -226,7 +227,7 @@ def require_free_port(host: str, port: int) -> None:
 def refuse_combination(option: str, allowed: Container[str]) -> None:
     """End the command with exit code 2 if an option on the command line is not in ``allowed``.
 
-    ``option``: the option with which other options cannot be combined, for the error message.
+    ``option``: the option that excludes the other options, for the error message.
     """
     for parameter in _parameters_on_command_line():
         if parameter.name not in allowed:

@@ -29,7 +29,7 @@ SECONDS_BETWEEN: Final = 1.0
 def print_at_once(output: Iterable[bytes | str]) -> None:
     """Print each piece of output immediately. Colors are removed if stdout does not support them.
 
-    Stops without an error when the reader of a pipe closes it, as ``head`` does.
+    Stops without an error when the reader of a pipe closes the pipe, as ``head`` does.
     """
     try:
         for piece in output:
@@ -85,7 +85,7 @@ def _write(number: int, data: bytes) -> None:
 
 def print_stopped() -> None:
     """Print on a terminal that the server has stopped. The text is on a new line, because after Ctrl-C the cursor is
-    behind the terminal's ``^C``."""
+    after the terminal's ``^C``."""
     if sys.stderr.isatty():
         click.echo("\nStopped.", err=True)
 

@@ -63,8 +63,8 @@ def write_sections(formatter: click.HelpFormatter, sections: Mapping[str, Sequen
 class Program(click.Group):
     """Command group that reports wrong usage as one line on stderr, with exit code 2.
 
-    After Ctrl-C, the exit code is 130. If the reader of a pipe closes it, as ``head`` does, the exit code is 0. Nothing
-    is printed in these two cases.
+    After Ctrl-C, the exit code is 130. If the reader of a pipe closes the pipe, as ``head`` does, the exit code is 0.
+    Nothing is printed in these two cases.
 
     ``headings``: heading in the help -> names of the commands below it.
     """
@@ -128,7 +128,7 @@ class DocumentedCommand(click.Command):
 
     ``examples``: task -> command line. ``sections``: first option of a section -> heading. ``in_file``: key -> option
     that is read from a file. ``common``: names of the options that ``-h`` shows. Without names, ``-h`` shows all
-    options. ``always_on``: flags of other commands that this command needs not have.
+    options. ``always_on``: flags of other commands whose effect this command always has.
     """
 
     context_class = HelpContext
@@ -233,7 +233,7 @@ def glyph(character: str, plain: str) -> str:
 
 
 class Refusal(SystemExit):
-    """Exit with code 2. ``text``: the reason, which was printed on stderr.
+    """Exception that ends the process with exit code 2. ``text``: the reason, which was printed on stderr.
 
     ``is_fixable``: True if the command may work after a change of the agent's files.
     """
@@ -279,7 +279,8 @@ def _print_line(text: str, color: str) -> None:
 
 
 def _place_of(option: str, context: click.Context) -> str:
-    """Return the part of an error line that says where an unknown option belongs. Empty if nothing is similar."""
+    """Return the end of the error line for an unknown option: the command or file that has the option, or a similar
+    option. Only a period if there is none."""
     command, group = context.command, context.parent.command if context.parent is not None else None
     if isinstance(command, DocumentedCommand):
         if option in command.always_on:

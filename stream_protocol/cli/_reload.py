@@ -91,7 +91,7 @@ class _Supervisor:
         """If the previous child has died, the error text with which the newest child refuses requests; ``None``
         otherwise."""
         self._watcher_may_repeat = False
-        """True if the watcher may report a change twice: the change that led to the start of the newest child."""
+        """True if the watcher may still report the change after which the newest child was started."""
         self._start()
 
     def files_changed(self, names: Collection[str]) -> None:
@@ -101,8 +101,8 @@ class _Supervisor:
         self._replace(names)
 
     def check_process(self) -> None:
-        """Replace the child if it has ended. If the first child has refused the command line, exit with its exit
-        code."""
+        """Replace the child if it has ended. If the first child has refused the command line, or if two children in a
+        row have died, exit with the child's exit code."""
         if self._process.exitcode is None:
             return
         if self._changed.is_set():

@@ -181,7 +181,7 @@ class AgentServer:
             click.echo(text)
 
     def _prints_runs(self) -> bool:
-        """Return True if a line is printed for each run. This is the case on an interactive terminal.
+        """Return True if the server prints a line for each run: on a terminal, unless the log is quiet or JSON.
 
         A JSON log gets a record for each run, and needs no such lines. If stdout is a pipe that nobody reads, printing
         would block the server.

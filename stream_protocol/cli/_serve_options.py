@@ -290,7 +290,7 @@ def command_line_options(names: Container[str] | None = None) -> list[click.Para
 
 
 def file_options() -> dict[str, click.Option]:
-    """Return the options that are read from the file: key -> option."""
+    """Return the options that are read from ``pyproject.toml``: key -> option."""
     return {option.opts[0].removeprefix("--"): option for _, option in _options(in_file=True)}
 
 
@@ -311,7 +311,8 @@ BESIDE_REPLAY: Final = frozenset(
 
 
 def read_options(context: click.Context, command_line: Mapping[str, Any]) -> ServeOptions:
-    """Return the options of the command line and of the file. Ends the process if the file has an invalid option."""
+    """Return the options of the command line and of ``pyproject.toml``. Ends the process if the file has an invalid
+    option."""
     table = _table()
     known = file_options()
     for key in table:
@@ -322,7 +323,7 @@ def read_options(context: click.Context, command_line: Mapping[str, Any]) -> Ser
 
 
 def default_options(**given: Any) -> ServeOptions:
-    """Return the given options, with defaults for all others. Does not read the file."""
+    """Return the given options, with defaults for all others. Does not read ``pyproject.toml``."""
     every: list[click.Parameter] = [option for in_file in (False, True) for _, option in _options(in_file=in_file)]
     defaults = click.Command("serve", params=every).make_context("serve", []).params
     return ServeOptions(**{**defaults, **given})
@@ -356,7 +357,8 @@ def _unknown(key: str, known: Mapping[str, click.Option]) -> str:
 
 
 def _table() -> Mapping[str, Any]:
-    """Return the table with the options in the file. It is empty if the file or the table does not exist."""
+    """Return the table ``TABLE`` of ``pyproject.toml``, with the options; empty if the file or the table does not
+    exist."""
     try:
         found: dict[str, Any] = tomllib.loads(SETTINGS.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -88,7 +88,7 @@ class Transcript:
         return ""
 
     def end(self) -> str:
-        """Return the line end for an unfinished line. Call this method at the end of a response."""
+        """Return a line end if the last line is unfinished. Call this method at the end of a response."""
         if self._open is None:
             return ""
         kind, _ = self._open

@@ -99,8 +99,8 @@ def serve_with_workers(server: AgentServer, listener: socket.socket, *, opens_pa
 def reserved_address(listener: socket.socket) -> socket.socket:
     """Return a socket that reserves the address for the workers.
 
-    On Linux, this is a new socket that does not listen. The listener is closed, because the sockets of workers cannot
-    be bound while the listener is open. On other systems, the listener itself is returned.
+    On Linux, this is a new socket that does not listen. This function closes ``listener``, because the sockets of
+    workers cannot be bound while ``listener`` is open. On other systems, ``listener`` itself is returned.
     """
     if sys.platform != "linux":
         return listener
@@ -119,7 +119,7 @@ def workers_socket(reserved: socket.socket) -> socket.socket:
 
 
 def _bound_beside(family: int, address: tuple[str, int]) -> socket.socket:
-    """Return a socket at an address that several sockets can have at the same time."""
+    """Return a socket that shares its address with other sockets of this function."""
     own = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)

@@ -102,7 +102,7 @@ def check(
 
 
 def _is_url(target: str) -> bool:
-    """Return True for an address of a server, in any scheme. A file of this form can be passed as ``./…``."""
+    """Return True for an address of a server, in any scheme. A file with such a name can be passed as ``./…``."""
     return "://" in target
 
 

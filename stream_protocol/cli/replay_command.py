@@ -131,7 +131,8 @@ def _text(path: Path, session: str | None, turn: int | None, pace: float, option
 
 
 class _TurnItems:
-    """The items of a turn. The iteration passes the user's texts and the agent's name to the transcript."""
+    """The items of a turn. While they are read, the user's texts are collected for ``take``, and the transcript gets
+    the agent's name."""
 
     def __init__(self, items: Iterable[TurnItem], transcript: Transcript) -> None:
         self._items = items
@@ -156,7 +157,7 @@ class _TurnItems:
             yield item
 
     def take(self) -> str:
-        """Return the user's texts since the last call of this method."""
+        """Return the user's texts that were read since the last call of this method."""
         text, self._user_texts = "".join(self._user_texts), []
         return text
 
@@ -178,7 +179,7 @@ def _chunk_lines(events: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _message_array(messages: Iterable[UIMessage]) -> bytes:
-    """Return a JSON array with each message on a line."""
+    """Return a JSON array with one message on each line."""
     return b"[\n" + b",\n".join(map(_json, messages)) + b"\n]\n"
 
 

@@ -1,4 +1,4 @@
-"""Reads the user's message to the travel guide from a request to the model."""
+"""Finds the user's newest message in a request to the travel guide's model."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

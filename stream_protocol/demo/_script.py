@@ -29,7 +29,8 @@ def scripted_model() -> ScriptedLlm:
 
 
 def respond(request: LlmRequest, scenes: Sequence[tuple[str, Scene]]) -> list[Step]:
-    """Return the next reply and its usage. ``scenes``: pairs of a pattern for the user's message and its scene."""
+    """Return the next reply and its token usage. ``scenes``: pairs of a pattern for the user's message and its
+    scene."""
     question = read_question(request)
     scene = next((scene for pattern, scene in scenes if re.search(pattern, question.text, re.IGNORECASE)), small_talk)
     steps = scene(question)
@@ -155,7 +156,7 @@ def choose_city(question: Question) -> list[Step]:
 
 
 def long_story(_: Question) -> list[Step]:
-    """Scene with half a minute of streamed text, which the user can stop."""
+    """Scene with a text that is streamed for half a minute, so that the user can stop the run."""
     stations = [f"{time} in {city}" for time in ("At dawn", "At noon", "At night") for city in HOTELS] * 3
     chapters = (
         f"### {number}. {station}\n\nThe train stood longer than it should. A woman with a cello case got in, asked "
@@ -208,7 +209,7 @@ def _usage(request: LlmRequest, *steps: Step) -> Step:
 
 
 def _nights(text: str) -> int:
-    """Return the number of nights in a message, as a digit or a word; 2 if there is none."""
+    """Return the number of nights in a message, which may be written in digits or as a word; 2 if there is none."""
     named = re.search(r"\b(\w+) nights?\b", text, re.IGNORECASE)
     number = named[1].casefold() if named else ""
     numbers = {"one": 1, "a": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7}

@@ -51,7 +51,7 @@ def grounding(
 ) -> types.GroundingMetadata:
     """Return grounding metadata for a text.
 
-    ``pages``: URL -> title. ``cited``: words of the text -> indexes of their pages.
+    ``pages``: URL -> title. ``cited``: quoted words of the text -> indexes of their sources in ``pages``.
     """
     supports: list[types.GroundingSupport] = []
     for words, numbers in cited.items():

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from google.adk.workflow import BaseNode
 
 _SUPPORTED = (LlmAgent, SequentialAgent, ParallelAgent, LoopAgent)
-"""The supported agent classes. Their agents only call models and tools. An app's own class may make other calls."""
+"""The supported agent classes. Agents of these classes only call models and tools. An app's own class may make other
+calls."""
 
 
 def unsupported_agents(root: BaseNode) -> list[str]:

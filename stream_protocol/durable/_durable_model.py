@@ -33,11 +33,11 @@ class ModelCallNames:
 
     def __init__(self) -> None:
         self._names: dict[int, str] = {}
-        """The names of coming model calls, by the ``id()`` of their request. The request object exists until the model
-        gets it. So no other request can have the same ``id()``."""
+        """The names of the next model calls, by the ``id()`` of their request. The request object exists until the
+        model gets the request. So no other request can have the same ``id()``."""
 
     def note(self, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
-        """Store the name of the coming model call. Use this method as the last ``before_model_callback``. If an earlier
+        """Store the name of the next model call. Use this method as the last ``before_model_callback``. If an earlier
         callback responds, the model is not called, and no name is stored."""
         calls = current_calls()
         if calls is not None:

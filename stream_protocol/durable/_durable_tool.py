@@ -36,13 +36,13 @@ from a dictionary."""
 
 
 class RecordedToolError(Exception):
-    """The exception that a tool raised in an earlier execution of the run. The text of this error is the type name and
-    the text of the tool's exception."""
+    """Takes the place of an exception that a tool raised in an earlier execution of the run. ``str(error)`` is the type
+    name and the text of the tool's exception."""
 
 
 def durable_tool(tool: BaseTool, idempotent: Collection[str]) -> BaseTool:
     """Return a copy of the tool that is executed only once in a durable run. The copy has the tool's class.
-    ``idempotent``: the names of tools that may be executed again."""
+    ``idempotent``: the names of tools that may be executed again if they began and did not end."""
 
     async def run_async(*, args: dict[str, Any], tool_context: ToolContext) -> Any:
         calls = current_calls()
@@ -80,7 +80,7 @@ def _name(calls: CallJournal, tool: BaseTool, args: dict[str, Any], tool_context
     """Return the name under which the result of the tool call is stored. The name depends on the arguments that the
     model sent. The name does not depend on the arguments that the tool gets, because callbacks may change these
     arguments in each execution of the run."""
-    # If an `AgentTool` runs its agent without plugins, our plugin does not see the calls of this agent.
+    # If an `AgentTool` runs its agent without plugins, this library's plugin does not see the calls of this agent.
     call = running_call(tool_context) or RunningCalls().start(tool_context, tool.name, args)
     model_args = to_jsonable_python(call.args, fallback=str)
     return calls.tool_call(call.reference, model_args, confirmed=tool_context.tool_confirmation is not None)

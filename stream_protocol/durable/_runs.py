@@ -1,4 +1,4 @@
-"""The stored form of a run: ids, names and content of its DBOS workflows. The workflows of a newer format have a
+"""The stored form of a run: ids, names and content of its DBOS workflows. Each new format gives the workflows a
 different name. So an older release does not find runs that it cannot read."""
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ UNFINISHED: Final = "text"
 """
 
 ENDS: Final[Mapping[Ending, str]] = {"abort": "stopped", "error": "failed", "timeout": "timeout"}
-"""The stored name of each end that an execution of a run can have. Released versions use these names, so they must not
-change."""
+"""The stored name of each end that an execution of a run can have. Released versions use these names, so the names must
+not change."""
 
 STATES: Final[Mapping[str, ExecutionState]] = {
     **{state: state for state in get_args(LiveState)},
@@ -107,7 +107,7 @@ def _digest(names: list[str], length: int) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class KeptRun:
-    """The immutable part of a stored run."""
+    """The part of a stored run that does not change after the run's start."""
 
     record: RunRecord
     version: list[Any]
@@ -143,8 +143,8 @@ class KeptRun:
     def with_attributes(self, attributes: Mapping[str, Any] | None) -> OrphanedRun | None:
         """Return the run with the stored states of its executions.
 
-        While the first execution is running, it has no attribute. ``attributes``: the attributes of the run's workflow
-        in DBOS.
+        ``attributes``: the attributes of the run's workflow in DBOS. The first execution has no attribute while it is
+        running.
 
         Returns ``None`` if a newer release has stored an unknown state, because the run may have ended.
         """

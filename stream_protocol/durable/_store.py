@@ -93,8 +93,8 @@ def with_timeouts(url: str) -> str:
 
 @contextmanager
 def without_prepared_statements() -> Iterator[None]:
-    """Context manager: apply ``ENGINE_OPTIONS`` to all connections that SQLAlchemy opens inside. Needed for code that
-    accepts no engine options."""
+    """Context manager: apply ``ENGINE_OPTIONS`` to all connections that SQLAlchemy opens in this context. Use it for
+    code that accepts no engine options."""
 
     def connect(_dialect: object, _record: object, _arguments: object, options: dict[str, Any]) -> None:
         options.update(ENGINE_OPTIONS["connect_args"])
@@ -116,8 +116,8 @@ def client_engine(url: str) -> Engine | None:
 
 
 class StoreFile:
-    """The file of an SQLite store. Only one process at a time can use the file. ``url``: the URL of an SQLite or
-    PostgreSQL store."""
+    """The file of an SQLite store. Only one process at a time can use the file. ``url``: the URL of the store. For a
+    store without a file, such as PostgreSQL, the methods do nothing."""
 
     def __init__(self, url: str) -> None:
         database = None if is_postgres(url) else make_url(url).database

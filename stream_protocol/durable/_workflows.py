@@ -1,8 +1,8 @@
 """The DBOS workflows of this process, and the work of each workflow.
 
 A workflow's function cannot be a closure, because another process may have to start the workflow. So the function looks
-up its work, a coroutine function, by the workflow's id. Before a process starts a workflow, it keeps the work in memory
-under this id.
+up its work, a coroutine function, by the workflow's id. Before a process starts a workflow, the process stores the work
+in memory, by this id.
 """
 
 from __future__ import annotations

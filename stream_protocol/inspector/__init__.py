@@ -1,4 +1,4 @@
-"""Shows each ADK event beside its chunks, for developers. An app must enable it.
+"""Shows each ADK event beside its chunks, for developers. An app must enable the Inspector.
 
 ``Inspector`` is a recorder that stores the newest turns in memory. The routes of ``inspector_routes`` send these turns
 to the user of the chat. The Inspector's page also shows a recording or a capture that the user drops on the page.

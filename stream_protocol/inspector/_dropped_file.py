@@ -288,7 +288,7 @@ class _Capture:
 
 
 def _line(kind: str, value: Mapping[str, Any] | str) -> bytes:
-    """Return the line of an entry. It has no time, because a capture has no times."""
+    """Return the line of an entry, without a time, because a capture has no times."""
     return _json({kind: value}) + b"\n"
 
 

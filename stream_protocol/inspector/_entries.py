@@ -5,7 +5,7 @@ the time ``at``. See docs/recording.md for the keys of a recording. ``bytes``: t
 chunk's SSE event. ``closing``: true if the converter wrote the chunk at the end of the response, and not for an event.
 
 Other kinds of entries are not in a recording. ``{"text"}`` has data of a capture that is not a chunk. ``{"cut"}`` means
-that the rest of a turn was dropped. ``{"prompt"}`` and ``{"answer"}`` are the begin and the end of a model call.
+that the rest of a turn was dropped. ``{"prompt"}`` and ``{"answer"}`` are the beginning and the end of a model call.
 ``{"failure"}`` is the exception with which a run failed.
 """
 

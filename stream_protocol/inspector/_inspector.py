@@ -50,8 +50,8 @@ class Inspector:
     ``inspector_routes`` send them to the page.
 
     ``max_bytes`` and ``max_entries`` (events and chunks) limit the turns of each user. ``max_users`` limits the number
-    of users. Above a limit, the oldest turn or the least recently active user is dropped. Of a turn that is too large,
-    only the beginning is stored.
+    of users. Above a limit, the oldest turn or the least recently active user is dropped. If a turn is too large, only
+    its beginning is stored.
     """
 
     def __init__(

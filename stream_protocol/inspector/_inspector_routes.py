@@ -76,7 +76,8 @@ def inspector_routes(
 
 
 def replay_inspector_routes(chats: InspectedChats) -> list[Route]:
-    """Return the Inspector's routes for the chats of ``create_replay_app``. Entries come from the played recordings."""
+    """Return the Inspector's routes for the chats of ``create_replay_app``. Entries come from the replayed
+    recordings."""
     check_instance("chats", chats, InspectedChats, "InspectedChats")
     endpoints = ReplayEndpoints(chats, response_budget().share)
 

@@ -36,7 +36,8 @@ class InspectedChats(Chats):
         self._turns = lru_cache(maxsize=CACHED_RECORDINGS)(self._read_turns)
 
     def file(self, chat_id: str) -> Path | None:
-        """Return the file that the chat plays, or the file that the chat's id names; ``None`` if there is none."""
+        """Return the file of the recording that the chat replays. For a new chat, return the file that the chat's id
+        names; ``None`` if there is none."""
         if (chat := self._chats.get(chat_id)) is not None:
             return chat.turn.entry.recording.path
         entry = self.library.find(chat_id)
@@ -57,7 +58,7 @@ class InspectedChats(Chats):
         return b'{"entries":%b,"next":%d}' % (json_array(played[after:]), max(after, len(played)))
 
     def findings(self, path: Path) -> bytes:
-        """Return the findings of ``check`` in the whole recording, as ``{"findings": […]}``."""
+        """Return the findings of ``check`` for the whole recording, as ``{"findings": […]}``."""
         findings: list[dict[str, Any]] = recorded_findings(path, self.session)
         return orjson.dumps({"findings": findings})
 
@@ -72,6 +73,6 @@ class InspectedChats(Chats):
 
 
 def _length_with_chunks(entries: Sequence[bytes], chunks: int) -> int:
-    """Return the number of entries before chunk number ``chunks + 1``."""
+    """Return the number of entries before the first unsent chunk. ``chunks``: the number of sent chunks."""
     counts: Iterator[int] = accumulate(entry.startswith(b'{"number"') for entry in entries)
     return sum(count <= chunks for count in counts)

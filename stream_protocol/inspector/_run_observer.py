@@ -72,8 +72,9 @@ class ModelCalls(BasePlugin):
     async def before_model_callback(self, *, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
         """Reports the prompt: model, agent, system instruction, contents, names of the tools, and config.
 
-        ``repeats``: the number of contents that begin the previous prompt of the same caller, ``of``. Only the contents
-        after these are included. ``omitted``: the number of further contents that are left out because of their size.
+        ``of``: the number of the previous call of this agent. ``repeats``: how many contents at the beginning are equal
+        to those of that call. The equal contents are left out. ``omitted``: the number of further contents that are
+        left out because of their size.
         """
         caller = _caller(callback_context)
         self._count += 1
@@ -91,9 +92,9 @@ class ModelCalls(BasePlugin):
             self._report("answer", {**call.times(), "error": message_of(error)})
 
     def note(self, event: dict[str, Any]) -> None:
-        """Reports the end of the call that an event belongs to: its time in seconds, the time to the first response,
-        the tokens, the version of the model, and the finish reason. Reports the prompt again if a callback of the agent
-        has changed it. ``event``: the event as JSON.
+        """Reports the end of the model call to which an event belongs. The report has the seconds until the end and
+        until the first response, the tokens, the model's version, and the finish reason. Reports the prompt again if a
+        callback of the agent has changed the prompt. ``event``: the event as JSON.
 
         A plugin with ``after_model_callback`` would get the responses, too. But the presence of such a plugin changes
         the run: agents inside tool calls would not stream their texts.
@@ -111,7 +112,7 @@ class ModelCalls(BasePlugin):
                 self._report("answer", {**call.times(), **_answer(event)})
 
     def release(self) -> None:
-        """Releases the requests. Later responses of the model are not reported."""
+        """Forgets all calls, to free their memory. Later responses of the model are not reported."""
         self._open.clear()
 
     def _show(self, call: _OpenCall) -> None:
@@ -121,7 +122,8 @@ class ModelCalls(BasePlugin):
 
 
 def _innermost(event: dict[str, Any]) -> dict[str, Any]:
-    """Return the event of the agent inside the tool call, if the event carries one."""
+    """Return the innermost event: that of an agent inside a tool call, if ``event`` contains one; otherwise
+    ``event``."""
     while isinstance(carried := (event.get("customMetadata") or {}).get(NESTED_EVENT), dict):
         event = carried.get("event") or {}
     return event
@@ -154,7 +156,7 @@ def _logged() -> Iterator[None]:
 
 
 class _OpenCall:
-    """A model call that has begun. ``before``: the previous call of the same caller."""
+    """A model call that has begun. ``before``: the previous call of the same agent."""
 
     def __init__(self, number: int, agent: str, request: LlmRequest, before: _OpenCall | None) -> None:
         self.first: float | None = None
@@ -174,7 +176,7 @@ class _OpenCall:
         return tuple(self._request.contents)
 
     def changed_prompt(self) -> dict[str, Any] | None:
-        """Return the prompt as JSON. Return ``None`` if it is the same as in the previous call of this method."""
+        """Return the prompt as JSON; ``None`` if the prompt has not changed since the previous call of this method."""
         prompt = self._prompt()
         if prompt == self._shown:
             return None

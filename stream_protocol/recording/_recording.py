@@ -51,7 +51,7 @@ class RecordedTurn:
     options: ConverterOptions = field(default_factory=ConverterOptions)
     """The recorded converter options. Options that are functions cannot be recorded."""
     end: Ending | None = None
-    """How the response ended; ``None`` if this was not recorded. Without this value, a replay decides from the events
+    """The ending of the response; ``None`` if it was not recorded. Without this value, a replay decides from the events
     how the response ends."""
     failure: str = ""
     """The text of the exception that the run raised; empty if it was not recorded."""
@@ -69,7 +69,7 @@ class Recording:
     delegated: frozenset[str] = frozenset()
     """The names of tools that start task-mode agents in the recording. A replay hides calls of these tools."""
     hidden: HiddenEvents = field(default_factory=HiddenEvents, repr=False)
-    """The events of the recording that the client is not shown, for example because a rewind removed them."""
+    """The events of the recording that the client does not see, for example because a rewind removed them."""
     beginnings: frozenset[str] | None = field(default=None, repr=False)
     """The ids of invocations that begin a turn without a user event. ``None`` if each invocation can begin a turn."""
     _warn: WarnOnce = field(default_factory=WarnOnce, repr=False, compare=False)
@@ -148,7 +148,7 @@ def _is_message_with_content(event: Event) -> bool:
 
 
 def _why_nothing(recording: Recording) -> str:
-    """A replay of the recording would show nothing. Return the error text with the reason."""
+    """Return the reason why a replay of the recording would show nothing, as an error text."""
     records = read_records(recording.path, recording.session, recording._warn)  # noqa: SLF001 - of this module
     count = sum(isinstance(record, EventRecord) for record in records)
     events = "1 event was" if count == 1 else f"{count} events were"

@@ -41,7 +41,7 @@ class ReplayStep(Generic[T]):
     """The time of the event in seconds since the turn began. ``None`` if the time was not recorded, or if the item is
     not an event."""
     outcome: Ending | None = None
-    """How the response ended, in the last step of the turn; ``None`` in all other steps."""
+    """The ending of the response, in the last step of the turn; ``None`` in all other steps."""
 
 
 def replay(recording: Recording, *, turn: int | None = None, **options: Unpack[ConverterOptions]) -> Iterator[bytes]:
@@ -186,7 +186,8 @@ def _as_requested(events: Iterable[Event], body: Mapping[str, Any], taken_ids: s
 
 
 def _reasons(message: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the approval id and the user's reason for each approval or denial in the message that has a reason."""
+    """Yield the approval id and the user's reason for each approval or denial in the message. Those without a reason
+    are left out."""
     for part in list_field(message, "parts"):
         match part:
             case {"approval": {"id": str(approval_id), "reason": str(reason)}}:

@@ -77,7 +77,7 @@ def split_turns(
 
 
 def _with_heads(items: Iterable[TurnItem], splitter: _TurnSplitter) -> Iterator[tuple[TurnHead, TurnItem]]:
-    """Yield each item with the head of its turn (the ``TurnHead``). Events that the client is not shown are left
+    """Yield each item with the head of its turn (the ``TurnHead``). Events that the client does not see are left
     out."""
     for item in items:
         match item:
@@ -97,8 +97,8 @@ def _with_heads(items: Iterable[TurnItem], splitter: _TurnSplitter) -> Iterator[
 class _TurnSplitter:
     """Finds the turn of each recorded event. In a recording, a turn is the response to one request.
 
-    If the recording has ``TurnRecord``s, only they begin turns. An ``EndRecord`` that follows no event, at the
-    beginning or directly after another ``EndRecord``, ends a turn without events.
+    If the recording has ``TurnRecord``s, only they begin turns. An ``EndRecord`` at the beginning of the file, or
+    directly after another ``EndRecord``, ends a turn without events.
     """
 
     def __init__(self, beginnings: frozenset[str] | None, hidden: HiddenEvents) -> None:
@@ -125,11 +125,11 @@ class _TurnSplitter:
         return self.head
 
     def _ids_before_edit(self, message_id: str | None) -> CallIds | None:
-        """If a user message is edited or sent again, return the client ids of the calls before the message; otherwise
-        ``None``.
+        """Return the client ids of the calls before a user message that is edited or sent again; ``None`` for any other
+        message.
 
-        For such a message, the server has removed the earlier message with this id, and all later messages. A recording
-        of runs does not contain this rewind.
+        The server has removed the earlier version of such a message, and all later messages. A recording does not
+        contain this rewind, so this method forgets the removed messages.
         """
         ids = self._ids_by_message.get(message_id) if message_id is not None else None
         if ids is not None:
@@ -151,7 +151,7 @@ class _TurnSplitter:
         return self.head
 
     def add_event(self, facts: EventFacts) -> TurnHead | None:
-        """Return the ``TurnHead`` of the turn to which the event belongs; ``None`` if the client is not shown the
+        """Return the ``TurnHead`` of the turn to which the event belongs; ``None`` if the client does not see the
         event."""
         match self.reader.read(facts):
             case EventRole.HIDDEN | EventRole.OUTSIDE:
@@ -174,8 +174,8 @@ class _TurnSplitter:
 
 
 def _user_message_id(request: Mapping[str, Any] | None) -> str | None:
-    """Return the client's id of the user message that a recorded request sends or regenerates; ``None`` for other
-    requests."""
+    """Return the client's id of the user message at the end of a recorded request; ``None`` if the last message is not
+    by the user."""
     match list_field(request or {}, "messages")[-1:]:
         case [{"role": "user", "id": str(message_id)}] if message_id:
             return message_id

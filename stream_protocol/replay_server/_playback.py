@@ -27,7 +27,7 @@ class TimedChunk:
 def timed_chunks(turn: RecordedTurn, delegated: frozenset[str], ai_sdk: AiSdkVersion) -> Iterator[TimedChunk]:
     """Yield the chunks of a turn, each with the time of its event. The time is 0 if no times were recorded.
 
-    The chunks are those of ``replay``. ``delegated``: the value of ``Recording.delegated``.
+    The chunks are equal to those of ``replay``. ``delegated``: the value of ``Recording.delegated``.
     """
     options: ConverterOptions = {**turn.options, "ai_sdk": ai_sdk}
     settings = Settings(delegated, **options)
@@ -69,8 +69,8 @@ class Playback:
         return [] if self.ended else [timed.chunk for timed in self._chunks[len(self.released) :]]
 
     async def read(self, *, rebuild: bool = False) -> AsyncIterator[bytes]:
-        """Yield all SSE events of the response, each as soon as it is sent. ``rebuild``: True for a reloaded page,
-        which has no messages."""
+        """Yield all SSE events of the response, each as soon as its chunk is released. ``rebuild``: True for a reloaded
+        page, which has no messages."""
         position = 0
         while not self.ended or position < len(self._events):
             if position == len(self._events):

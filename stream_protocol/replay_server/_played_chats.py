@@ -40,7 +40,7 @@ class PlayedChat:
     """The messages that the client had when it sent the request."""
 
     def messages(self, ai_sdk: AiSdkVersion) -> list[UIMessage]:
-        """Return the messages of the chat. The newest response is included after its end."""
+        """Return the messages of the chat. The newest response is included only if it has ended."""
         if not self.playback.ended:
             return list(self.before)
         *earlier, target = self.before
@@ -114,7 +114,7 @@ class Chats:
             return None
 
     def forget(self, chat_id: str) -> None:
-        """Stop and delete a chat. Its next request begins a new chat."""
+        """Stop and delete a chat. The next request with its id begins a new chat."""
         if (chat := self._chats.pop(chat_id, None)) is not None:
             chat.playback.stop()
 
@@ -161,7 +161,7 @@ class Chats:
 
 
 def _before(messages: Sequence[UIMessage], target: UIMessage) -> tuple[UIMessage, ...]:
-    """Return the client's messages up to ``target``, including it."""
+    """Return the client's messages up to and including ``target``."""
     known = (index for index, message in enumerate(messages) if target["id"] and message["id"] == target["id"])
     end = next(known, len(messages) - 1)
     return (*messages[:end], target)

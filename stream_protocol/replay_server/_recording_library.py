@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 SEPARATOR: Final = "--"
 """The text between a recording's name and the rest of a chat id, as in ``weather--test-7``.
 
-So several tests can have chats of their own with the same recording.
+So several tests can replay the same recording, each in a chat of its own.
 """
 
 

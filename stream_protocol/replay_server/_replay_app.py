@@ -56,7 +56,7 @@ class StepRequest:
     """A step: a request to send the next chunks of a ``HELD`` response.
 
     ``count``: the number of chunks. ``to``: send all chunks up to the next chunk of this type, including this chunk.
-    Without ``count`` and ``to``, all chunks are sent.
+    If both are ``None``, all chunks are sent.
     """
 
     count: int | None
@@ -174,8 +174,8 @@ def _routes(chats: Chats) -> list[BaseRoute]:
 
 
 def _admitting(endpoint: Endpoint) -> Endpoint:
-    """Return the endpoint with a check. The check refuses a request that changes something, if a page of another site
-    sent it."""
+    """Wrap the endpoint in a check. The check refuses a request that changes something, if a page of another site sent
+    the request."""
 
     async def respond(request: Request) -> Response:
         _ = admit(request)

@@ -1,8 +1,8 @@
 """Finds the recorded turn for a request.
 
 A request with a user message gets the recorded turn after the last recorded assistant message in the request. So the
-result does not depend on reloads or restarts. If a client sends only its last message, it gets the recorded turn after
-the newest turn of this chat.
+result does not depend on reloads or restarts. If a client sends only its last message, the client gets the recorded
+turn after the newest turn of this chat.
 
 A request with answers to tool calls gets the last recorded turn for which the request has all answers. Answers are
 matched by the ids of calls.
@@ -171,8 +171,8 @@ def _turns_by_message(entry: LibraryEntry) -> list[list[TurnSummary]]:
 def _find_in_message(
     entry: LibraryEntry, turns: Sequence[TurnSummary], received: Sequence[ReceivedAnswer]
 ) -> LibraryTurn | Mismatch:
-    """Return the last of these turns up to which the request has all recorded answers. The request must have no other
-    answers.
+    """Return the last of ``turns`` whose recorded answers, with those of all turns before it, are in the request. The
+    request must have no further answers.
 
     ``turns``: the turns of one assistant message.
     """

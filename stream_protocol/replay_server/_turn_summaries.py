@@ -51,7 +51,7 @@ class RecordedAnswer:
 class TurnSummary:
     """The content that a request must have to get this turn.
 
-    ``None`` means that the content was not recorded, and that any request matches.
+    A field that is ``None`` was not recorded, and matches any request.
     """
 
     number: int

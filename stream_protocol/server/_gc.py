@@ -29,12 +29,12 @@ async def tune_gc() -> None:
     """Loads the modules of a first run, and excludes all present objects from garbage collection.
 
     ADK loads about 200,000 objects, which stay until the process ends. Each full collection scans them for 100 ms or
-    more, and all chats wait meanwhile. ADK loads many modules only with its first run. So this function runs an agent
+    more, and all chats wait meanwhile. ADK loads many modules only at its first run. So this function runs an agent
     with a fake model once, in memory.
 
     From then on, a collection starts after 10,000 new objects (``gc.set_threshold``). If the process already has a
-    higher threshold, ``tune_gc`` does not change it. If the process has switched automatic collection off, it stays
-    off.
+    higher threshold, ``tune_gc`` does not change it. If the process has switched automatic collection off, collection
+    stays off.
 
     Apps call ``tune_gc`` in their lifespan, after their agents are loaded. The call blocks for up to a second.
     ``adk-ui-stream serve`` calls ``tune_gc`` before it accepts connections.

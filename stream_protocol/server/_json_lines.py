@@ -1,8 +1,8 @@
 """Formats log records as lines of JSON that quote no chat.
 
 This library marks the quotes of a chat in its own log records: see ``Quoting``. Other code may log a prompt, a reply or
-a tool's arguments, even in the text of an exception. So from records of other code, only text that is a literal in the
-source code is written.
+a tool's arguments, even in the text of an exception. So for a record of other code, this module writes only a message
+that is a literal in the source code, without its arguments.
 """
 
 import inspect

@@ -1,9 +1,14 @@
 """uvicorn's HTTP/1.1 protocol with deadlines and a connection limit. uvicorn has neither.
 
-This module relies on these parts of uvicorn's ``H11Protocol``: the argument ``server_state``, which holds the open
-connections; the attributes ``transport`` and ``conn``, the ``h11`` connection; ``send_400_response``, called for
-invalid HTTP; ``_unsupported_upgrade_warning``, called for other protocols. For the choice of h11, see
-docs/decisions/server-limits.md.
+This module relies on these parts of uvicorn's ``H11Protocol``:
+
+- ``server_state``: an argument with the open connections.
+- ``transport``: an attribute with the connection's transport.
+- ``conn``: an attribute with h11's connection.
+- ``send_400_response``: a method that uvicorn calls for invalid HTTP.
+- ``_unsupported_upgrade_warning``: a method that uvicorn calls for requests of other protocols.
+
+For the choice of h11, see docs/decisions/server-limits.md.
 """
 
 from __future__ import annotations
@@ -73,7 +78,8 @@ class ServerLimits:
     body_seconds: float = 20.0
     """Time in which a body must arrive. Otherwise the client gets 408."""
     body_bytes_per_second: int = 500
-    """Received bytes that extend ``body_seconds`` by one second. A faster body has no time limit."""
+    """Number of received bytes that give a body one more second than ``body_seconds``. A faster body has no time
+    limit."""
     write_seconds: float = 60.0
     """Time after which the server disconnects a client that reads none of the waiting data.
 
@@ -123,7 +129,7 @@ class _InPieces(asyncio.BufferedProtocol):
 
 
 class LimitedHttp(H11Protocol):
-    """One HTTP connection with limits for its client. A subclass sets other ``limits``."""
+    """One HTTP connection with limits for its client. ``limited_http`` returns a subclass with other limits."""
 
     limits: ClassVar = ServerLimits()
     too_many: ClassVar = RareWarning(logger)

@@ -176,7 +176,7 @@ class RareRecords(logging.Filter):
     always passes.
 
     uvicorn logs a message for each request with invalid HTTP. When the server disconnects a client during a response,
-    our code logs the reason. So this filter drops uvicorn's records about such a disconnect.
+    this library logs the reason. So this filter drops uvicorn's records about such a disconnect.
     """
 
     def __init__(self) -> None:

@@ -56,7 +56,7 @@ class ChatService:
 
     @property
     def accepts_runs(self) -> bool:
-        """True until ``drain`` or ``aclose`` is called. While it is False, requests cannot begin runs."""
+        """True until ``drain`` or ``aclose`` is called. While this is False, requests cannot begin runs."""
         return not self._draining
 
     @property
@@ -80,7 +80,7 @@ class ChatService:
 
         ``foreign``: True if a page of another site has sent the request. Such requests have a separate allowance, so
         that other sites cannot use up the user's allowance. ``ChatEndpoints`` and ``SyncChatService.respond`` call this
-        method. A route of your own must call it before the route reads the body, except for a stop.
+        method. A route of your own must call this method before the route reads the body, unless the request is a stop.
         """
         check_text("user_id", user_id)
         check_flag("foreign", foreign)
@@ -166,7 +166,7 @@ class ChatService:
         as unfinished. ``artifact_base``: see ``RunOverrides``. ``memory``: a counter from ``hold_memory``. The
         estimated size of the messages is counted before they are created. If they do not fit into the memory limit
         within some seconds, raises ``ChatRequestError`` (429, 503). ``encoded``: True to get the URLs of files as text.
-        The chat routes pass False, and encode each file only when they send it.
+        The chat routes pass False, and encode each file only when they send the file.
         """
         check_text("artifact_base", artifact_base, or_none=True)
         check_flag("encoded", encoded)
@@ -224,9 +224,9 @@ class ChatService:
     async def choose_version(self, chat_id: str, version_id: str, *, user_id: str) -> None:
         """Chooses a version of a message.
 
-        The chat then shows this version, with the messages that followed this version when the chat last showed it. The
-        chat continues after these messages. ``version_id``: one of ``MessageVersions.ids``; the present version may be
-        chosen again. Session state and artifacts are restored to this version, as after an edit. Raises
+        The chat then shows this version, and the messages that followed when the chat last showed this version. New
+        messages are added after these messages. ``version_id``: one of ``MessageVersions.ids``; the present version may
+        be chosen again. Session state and artifacts are restored to this version, as after an edit. Raises
         ``ChatRequestError``: 404 if this user has no such chat or version, 409 while a response is running.
         """
         check_text("version_id", version_id)

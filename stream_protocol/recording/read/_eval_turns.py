@@ -46,7 +46,7 @@ def _as_part(value: Any) -> Any:
 
 def eval_records(turns: Iterable[EvalTurn]) -> Iterator[EventRecord]:
     """Yield the records of an eval case's turns. An event without an id gets an id that consists of the event's
-    invocation id and its number."""
+    invocation id and the event's number."""
     complete = list(turns)
     mark_questions([event for turn in complete for event in turn.events])
     numbers = count(1)

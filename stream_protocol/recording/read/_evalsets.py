@@ -4,7 +4,7 @@ Source: ``eval_case.py``, ``evaluation_generator.py`` and ``local_eval_sets_mana
 evalset has no event ids, no partial events and no actions. There are three formats of turns:
 
 - The user's content, the events in between (``invocation_events``), and the agent's final response.
-- The user's content, lists of calls, results and intermediate texts, and the agent's final response. Hand-written
+- The user's content, the agent's final response, and three lists: calls, results, and intermediate texts. Hand-written
   evalsets and ADK up to 1.17 have these lists in place of the events.
 - ``query``, ``expected_tool_use`` and ``reference``, in the oldest evalsets. Such turns are converted to the newer
   format.

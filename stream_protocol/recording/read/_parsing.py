@@ -28,9 +28,9 @@ _BAD_VALUES: Final = (ValueError, LookupError, AttributeError)
 
 
 # The YAML loader decides which plain texts are numbers, booleans and null. PyYAML reads YAML 1.1, where `yes`,
-# `12:30:00`, `=` and a date are not texts. So a text without quotes is lost. A number in base 60 also needs quadratic
-# time. In YAML 1.2, all these are texts. This loader reads them as texts, too. Files of ADK are read alike, because ADK
-# writes such texts in quotes.
+# `12:30:00`, `=` and a date are not texts. So such a text is lost if it has no quotes. A number in base 60 also needs
+# quadratic time. In YAML 1.2, all these are texts. This loader reads them as texts, too. For ADK's files, both versions
+# give the same values, because ADK writes such texts in quotes.
 
 _TAG: Final = "tag:yaml.org,2002:"
 
@@ -151,7 +151,7 @@ def list_field(value: Any, name: str) -> list[Any]:
 
 
 def event_time(event: Any) -> float | None:
-    """Return the timestamp of an event, in seconds since 1970; ``None`` if it has none."""
+    """Return the timestamp of an event, in seconds since 1970; ``None`` if the event has no timestamp."""
     return seconds(field(event, "timestamp"))
 
 
@@ -167,7 +167,7 @@ def seconds(value: Any) -> float | None:
 
 @dataclass(slots=True)
 class _Collection:
-    """A list or mapping in a YAML document. The scan has not reached its end yet."""
+    """A list or mapping in a YAML document whose end the scan has not reached yet."""
 
     is_list: bool
     count: int = 0

@@ -38,8 +38,8 @@ repeat a single text."""
 
 
 def mark_fragments(events: Sequence[dict[str, Any]]) -> None:
-    """Mark text events as partial events (fragments) if the next event of their author repeats their texts as one
-    text."""
+    """Mark consecutive text events of an author as partial events (fragments), if the author's next event repeats their
+    texts in one piece."""
     for index, event in enumerate(events):
         if event.get("author") == USER or "partial" in event:
             continue
@@ -143,8 +143,8 @@ class _Questions:
             self._waiting[waiting].append(question)
 
     def _asked_about(self, args: dict[str, Any]) -> KnownCall | None:
-        """A question of ADK to the user may be about a tool call. Return this call; ``None`` if the question is about
-        no call. ``args``: the arguments of the question."""
+        """Return the tool call about which ADK asks the user; ``None`` if the question is not about a call. ``args``:
+        the arguments of the question."""
         original = confirmed_call(args)
         if not original.get("id") and isinstance(credential_for := field(args, "function_call_id"), str):
             original = {"id": credential_for}
@@ -158,7 +158,7 @@ class _Questions:
         return response.get("name") in _QUESTIONS or self._asked(event, response) is not None
 
     def take_answer(self, event: dict[str, Any], response: dict[str, Any]) -> None:
-        """Process the user's answer to a question. The answer gets the id and the name of the question."""
+        """Process the user's answer to a question, and give the answer the id and the name of the question."""
         if (question := self._asked(event, response)) is not None:
             self._known.resolve_response(event, None, CallReference(question.id, question.name))
             response["id"], response["name"] = question.id, question.name

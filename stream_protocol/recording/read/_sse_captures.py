@@ -42,8 +42,8 @@ def _record(frame: SseEvent) -> EventRecord | EndRecord:
 
 
 def _has_artifacts_of(event: Any, second: Any) -> bool:
-    """ADK may send an event in two frames. Return True if ``second`` is the second frame of ``event``, which has the
-    saved artifacts."""
+    """Return True if ``second`` is the second frame of ``event``, with the saved artifacts. ADK may send an event in
+    two frames."""
     return (
         bool(field(event, "content"))
         and not field(event, "partial")

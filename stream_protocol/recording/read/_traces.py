@@ -31,8 +31,7 @@ def graded_cases(document: Any) -> list[Any]:
 
 
 def is_trace(case: Any) -> bool:
-    """Return True if the eval case is a trace. A case of the dataset from which traces are generated counts as a
-    trace."""
+    """Return True if the eval case is a trace: it has ``agent_data``, or only a prompt or a response."""
     if not isinstance(case, dict) or field(case, "conversation") is not None:
         return False
     return isinstance(field(case, "agent_data"), dict) or any(
@@ -41,7 +40,7 @@ def is_trace(case: Any) -> bool:
 
 
 def trace_turns(case: Any) -> Iterator[EvalTurn]:
-    """Yield the turns of an eval case that is a trace. Each turn has the events that the trace has for it."""
+    """Yield the turns of an eval case that is a trace, each with its events."""
     turns = [list(map(_event, list_field(turn, "events"))) for turn in list_field(field(case, "agent_data"), "turns")]
     if not any(turns):
         turns = list(_turns_without_data(case))

@@ -68,7 +68,7 @@ class FileRecorder(_BaseRecorder):
         self._path = Path(path)
 
     def turn(self, request: ChatRequest, *, options: ConverterOptions, **_whose: str) -> TurnWriter:
-        """Return a writer that records the run for this request in the one file."""
+        """Return a writer that records the run for this request in the recorder's file."""
         return self._write_turn(self._path, request, options)
 
 

@@ -1,7 +1,7 @@
 """Encodes the lines of a recording and the events in them. docs/recording.md describes the format.
 
-Events are JSON that ``Event.model_validate`` reads: camelCase, without nulls. ``json_value`` converts values from
-tools, as in the converter. So a replayed event gives the stream that the live event gave. ADK's own serialization would
+Events are JSON that ``Event.model_validate`` reads: camelCase, without nulls. As in the converter, ``json_value``
+converts values from tools. So a replayed event gives the stream that the live event gave. ADK's own serialization would
 refuse some values, and remove nulls from others.
 """
 
@@ -62,7 +62,7 @@ def _line(value: Mapping[str, Any]) -> bytes:
 def event_json(event: Event) -> dict[str, Any]:
     """Return a deep copy of the event as plain JSON. Never raises: values without a JSON form become ``null``.
 
-    Long texts and files are not encoded and parsed, but copied, because a user's message may have many megabytes.
+    Long texts and files are copied without encoding and parsing, because a user's message may have many megabytes.
     """
     written = _object(event)
     nested = carried_event(event)

@@ -78,8 +78,8 @@ def redact_event(event: dict[str, Any]) -> dict[str, Any]:
 
 
 def redact_chunk(chunk: dict[str, Any]) -> dict[str, Any]:
-    """Return a chunk without secrets. ``redact_event`` removes the same secrets from the event that the chunk was made
-    from."""
+    """Return a chunk without secrets. ``redact_event`` removes the same secrets from the event from which the chunk was
+    made."""
     keys = DELTA_KEYS.get(str(chunk.get("type")))
     return _object(Search().clean_object(chunk, _cleaners(chunk, kept=keys[1] if keys else None)))
 
@@ -94,8 +94,8 @@ def redact_prompt(prompt: dict[str, Any]) -> dict[str, Any]:
 def redact_request(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return the body of a client's request without secrets.
 
-    The work of the search is limited. So the newest message is searched first: earlier messages are also in the
-    recorded requests of earlier turns.
+    The work of the search is limited, and earlier requests already have the earlier messages. So the newest message is
+    searched first.
     """
     return _object(Search().clean_object(dict(body), {"messages": _newest_messages}))
 

@@ -87,8 +87,8 @@ _BASE64: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345678
 class Search:
     """Copies JSON values without their secrets. The work of one search is limited to ``MAX_WORK``.
 
-    The work for each value is estimated first. If it exceeds the remaining work, a placeholder replaces the value, and
-    the search continues with the next value. Files in Base64 are not searched.
+    The work for each value is estimated first. If the estimate exceeds the remaining work, a placeholder replaces the
+    value, and the search continues with the next value. Files in Base64 are not searched.
 
     ``typed``: True if fields must keep their types, as in an ADK event. In this case, the placeholder of a list is an
     empty list, and the placeholder of an object is an empty object.
@@ -180,7 +180,7 @@ class Search:
     def _known(self, name: str) -> tuple[str, Meaning]:
         """Return a name without separators, and the meaning of the name, such as ``SECRET``.
 
-        When the search has reached its limit of work, a name that it has not seen before counts as secret.
+        When the search has reached its limit of work, a new name counts as secret.
         """
         if (known := self._names.get(name)) is None:
             if not self._take(NAME_WORK):
@@ -199,8 +199,8 @@ class Search:
         return self._without(name_meaning, value)
 
     def _meaning_of_name_in(self, value: dict[str, Any]) -> Meaning:
-        """An object such as ``{"name": "Cookie", "value": …}`` has the name of its value. Return the meaning of this
-        name, such as ``SECRET``."""
+        """Return the meaning, such as ``SECRET``, of the name inside an object such as ``{"name": "Cookie", "value":
+        …}``. Without a name, return ``PLAIN``."""
         names = (item for key, item in value.items() if isinstance(item, str) and self._known(key)[0] in _NAME_KEYS)
         return next(
             (name_meaning for name in names if (name_meaning := self._known(name)[1]) is not Meaning.PLAIN),
@@ -337,10 +337,10 @@ def _is_schema(value: dict[str, Any]) -> bool:
 
 
 def _credential_answer_key(value: dict[str, Any]) -> str | None:
-    """A part of an event or message may be the user's answer to a credential request. Return the part's key that
-    contains the credential.
+    """Return the key of the credential in a part of an event or message. The part must be the user's answer to a
+    credential request.
 
-    Return ``None`` for a part that is no such answer.
+    Return ``None`` for any other part.
     """
     if value.get("name") == REQUEST_CREDENTIAL and "response" in value:
         return "response"

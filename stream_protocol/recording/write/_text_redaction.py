@@ -138,8 +138,7 @@ class _TextRedaction:
 
 
 def _kind_of_text(item: Any) -> tuple[Any, Any] | None:
-    """If the item is a message part with a text, return the part's type, and True if the text is a thought. Return
-    ``None`` for any other item."""
+    """Return the type of a message part with a text, and True if the text is a thought; ``None`` for any other item."""
     is_text = isinstance(item, dict) and isinstance(item.get("text"), str)
     return (item.get("type"), bool(item.get("thought"))) if is_text else None
 

@@ -48,7 +48,7 @@ _BLOCK: Final = 2**16
 
 
 class TurnWriter:
-    """Writes one turn to a recording file. The methods never raise an exception. When one of them has failed, all
+    """Writes one turn to a recording file. The methods never raise an exception. After a failure in one method, all
     methods do nothing."""
 
     def __init__(
@@ -88,13 +88,13 @@ class TurnWriter:
             self._begun_at = monotonic()
 
     def event(self, event: Event) -> None:
-        """Write an ADK event to the recording file, with the values that it has now."""
+        """Write an ADK event to the recording file, with its present values."""
         if self._file is not None:
             with self.stop_on_failure():
                 self._write("event", redact_event(event_json(event)))
 
     def written(self, sse: Iterable[bytes]) -> None:
-        """Write chunks that were sent to the client to the recording file. ``sse``: the chunks as SSE events."""
+        """Write to the recording file the chunks that were sent to the client. ``sse``: the chunks as SSE events."""
         if self._file is not None:
             with self.stop_on_failure():
                 for item in sse:

@@ -1,4 +1,4 @@
-"""Compares the streams that a client gets with a recording. Needs no key and no network."""
+"""Compares a recording with the streams that a client gets. Needs no key and no network."""
 
 import asyncio
 
