@@ -48,9 +48,9 @@ def load_target(name: str) -> Target:
     """Loads an agent, ``App`` or ``Runner``.
 
     For ``module:attr``, imports the module with the working directory on ``sys.path``. If the attribute is a function,
-    calls the function without arguments. The function must return the target. Any name without a module is the path of
-    an agent folder, as for ``adk web``. The folder's ``.env`` file is read. An agent in the folder becomes an ``App``
-    with the folder's name.
+    calls the function without arguments. The function must return the target. Any other name is the path of an agent
+    folder, as for ``adk web``. The folder's ``.env`` file is read. An agent in the folder becomes an ``App`` with the
+    folder's name.
 
     Raises ``TargetError`` if the target cannot be loaded, if the imported code raises, or if an agent's model supports
     only live runs.
@@ -131,7 +131,7 @@ def _from_module(name: str) -> Target:
 
 
 def _as_target(name: str, found: object) -> Target:
-    """Return ``found`` if it is a target. Otherwise call ``found``, and return the target that it returns."""
+    """Return ``found`` if it is a target. Otherwise call ``found``, and return its result, which must be a target."""
     if isinstance(found, TARGETS):
         return found
     is_function = inspect.isroutine(found)

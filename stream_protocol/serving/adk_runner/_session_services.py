@@ -42,7 +42,7 @@ ADK_DATABASES: Final = "google_adk.google.adk.sessions.database_session_service"
 
 @dataclass(frozen=True)
 class ProbeTimes:
-    """Times for the check of a session store, in seconds."""
+    """Times for the check that a session store works, in seconds."""
 
     limit: float = 10.0
     """The maximum time that one attempt may take."""
@@ -132,8 +132,9 @@ async def _prepare(uri: str, times: ProbeTimes) -> None:
 
 
 async def _complete_tables(uri: str) -> None:
-    """Write ADK's schema version to tables that lack it. ADK first creates the tables, and writes the version in a
-    second transaction. If a worker dies between the two transactions, no other worker can start with these tables."""
+    """Write ADK's schema version to a session store whose tables lack the version. ADK first creates the tables, and
+    writes the version in a second transaction. If a worker dies between the two transactions, no other worker can start
+    with these tables."""
     from google.adk.sessions import DatabaseSessionService
     from google.adk.sessions.migration._schema_check_utils import LATEST_SCHEMA_VERSION, SCHEMA_VERSION_KEY
     from sqlalchemy import column, insert, select, table
