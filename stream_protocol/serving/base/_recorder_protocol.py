@@ -43,8 +43,8 @@ class RunObserving(Protocol):
     """Optional method of a ``TurnRecorder`` that observes the run itself, in addition to its events."""
 
     def plugin(self) -> BasePlugin:
-        """Returns an ADK plugin for the run. ADK calls this plugin after all others. An exception of the plugin would
-        fail the run."""
+        """Returns an ADK plugin for the run. ADK calls this plugin after all others. If the plugin raises, the run
+        fails."""
 
 
 @runtime_checkable

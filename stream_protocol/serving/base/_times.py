@@ -29,8 +29,8 @@ class ServiceTimes:
     response_patience: float = 5.0
     """The time that a history request waits for free memory. So two tabs can load a large chat one after the other."""
     shutdown: float = 10.0
-    """The time that ``aclose`` waits for stopped runs; must be longer than ``stop``. A stopped run that the engine has
-    not stored within this time is cancelled, so that its chat becomes free.
+    """The time that ``aclose`` waits for stopped runs; must be longer than ``stop``. If the engine has not stored a
+    stopped run within this time, the run is cancelled, so that its chat becomes free.
 
     Each report of a run's end to the engine also has this time. If the engine takes longer, the report is repeated.
     """
