@@ -140,9 +140,9 @@ class Completion:
 
     ``before``: the session when the run began. ``agent``: the name of the run's root agent. ``mark``: the ``RunMark``
     that the run's user events have. ``holds_lease``: returns True if this worker still holds the chat's lease, the
-    right to execute the chat's run. Called after the session is read. If another worker stores an event later, the
-    store refuses to append to the outdated session. ``is_overtaken``: returns True if another run or a later execution
-    has stored an event in the session.
+    right to execute the chat's run. ``store`` calls ``holds_lease`` after it has read the session. If another worker
+    stores an event later, the store refuses to append to the outdated session. ``is_overtaken``: returns True if
+    another run or a later execution has stored an event in the session.
     """
 
     def __init__(
@@ -182,8 +182,8 @@ class Completion:
                 await append_in_order(self._runner.session_service, session, event)
 
     def _begin(self, events: Sequence[Event]) -> int:
-        """Return the number of the session's events before the run's own events. These first events may include a late
-        event of an earlier run, if the earlier run has lost its lease in a fail-over."""
+        """Return the number of the session's events before the run's own events. This number may include a late event
+        of an earlier run that has lost its lease in a fail-over."""
         found = len(self._before.events)
         own = (
             index
