@@ -122,7 +122,8 @@ class OrphanedRuns:
         return False
 
     async def _recover(self, claim: Claim, orphan: OrphanedRun) -> Result:
-        """Start the recovery of a run. Store nothing if the run cannot continue."""
+        """Start the recovery of a run. If the run cannot continue, return ``over`` or ``absent`` (see ``Result``), and
+        store nothing."""
         record, run = orphan.record, claim.run
         is_hopeless = orphan.is_given_up or self._failures[record.id] >= MAX_FAILURES
         session = await self._service.store.look_up(record.key)
