@@ -22,8 +22,8 @@ OMITTED: Final = "…"
 
 
 class Quoting:
-    """A text that may quote a chat, as an argument of a log record. ``redacted``: the text that the JSON log gets
-    instead, because the JSON log must not quote a chat."""
+    """Argument of a log record: a text that may quote a chat. ``redacted``: the text that the JSON log gets instead,
+    because the JSON log must not quote a chat."""
 
     def __init__(self, text: str, redacted: str = OMITTED) -> None:
         self._text = text
