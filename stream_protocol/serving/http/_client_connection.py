@@ -124,7 +124,7 @@ async def send_while_connected(
 ) -> None:
     """Send a response: call ``work`` with the client's connection.
 
-    Cancels ``work`` if the client disconnects, if it reads nothing for ``STALLED_SECONDS``, or if ``cut_off`` is set.
+    Cancels ``work`` if the client disconnects or reads nothing for ``STALLED_SECONDS``, or if ``cut_off`` is set.
     ``keep_alive`` and ``look``: see ``ClientConnection.watch``. ``look`` may raise ``ReaderCutOffError``.
     """
     connection = ClientConnection(send)

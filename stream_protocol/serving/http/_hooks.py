@@ -87,8 +87,8 @@ def require_user(user_id: str) -> None:
 
 
 async def prepare_run(overrides: RunOverrides | Prepare, request: Request, chat_request: ChatRequest) -> RunOverrides:
-    """Return the settings of the run. If ``overrides`` is a ``prepare`` hook, the hook returns the settings. Otherwise,
-    return ``overrides`` itself."""
+    """Return the settings of the run: ``overrides`` itself, or the result of ``overrides`` if it is a ``prepare``
+    hook."""
     if isinstance(overrides, RunOverrides):
         return overrides
     prepared = overrides(request, chat_request)

@@ -91,7 +91,7 @@ def _slices_of(content: bytes) -> Generator[bytes]:
 
 
 def _json_texts(value: Any, levels: int) -> Generator[bytes]:
-    """Yield the JSON of a value in small pieces. The objects and lists of the first ``levels`` levels are yielded
+    """Yield the JSON of a value in small pieces. The objects and lists of the outermost ``levels`` levels are yielded
     member by member. A long text is yielded in several pieces."""
     match value:
         case dict() if (value and levels > 0) or any(_is_long(member) for member in value.values()):

@@ -78,9 +78,9 @@ def permission_of(
 def admit(request: Request, trusted: frozenset[str] = frozenset(), *, also_reads: bool = False) -> bool:
     """Raise ``ChatRequestError`` (403) if a page of an untrusted site has sent a request that changes data.
 
-    Return True if a page of an untrusted site has sent a request that only reads data. With ``also_reads``, also raise
-    the error for a request that only reads data. An origin is trusted if ``trusted`` contains it, or if a
-    ``CrossOrigin`` around the route or the app's ``CORSMiddleware`` allows it.
+    Return True if a page of an untrusted site has sent a request that only reads data, and False for all other
+    requests. With ``also_reads``, also raise the error for a request that only reads data. An origin is trusted if
+    ``trusted`` contains it, or if a ``CrossOrigin`` around the route or the app's ``CORSMiddleware`` allows it.
     """
     trusted |= request.scope.get(CROSS_ORIGIN_SCOPE, frozenset())
     cors = _cors_of(request.scope.get("app"))
