@@ -43,7 +43,7 @@ class SteeringOutcome(TypedDict):
 
 def can_steer(request_plan: RequestPlan) -> bool:
     """Return True if the request is only a new message, because only a new message can be sent to an active run. An
-    edit would rewind the run. An answer to a tool call may have to end the call."""
+    edit would rewind the session. An answer to a tool call may have to end the call."""
     return isinstance(request_plan, NewUserTurn) and request_plan.rewind_before is None and not request_plan.answers
 
 
