@@ -27,8 +27,8 @@ _ENDS: Final = (b'data: {"type":"finish"', b'data: {"type":"abort"')
 def prevent_auto_resend(
     ending: list[bytes], *, before: Iterable[bytes] = (), continued: UIMessage | None = None
 ) -> list[bytes]:
-    """Returns ``ending``. If a client would automatically send its answers again after this ending, an ``error`` chunk
-    replaces the last chunk of ``ending``.
+    """Returns ``ending`` unchanged, unless a client with ``sendAutomaticallyWhen`` would send the same answers again
+    after this response. In that case, an ``error`` chunk replaces the last chunk.
 
     ``ending``: the last SSE events of a response, without ``[DONE]``. ``before``: the earlier SSE events.
     ``continued``: the message that the response continues, in the form in which the client sent the message.

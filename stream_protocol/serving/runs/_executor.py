@@ -104,8 +104,8 @@ class RunWork:
         """Return True if another worker recovers the run after the error. The recovery has begun, or begins when the
         session store is reachable again.
 
-        Returns False if the session store failed before the request was accepted. The request is then refused. The run
-        still continues if it has rewound the chat, because the chat would otherwise lack a message.
+        If the session store failed before the request was accepted, the request is refused, and the result is usually
+        False. It is True for a run that has rewound the chat, because the chat would otherwise lack a message.
         """
         if not (is_of_session_store(error) and is_unreachable(error)):
             return await self._is_overtaken(run, job)
@@ -230,9 +230,9 @@ class Executor:
         return False
 
     async def wait_for_message(self, key: ChatKey, seconds: float) -> None:
-        """Waits up to ``seconds`` until the chat has no orphaned run, the run of a dead worker."""
+        """Waits up to ``seconds`` until the chat has no orphaned run, which is the run of a dead worker."""
 
     async def wait_until_recovered(self, key: ChatKey) -> bool:
-        """Waits until the chat has no orphaned run, the run of a dead worker. Returns True if the chat may have an
-        active run now."""
+        """Waits until the chat has no orphaned run, which is the run of a dead worker. Returns True if the chat may
+        have an active run now."""
         return False
