@@ -1,5 +1,5 @@
-"""Searches folders for agents that an error message can suggest. Symbolic links are not followed, and the number of
-entries and the time are limited."""
+"""Searches folders for targets (agents and apps) that an error message can suggest. Symbolic links are not followed,
+and the number of entries and the time are limited."""
 
 import os
 from collections.abc import Iterator

@@ -53,7 +53,7 @@ def load_target(name: str) -> Target:
     folder's name.
 
     Raises ``TargetError`` if the target cannot be loaded, if the imported code raises, or if an agent's model supports
-    only live runs.
+    only live (bidirectional) runs.
     """
     try:
         is_module = ":" in name and not Path(name).exists()
@@ -84,7 +84,8 @@ class _NotATargetError(Exception):
 
 
 def target_version(name: str) -> str:
-    """Return ``agent_version`` of the module of a loaded target; ``""`` if the module does not define this variable.
+    """Return the variable ``agent_version`` from the module of a loaded target; ``""`` if the module does not define
+    it.
 
     The module of an agent folder is its ``agent.py`` or ``__init__.py``. Raises ``TargetError`` if the version is not a
     string.

@@ -92,7 +92,7 @@ class NestedCall:
 
     @property
     def is_open(self) -> bool:
-        """False once the run's response has ended."""
+        """True until the run's response has ended."""
         return self.outer.is_open
 
     def begin(self) -> None:
@@ -146,8 +146,8 @@ class NestedCall:
         return {"events": [*self._events, *unfinished], "omitted": self._omitted}
 
     def restore(self, kept: dict[str, Any] | None) -> None:
-        """Sets the events that an earlier execution of this tool call has kept. Must be called if the nested agent does
-        not run again."""
+        """Sets the events that an earlier execution of this tool call has kept. Must be called if this execution does
+        not run the nested agent again."""
         if kept is not None:
             self._has_begun, self._events, self._omitted = True, kept["events"], kept["omitted"]
 

@@ -140,8 +140,9 @@ def with_sessions(runner: Runner, sessions: BaseSessionService) -> Runner:
 def task_agent_tools(root: BaseNode) -> frozenset[str]:
     """Return the names of the tools by which agents call their task-mode sub-agents.
 
-    If you convert a live run yourself with ``nested_agents="flat"``, pass these names as ``hidden_tools``. The calls
-    must be hidden, because their results come in a later message. ``ChatService`` hides these calls itself.
+    If you convert the events of a running agent yourself with ``nested_agents="flat"``, pass these names as
+    ``hidden_tools``. The calls must be hidden, because their results come in a later message. ``ChatService`` hides
+    these calls itself.
     """
     check_instance("root", root, BaseNode, "an agent of ADK")
     parents = [agent for agent in agent_tree(root) if isinstance(agent, LlmAgent)]
@@ -155,8 +156,8 @@ def agent_names(root: BaseNode) -> frozenset[str]:
 
 
 def live_model(root: BaseNode) -> tuple[str, str] | None:
-    """Find an agent whose model supports only live (bidirectional) runs. Return the names of the agent and its model,
-    or ``None``.
+    """Find an agent whose model supports only live (bidirectional) runs. Return the names of the agent and its model;
+    ``None`` if the tree has no such agent.
 
     ADK and Gemini refuse such a model, but only at the first request. So this function recognizes such models by their
     names.

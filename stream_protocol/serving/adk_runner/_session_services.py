@@ -104,7 +104,7 @@ def silenced(name: str) -> Iterator[None]:
 
 
 def make_private_file(uri: str) -> None:
-    """Make the file of an SQLite store private: see ``make_private_store``. Does nothing for other URIs."""
+    """Let only the owner read the file of an SQLite store: see ``make_private_store``. Does nothing for other URIs."""
     if (path := sqlite_file(uri)) is not None:
         make_private_store(path)
 
