@@ -53,7 +53,7 @@ class ByteBudget:
         return self._taken.total()
 
     def share(self, user_id: str) -> ByteShare:
-        """Return a ``ByteShare`` without bytes, for one request of the user."""
+        """Return an empty ``ByteShare`` for one request of the user."""
         return ByteShare(self, user_id)
 
     def refusal(self, user_id: str, count: int) -> ChatRequestError | None:

@@ -166,7 +166,7 @@ class RequestRates:
         allowance."""
 
     def __len__(self) -> int:
-        """Return the number of users with an entry."""
+        """Return the number of users that this object keeps in memory."""
         return len(self._whole_at)
 
     def count(self, user_id: str) -> None:

@@ -20,7 +20,7 @@ class ServiceTimes:
     """The minimum time between two progress reports of one tool call. After this time, only the newest report is
     sent."""
     reader_check: float = 1.0
-    """The minimum time between two checks of whether clients read the run at other workers."""
+    """The minimum time between two checks for clients that read the run at other workers."""
     completing: float = 0.5
     """The time between the first two attempts to store the end of a run. The attempts continue while the session store
     is unreachable."""
@@ -57,9 +57,9 @@ class ServiceTimes:
     suspect: float = 30.0
     """The time that a busy worker leaves a suspect run to idle workers. A suspect run may have crashed its workers."""
     alone: float = 10.0
-    """The maximum duration of each of two waits around a suspect run. New runs wait until the worker's other runs have
-    ended. Then new runs wait while the suspect run executes alone. Most runs that crash their worker crash it
-    immediately."""
+    """The maximum time of each of two waits for a suspect run, which may crash its worker. New runs wait until the
+    worker's other runs have ended. Then they wait while the suspect run executes alone. Most runs that crash their
+    worker crash it immediately."""
 
     readiness: float = 0.8
     """The time in which a store must respond to a readiness probe. Kubernetes allows one second for a probe."""
