@@ -59,13 +59,13 @@ class DurableExecutor(Executor):
         self._orphans = OrphanedRuns(service, self._local, self._isolation)
 
     async def start(self) -> None:
-        """Connects to the engine, and starts the recovery of orphaned runs, the runs of dead workers. Later calls of
+        """Connects to the engine, and starts the recovery of orphaned runs (the runs of dead workers). Later calls of
         ``start`` do nothing."""
         await self._orphans.start()
 
     def drain(self) -> None:
-        """Ends the recovery of orphaned runs, the runs of dead workers. If this worker is killed later, the engine does
-        not count the kill as a crash that a run has caused."""
+        """Ends the recovery of orphaned runs (the runs of dead workers). If this worker is killed later, the engine
+        does not count the kill as a crash that a run has caused."""
         self._orphans.drain()
         self._local.drain()
 
