@@ -32,9 +32,9 @@ parts."""
 class SlicedResponse(Response):
     """Sends a large body in slices. Each slice is sent when the client has read the previous slice.
 
-    ``pieces``: the parts of the body. Several small parts are combined into one slice. ``memory``: the memory share
-    that counts the body. The share is released when the response ends, even if the client disconnects or reads nothing
-    for a minute. For a ``HEAD`` request, the share is released immediately.
+    ``pieces``: the parts of the body. Several small parts are combined into one slice. ``memory``: counts the body
+    toward the memory limit. The memory is released when the response ends, even if the client disconnects or reads
+    nothing for a minute. For a ``HEAD`` request, the memory is released immediately.
     """
 
     def __init__(self, pieces: Generator[bytes], *, memory: ByteShare, headers: Mapping[str, str]) -> None:

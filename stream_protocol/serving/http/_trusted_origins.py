@@ -40,7 +40,8 @@ _SAME_ORIGIN: Final = frozenset({"same-origin", "none"})
 
 
 def page_site(headers: Headers) -> PageSite:
-    """Return the relation of this server to the page that sent a request. ``headers``: those of the request.
+    """Return the relation of this server to the page that sent a request, such as ``cross-site``. ``headers``: those of
+    the request.
 
     Browsers send this relation in the header ``Sec-Fetch-Site``, which no page can change. Older browsers do not send
     the header, and some proxies remove it. With plain HTTP, browsers send it only to loopback addresses. Without the
