@@ -55,7 +55,7 @@ class RequestState(Enum):
     """The request waits until the chat's active run has ended. The request answers a tool call, or is a steering
     message that came too late."""
     CLAIMED = auto()
-    """The request has claimed the chat. The service looks for the chat's orphaned runs, the runs of dead workers."""
+    """The request has claimed the chat. The service looks for the chat's orphaned runs (the runs of dead workers)."""
     PLANNING = auto()
     """The service decides what to run for the request: see ``RequestPlan``."""
     RECOVERING = auto()

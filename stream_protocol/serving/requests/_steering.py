@@ -89,7 +89,7 @@ async def steer(
         reply = await deliver(service, key, run, request, planned)
         if reply == "delivered":
             return delivered
-        planned = await _plan(service, request, user_id, overrides)  # the run may have read an equal message
+        planned = await _plan(service, request, user_id, overrides)  # the run may have read this message before
         if isinstance(planned.request_plan, NothingToRun) or _waits(planned, message["id"]):
             return delivered
     elif planned.session is None:
