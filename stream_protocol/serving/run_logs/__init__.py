@@ -17,8 +17,8 @@ Where to change what:
 - ``_memory``: the run log of one process.
 - ``_post_replies``: messages from requests to runs of other workers, and the replies.
 - ``redis``, ``postgres``: the stores. For a new store, implement ``RunStore``, pass it to ``SharedRunLog``, and add a
-  test with ``RunLogConformance``: see docs/durable.md. ``_load_run_log`` has the URLs of ``serve``, and
-  ``serving/__init__`` the public names. Implement ``RunLog`` directly only for a run log without such a store.
+  test with ``RunLogConformance``: see docs/durable.md. Add its URLs to ``_load_run_log`` for ``serve``, and its public
+  names to ``serving/__init__``. Implement ``RunLog`` directly only for a run log without such a store.
 """
 
 from stream_protocol.serving.run_logs._event_buffer import EventBuffer

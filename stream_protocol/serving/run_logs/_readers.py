@@ -33,13 +33,13 @@ class RunReader(AsyncGenerator[bytes, None]):
 
     @property
     def memory(self) -> ByteShare | None:
-        """The share that counts the bytes of this response toward the memory limit for ended responses. ``None`` unless
-        the client still reads the response some seconds after its end. If the limit is exceeded, the reader is
-        disconnected."""
+        """The ``ByteShare`` that counts the bytes of this response toward the memory limit for ended responses.
+        ``None`` unless the client still reads the response some seconds after its end. If the limit is exceeded, the
+        reader is disconnected."""
         return self._memory
 
     def count_in(self, memory: ByteShare) -> None:
-        """Sets the memory share that counts the bytes of the ended response."""
+        """Sets the ``ByteShare`` that counts the bytes of the ended response."""
         self._memory = memory
 
     def __aiter__(self) -> AsyncIterator[bytes]:
