@@ -1,5 +1,5 @@
-"""Provides ``prevent_auto_resend``. The function keeps a client from automatically sending equal answers to tool calls
-again and again.
+"""Provides ``prevent_auto_resend``. The function keeps a client from automatically sending the same answers to tool
+calls again and again.
 
 A client with ``sendAutomaticallyWhen`` sends again if all tool calls of the last message have outputs. Usually, the end
 of a response prevents the repetition. But a client may send answers that the server cannot use. For example, an answer

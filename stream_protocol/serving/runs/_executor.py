@@ -1,5 +1,5 @@
 """Provides ``Executor``, which executes the runs of a service. ``DurableExecutor`` of ``engine`` also recovers orphaned
-runs, the runs of dead workers. ``ChatService(engine=…)`` selects the executor.
+runs (the runs of dead workers). ``ChatService(engine=…)`` selects the executor.
 
 Both executors use ``RunWork``, which runs the agent of a job and stores the end of the run.
 """
@@ -195,10 +195,10 @@ class Executor:
         self._work = work
 
     async def start(self) -> None:
-        """Starts the recovery of orphaned runs, the runs of dead workers. Later calls of ``start`` do nothing."""
+        """Starts the recovery of orphaned runs (the runs of dead workers). Later calls of ``start`` do nothing."""
 
     def drain(self) -> None:
-        """Ends the recovery of orphaned runs, the runs of dead workers."""
+        """Ends the recovery of orphaned runs (the runs of dead workers)."""
 
     async def aclose(self) -> None:
         """Ends the recovery of orphaned runs (runs of dead workers), and closes the engine."""
