@@ -104,7 +104,8 @@ class DurableExecutor(Executor):
 
     @_of_engine
     async def recover_same(self, key: ChatKey, claim: Claim) -> FoundOrphans:
-        """Recovers the orphaned run that an earlier, equal request has begun. Orphaned runs are those of dead workers.
+        """Recovers the orphaned run that an earlier request with the same idempotency key has begun. Orphaned runs are
+        those of dead workers.
         ``claim``: the current request's right to begin a run in the chat; the recovered run uses this claim. The chat's
         other orphaned runs do not change: see ``cancel`` and ``recover``."""
         others, idempotency_key = False, claim.run.idempotency_key

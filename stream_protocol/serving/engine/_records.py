@@ -1,5 +1,5 @@
 """Creates the ``RunRecord`` of a run. The engine stores the record. With the record, a worker that recovers the run
-plans the request again: see ``planned_again``."""
+decides again what to run: see ``planned_again``."""
 
 from __future__ import annotations
 
@@ -88,8 +88,8 @@ def _body_of(request: ChatRequest) -> dict[str, Any]:
 async def planned_again(
     runner: Runner, record: RunRecord, sessions: ResumedSessions, *, loads_files: bool
 ) -> tuple[ChatRequest, RequestPlan, str | None]:
-    """Plan the request of a stored run again, to recover the run. Return the request, its plan, and an error text for
-    the client. Store nothing.
+    """Decide again what to run for the request of a stored run, to recover the run. Return the request, its plan, and
+    an error text for the client. Store nothing.
 
     If the request can be planned, the error text is ``None``. Otherwise, the plan only ends the run's assistant
     message. ``loads_files``: True to load saved files, which can raise errors of the artifact service.

@@ -34,7 +34,8 @@ _VERSION: Final = re.compile(r"\d+$")
 
 
 class ResumedSessions(DelegatingSessions):
-    """Session service for a run that is executed again. It returns the session as it was when the run first began.
+    """Session service for a run that is executed again. It returns the session as it was when the run first began. A
+    partial text is the text of a model call during which a worker died.
 
     The service compares each new event with the stored events of earlier executions. A new event that equals a stored
     event is not stored again, and gets the id of the stored event. ``stored``: the session as it is in the store now.
@@ -68,7 +69,7 @@ class ResumedSessions(DelegatingSessions):
 
     @property
     def is_over(self) -> bool:
-        """True if the session contains the end of the run, or a later run's message. The later run may have an equal
+        """True if the session contains the end of the run, or a later run's message. The later run may have the same
         request, because a client repeats a request that gets no response."""
         return any(map(self._is_after_run, self._since_record))
 
