@@ -109,7 +109,8 @@ class RequestLifecycle:
     """One request for a response. Call ``respond`` once.
 
     ``begins_run=False``: the request must not begin a run. The request only gets a response that is already running for
-    an equal request. ``interrupts=False``: the request is refused (409) if the chat has an active run.
+    a request with the same idempotency key. ``interrupts=False``: the request is refused (409) if the chat has an
+    active run.
 
     ``since_stop``: see ``Run``. By default, only a stop after the arrival of the request has an effect: the message is
     then stored without a reply.
