@@ -88,8 +88,8 @@ class LogWriter:
         event-loop time of the replacement, the number of replaced events, and the bytes of the longer events."""
 
     async def copy(self) -> None:
-        """Copies the log until the store has all events and the end of the response. Then gives the end to the readers
-        of this worker."""
+        """Copies the log until the store has all events and the end of the response. Then releases this end to the
+        readers on this worker."""
         giving = asyncio.create_task(self._give_end_later())
         try:
             await self._copy()
@@ -98,7 +98,8 @@ class LogWriter:
             await cancel_and_wait([giving])
 
     async def _give_end_later(self) -> None:
-        """Give readers the end ``END_SECONDS`` after the response has ended, even if the store does not have the end.
+        """Release the end of the response to the readers ``END_SECONDS`` after the response has ended, even if the
+        store does not have this end.
 
         Requests a renewal of the lease first. A full store refuses log entries, but accepts a renewal. The renewal also
         stores the phase ``closed``.
