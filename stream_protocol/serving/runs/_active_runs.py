@@ -107,11 +107,11 @@ class ActiveRuns:
         If no place is free, refuses the request (429, 503).
 
         ``request``: the request to which the run responds; ``None`` if the chat is changed without a run.
-        ``since_stop``: see ``Run``. ``begins_run``: if False, claims nothing, and returns only the active run of an
-        equal request.
+        ``since_stop``: see ``Run``. ``begins_run``: if False, claims nothing, and returns only the active run of a
+        request with the same idempotency key.
 
         Raises ``ChatRequestError`` (503) if the active run does not end in time, and after ``close``. With
-        ``begins_run=False``, also raises this error if no equal request has an active run.
+        ``begins_run=False``, also raises this error if no such run is active.
         """
         deadline = _now() + self._limits.stop_timeout
         # Read before the claim, because some run logs wait in `claim` for a run that is about to end.

@@ -25,7 +25,7 @@ class Taken:
 
     run: RunInfo
     reader: RunReader | None = None
-    """A reader of the active run's response. ``None`` unless the run belongs to an equal request."""
+    """A reader of the active run's response. ``None`` unless the run's request has the same idempotency key."""
 
 
 class NotRecordedError(Exception):

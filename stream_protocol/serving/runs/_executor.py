@@ -41,8 +41,8 @@ logger = logging.getLogger(__name__)
 FoundOrphans: TypeAlias = Literal["recovered", "others", "none"]
 """The orphaned runs that a request has found in its chat: the runs of dead workers.
 
-``recovered``: the orphaned run of an equal request, which this request now continues. ``others``: orphaned runs of
-other requests. ``none``: no orphaned runs.
+``recovered``: the orphaned run of a request with the same idempotency key. This request now continues the run.
+``others``: orphaned runs of other requests. ``none``: no orphaned runs.
 """
 
 
@@ -209,8 +209,8 @@ class Executor:
             await self._work.do(run, job, job.events(run))
 
     async def recover_same(self, key: ChatKey, claim: Claim) -> FoundOrphans:
-        """Recovers the orphaned run that an earlier, equal request has begun. ``claim``: the current request's right to
-        begin a run in the chat; the recovered run uses this claim."""
+        """Recovers the orphaned run that an earlier request with the same idempotency key has begun. ``claim``: the
+        current request's right to begin a run in the chat; the recovered run uses this claim."""
         return "none"
 
     async def recover(self, key: ChatKey) -> None:
