@@ -81,7 +81,8 @@ class SyncChatService:
         threading._register_atexit(_close, weakref.ref(self))  # type: ignore[attr-defined]  # noqa: SLF001
 
     def admit(self, method: str, headers: Iterable[tuple[str, str]]) -> None:
-        """Refuses a request that a page of another site has sent to change data. Call ``admit`` first in each request.
+        """Refuses a request that changes data if a page of another site has sent the request. Call ``admit`` first in
+        each request.
 
         ``headers``: pairs of name and value, such as ``request.headers.items()`` of Flask and Django. Raises
         ``ChatRequestError`` (403).
