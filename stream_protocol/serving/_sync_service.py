@@ -50,8 +50,8 @@ class SyncChatService:
     ``make``: a function that creates the service. The first request calls ``make`` on the event loop. If ``make``
     raises, the next request calls it again. A forked process also calls ``make`` again, so the server can fork at any
     time. ``keep_alive``: seconds without data before the stream sends a comment; ``None`` for no comments. A WSGI
-    server detects a disconnected client only when it writes. ``allow_origins``: see ``ChatEndpoints``. Only
-    ``admit`` uses ``allow_origins``.
+    server detects a disconnected client only when it sends data, such as a comment. ``allow_origins``: see
+    ``ChatEndpoints``. Only ``admit`` uses ``allow_origins``.
 
     When the process exits, ``close`` is called. If a signal kills the process, ``close`` is not called, so handle the
     signal.
@@ -81,7 +81,8 @@ class SyncChatService:
         threading._register_atexit(_close, weakref.ref(self))  # type: ignore[attr-defined]  # noqa: SLF001
 
     def admit(self, method: str, headers: Iterable[tuple[str, str]]) -> None:
-        """Refuses a request that a page of another site has sent to change data. Call ``admit`` first in each request.
+        """Refuses a request that changes data if a page of another site has sent the request. Call ``admit`` first in
+        each request.
 
         ``headers``: pairs of name and value, such as ``request.headers.items()`` of Flask and Django. Raises
         ``ChatRequestError`` (403).
@@ -193,7 +194,7 @@ def _close(made: weakref.ref[SyncChatService]) -> None:
 def _start_portal() -> BlockingPortal:
     """Start an event loop in a daemon thread that never ends. Return anyio's portal to the event loop.
 
-    anyio's own ``start_blocking_portal`` waits for its thread at the end. A forked process has no such thread, and
+    At its end, anyio's own ``start_blocking_portal`` waits for its thread. A forked process has no such thread, and
     would wait forever.
     """
     portal: Future[BlockingPortal] = Future()

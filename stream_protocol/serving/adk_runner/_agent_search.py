@@ -1,5 +1,5 @@
-"""Searches folders for agents that an error message can suggest. Symbolic links are not followed, and the number of
-entries and the time are limited."""
+"""Searches folders for targets (agents and apps) that an error message can suggest. Symbolic links are not followed,
+and the number of entries and the time are limited."""
 
 import os
 from collections.abc import Iterator
@@ -42,7 +42,7 @@ def agent_folders(folder: Path) -> list[Path]:
 
 def module_targets(folder: Path, *, of_agents: bool = False) -> list[str]:
     """Return the targets of the Python files in ``folder`` and its packages, as ``module:attribute``. ``folder``: the
-    working directory. ``of_agents``: True to search packages that are agent folders, too."""
+    working directory. ``of_agents``: True to also search packages that are agent folders."""
     search = _Search()
     packages = [path for path in search.folders(folder, levels=1) if of_agents or not _looks_like_agent(path)]
     files = (file for path in (folder, *packages) for file in search.python_files(path))
@@ -50,8 +50,8 @@ def module_targets(folder: Path, *, of_agents: bool = False) -> list[str]:
 
 
 def file_targets(folder: Path) -> list[str]:
-    """Return the targets of the Python files in ``folder``, without its subfolders, as ``module:attribute`` for the
-    working directory."""
+    """Return the targets of the Python files directly in ``folder``, as ``module:attribute``. Python imports these
+    modules from the working directory."""
     return [target for file in islice(_Search().python_files(folder), _MAX_FOLDERS) for target in targets_of(file)]
 
 
@@ -68,14 +68,15 @@ def is_below(folder: Path, root: Path) -> bool:
 
 
 class _Search:
-    """One search, with its limits. A folder that cannot be read, or that must not be searched, is empty."""
+    """One search, with its limits. A folder that cannot be read, or that must not be searched, counts as empty."""
 
     def __init__(self) -> None:
         self._entries = _MAX_ENTRIES
         self._deadline = monotonic() + _MAX_SECONDS
 
     def folders(self, folder: Path, levels: int) -> Iterator[Path]:
-        """Yield the folders up to ``levels`` levels below ``folder``. Agents and symbolic links are not entered."""
+        """Yield the folders up to ``levels`` levels below ``folder``. Does not enter agent folders and symbolic
+        links."""
         waiting = [(folder, levels)]
         for _ in range(_MAX_FOLDERS):
             if not waiting:
@@ -113,7 +114,7 @@ class _Search:
 
 def _may_be_searched(folder: Path) -> bool:
     """Return False for the root of a file system, for folders of the system, and for the parents of the user's home.
-    Their files belong to other programs and users."""
+    The files in such folders belong to other programs and users."""
     real = Path(os.path.realpath(folder))
     home = Path(os.path.realpath(Path("~").expanduser()))
     return real != real.parent and real not in home.parents and not any(real.is_relative_to(each) for each in _SYSTEM)

@@ -108,8 +108,7 @@ class OrderedSessions(DelegatingSessions):
 
 
 async def append_in_order(sessions: BaseSessionService, session: Session, event: Event) -> Event:
-    """Stores the event. If the event's time is earlier than that of the session's last event, first gives the event a
-    later time.
+    """Stores the event. If the event is older than the session's last event, the event first gets a later time.
 
     Stores return events in order of time. ADK sets the time of a model's response before the model call, and the clocks
     of two workers differ. Without the new time, an event could appear before an event that was stored earlier.

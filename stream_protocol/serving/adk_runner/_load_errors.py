@@ -23,8 +23,8 @@ _NAME_LENGTH: Final = 60
 
 
 def load_problem(error: BaseException) -> str:
-    """Return one line with the exception that an agent's code raised. If the file and the line of the failed code are
-    known, the text names them."""
+    """Return one line about the exception that an agent's code raised. The text also names the file and the line number
+    of the failed code, if these are known."""
     prefix = _ADK_PREFIX.search(exception_text(error))
     if type(error).__name__ == "_AgentLoadError" and error.__cause__ is not None:  # ADK wraps each ValueError
         error = error.__cause__

@@ -48,12 +48,12 @@ def load_target(name: str) -> Target:
     """Loads an agent, ``App`` or ``Runner``.
 
     For ``module:attr``, imports the module with the working directory on ``sys.path``. If the attribute is a function,
-    calls the function without arguments. The function must return the target. Any name without a module is the path of
-    an agent folder, as for ``adk web``. The folder's ``.env`` file is read. An agent in the folder becomes an ``App``
-    with the folder's name.
+    calls the function without arguments. The function must return the target. Any other name is the path of an agent
+    folder, as for ``adk web``. The folder's ``.env`` file is read. An agent in the folder becomes an ``App`` with the
+    folder's name.
 
     Raises ``TargetError`` if the target cannot be loaded, if the imported code raises, or if an agent's model supports
-    only live runs.
+    only live (bidirectional) runs.
     """
     try:
         is_module = ":" in name and not Path(name).exists()
@@ -84,7 +84,8 @@ class _NotATargetError(Exception):
 
 
 def target_version(name: str) -> str:
-    """Return ``agent_version`` of the module of a loaded target; ``""`` if the module does not define this variable.
+    """Return the variable ``agent_version`` from the module of a loaded target; ``""`` if the module does not define
+    it.
 
     The module of an agent folder is its ``agent.py`` or ``__init__.py``. Raises ``TargetError`` if the version is not a
     string.
@@ -131,7 +132,7 @@ def _from_module(name: str) -> Target:
 
 
 def _as_target(name: str, found: object) -> Target:
-    """Return ``found`` if it is a target. Otherwise call ``found``, and return the target that it returns."""
+    """Return ``found`` if it is a target. Otherwise call ``found``, and return its result, which must be a target."""
     if isinstance(found, TARGETS):
         return found
     is_function = inspect.isroutine(found)

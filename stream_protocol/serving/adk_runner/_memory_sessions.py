@@ -51,9 +51,9 @@ class MemorySessionService(InMemorySessionService):
         return session
 
     async def read_session(self, *, app_name: str, user_id: str, session_id: str) -> Session | None:
-        """Returns a copy of the session that contains the stored events themselves; ``None`` if the session does not
-        exist. Use this method only in code that changes no event. For a session with thousands of events, the method is
-        much faster than ``get_session``."""
+        """Returns a copy of the session with the stored event objects, which are not copied; ``None`` if the session
+        does not exist. Use this method only in code that changes no event. For a session with thousands of events, the
+        method is much faster than ``get_session``."""
         key = {"app_name": app_name, "user_id": user_id, "session_id": session_id}
         stored = self.sessions.get(app_name, {}).get(user_id, {}).get((session_id or "").strip())
         # No other task runs until `super()` has copied the state. So events and state are from one moment.

@@ -81,7 +81,8 @@ class NestedCall:
         self.outer = outer
         self.depth: int = outer.depth + 1 if isinstance(outer, NestedCall) else 1
         self._has_begun = False
-        """True if our plugin was called inside the call. False if the ``AgentTool`` runs its agent without plugins."""
+        """True once a runner with our plugin has started inside the call. Stays False if the ``AgentTool`` runs its
+        agent without plugins."""
         self._streams = InnerStreams(MAX_UNFINISHED)
         """The streamed texts whose complete event is missing. These texts are stored only if the run stops before the
         complete event."""
@@ -91,7 +92,7 @@ class NestedCall:
 
     @property
     def is_open(self) -> bool:
-        """False once the run's response has ended."""
+        """True until the run's response has ended."""
         return self.outer.is_open
 
     def begin(self) -> None:
@@ -103,7 +104,7 @@ class NestedCall:
         self.outer.post(self._inside(event))
 
     def post_newest(self, key: str, make: Callable[[], Event]) -> None:
-        """Adds an event that replaces earlier events with an equal ``key``: see ``RunChannel``."""
+        """Adds an event that replaces earlier events with the same ``key``: see ``RunChannel``."""
         self.outer.post_newest(f"{self.call.key} {key}", lambda: self._inside(make()))
 
     async def ready(self) -> None:
@@ -111,8 +112,7 @@ class NestedCall:
         await self.outer.ready()
 
     def add(self, event: Event) -> None:
-        """Adds an event of the nested agent to the response. If the event is complete, keeps the event for the store,
-        too.
+        """Adds an event of the nested agent to the response. Also keeps a complete event for the session.
 
         The app's plugins have already changed the event. After a stop, the response shows no more events, and most
         events are not kept, so that the history equals the response. Only an event that contains events of deeper
@@ -138,20 +138,21 @@ class NestedCall:
 
     @property
     def kept(self) -> dict[str, Any] | None:
-        """The nested agent's events as JSON, for the session; ``None`` if our plugin was not called inside the call."""
+        """The nested agent's events as JSON, for the session; ``None`` if no runner with our plugin has started inside
+        the call."""
         if not self._has_begun:
             return None
         unfinished = [_to_json(event) for stream in self._streams for event in unfinished_events(stream)]
         return {"events": [*self._events, *unfinished], "omitted": self._omitted}
 
     def restore(self, kept: dict[str, Any] | None) -> None:
-        """Sets the events that an earlier execution of this tool call has kept. Must be called if the nested agent does
-        not run again."""
+        """Sets the events that an earlier execution of this tool call has kept. Must be called if this execution does
+        not run the nested agent again."""
         if kept is not None:
             self._has_begun, self._events, self._omitted = True, kept["events"], kept["omitted"]
 
     def _inside(self, event: Event | dict[str, Any]) -> Event:
-        """Wrap an event from inside the call in an event of the agent that made the call."""
+        """Wrap the event of a nested agent in an event of the agent that has called the ``AgentTool``."""
         reference = self.call.reference
         carried = {"call_id": reference.id, **reference.stored_number, "event": event}
         return Event(
@@ -198,7 +199,8 @@ class NestedRuns:
             set_channel(call.outer)
 
     def begin_run(self, context: InvocationContext) -> None:
-        """Starts to pass on the events of a nested agent. Must be called when the runner of any agent starts."""
+        """Starts to pass on the events of a nested agent. Must be called whenever a runner starts. Does nothing outside
+        an ``AgentTool`` call."""
         call = current_nested_call()
         if call is not None:
             call.begin()
@@ -236,8 +238,8 @@ def _observe(context: InvocationContext, call: NestedCall) -> None:
 
 
 def _with_changes(event: Event, changed: Event) -> Event:
-    """Return the event with the fields of ``changed``, the event that a plugin has returned. ADK merges the two events
-    by an equal rule."""
+    """Return the event with the fields that ``changed`` sets. A plugin has returned ``changed`` for the event. ADK
+    merges the two events in the same way."""
     kept = {"id", "invocation_id", "timestamp"}
     return event.model_copy(update={name: getattr(changed, name) for name in changed.model_fields_set - kept})
 
@@ -253,10 +255,10 @@ def _to_json(event: Event) -> Any:
 
 
 def _ends_streams_whole(context: InvocationContext) -> bool:
-    """Return True if streaming does not change the result of the ``AgentTool`` call around an invocation.
+    """Return True if the agents of an ``AgentTool`` call can stream without changing the result of the call.
 
-    The result of ``AgentTool`` is the content of the last event, so ADK runs the agent without streaming. Streaming is
-    possible if the last event of a stream has the whole content.
+    The result is the content of the last event, so ADK runs the agents without streaming. They can stream if the last
+    event of each stream has the whole content.
     """
     plugins: list[BasePlugin] = context.plugin_manager.plugins
     if any(type(plugin).after_model_callback is not BasePlugin.after_model_callback for plugin in plugins):

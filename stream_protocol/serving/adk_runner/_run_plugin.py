@@ -1,5 +1,6 @@
-"""Our ADK plugin for one run. It makes events storable, and collects the calls whose tools raised an exception. The
-plugin also adds steering messages to model calls, and applies session state that the client has written."""
+"""Our ADK plugin for one run. It converts values in events to JSON that session stores can keep. It collects the calls
+whose tools raised an exception. It also adds steering messages to model calls, and applies session state that the
+client has written."""
 
 from __future__ import annotations
 
@@ -57,12 +58,13 @@ class StateWrites(Protocol):
 
 
 class RunPlugin(BasePlugin):
-    """ADK plugin for one run: makes events storable, adds steering messages, and applies state of the client.
+    """ADK plugin for one run: makes events storable as JSON, adds steering messages, and applies session state that the
+    client writes.
 
     ADK also calls this plugin for agents inside an ``AgentTool``, which have separate invocations and sessions.
-    ``session_id``: the session of the run. ``inbox``: the steering messages for the run; ``None`` if the run cannot get
-    any. ``writes``: the state that the client writes; ``None`` if the client cannot write state. ``nests``: see
-    ``NestedRuns``.
+    ``session_id``: the session of the run. ``inbox``: the steering messages for the run; ``None`` if the run accepts no
+    such messages. ``writes``: the state that the client writes; ``None`` if the client cannot write state. ``nests``:
+    see ``NestedRuns``.
     """
 
     def __init__(
@@ -89,11 +91,11 @@ class RunPlugin(BasePlugin):
         """The reason and the descriptor for the approval of each started call, as JSON."""
 
     def raised_in(self, invocation_id: str) -> list[CallReference]:
-        """Of the invocation's tool calls, return those whose tools raised an exception."""
+        """Return the invocation's tool calls whose tools raised an exception."""
         return [call.reference for call in self._raised if call.invocation_id == invocation_id]
 
     async def before_run_callback(self, *, invocation_context: InvocationContext) -> None:
-        """Opens the inbox for steering messages, or starts to pass on the events of a nested run."""
+        """For the run itself, opens the inbox for steering messages. For a nested run, starts to pass on its events."""
         if self._inbox is not None and invocation_context.session.id == self._session_id:
             await self._inbox.enter(invocation_context)
         self._nested.begin_run(invocation_context)
@@ -110,8 +112,8 @@ class RunPlugin(BasePlugin):
     async def before_tool_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext
     ) -> None:
-        """Notes that the tool call has started. If the call needs an approval, also stores the texts that the user gets
-        with the approval."""
+        """Notes that the tool call has started. If the call needs an approval, also keeps the texts that the user sees
+        in the request for approval."""
         enter_call(tool_context)
         call = self._calls.start(tool_context, tool.name, tool_args)
         if note := approval_note(tool, tool_args).to_json():
@@ -121,8 +123,8 @@ class RunPlugin(BasePlugin):
     async def on_tool_error_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, error: BaseException
     ) -> None:
-        """Notes that the call's tool raised an exception. If a tool raises, ADK cancels the parallel calls, and calls
-        this method for each cancelled call, too."""
+        """Notes that the call's tool raised an exception. If a tool raises, ADK cancels the parallel calls, and also
+        calls this method for each cancelled call."""
         self._nested.end_call(tool_context)
         if isinstance(error, Exception):
             # A call of an unknown tool has no start.
@@ -132,8 +134,8 @@ class RunPlugin(BasePlugin):
     async def after_tool_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, result: dict[str, Any]
     ) -> None:
-        """Notes that the tool call has ended, and which state keys the call has written. ADK merges the events of
-        parallel tool calls later."""
+        """Notes that the tool call has ended, and which state keys the call has written. After ADK has merged the
+        events of parallel calls, no event shows which call has written a key."""
         self._nested.end_call(tool_context)
         may_be_silent = tool.is_long_running and not result
         if (call := self._calls.end(tool_context, may_be_silent=may_be_silent)) is not None:
@@ -159,7 +161,7 @@ class RunPlugin(BasePlugin):
 
     async def _apply_writes(self, invocation_context: InvocationContext) -> None:
         """Store the state that the client has written, before the next model call. If the client's state cannot be read
-        now, the next step or the next run applies the state."""
+        now, a later call of this method or the next run applies the state."""
         session = invocation_context.session
         if self._writes is None or not self._writes.are_of(session):
             return

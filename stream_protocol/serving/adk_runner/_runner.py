@@ -55,13 +55,13 @@ def default_run_config() -> RunConfig:
 
 
 def with_cheap_telemetry(run_config: RunConfig) -> RunConfig:
-    """Return the config with the cheapest telemetry, unless it sets ``telemetry`` itself.
+    """Return the config with the cheapest telemetry. A config that sets ``telemetry`` is returned unchanged.
 
     Without ``telemetry``, ADK reads the environment for each chunk of a model. Reading the environment takes a fifth of
     the time that a chunk needs. So this function reads the environment once, and puts the values into a
     ``TelemetryConfig``. If no telemetry is recorded, the config selects OpenTelemetry's older semantic conventions.
-    With the newer conventions, ADK would keep each chunk in memory until the model has ended. In this case, the config
-    sets each option to "off" explicitly, because ADK looks up an unset option several times per chunk.
+    With the newer conventions, ADK would keep each chunk in memory until the model has ended. If no telemetry is
+    recorded, the config also sets each option to "off", because ADK looks up an unset option several times per chunk.
     """
     if run_config.telemetry is not None:
         return run_config
@@ -140,8 +140,9 @@ def with_sessions(runner: Runner, sessions: BaseSessionService) -> Runner:
 def task_agent_tools(root: BaseNode) -> frozenset[str]:
     """Return the names of the tools by which agents call their task-mode sub-agents.
 
-    If you convert a live run yourself with ``nested_agents="flat"``, pass these names as ``hidden_tools``. The calls
-    must be hidden, because their results come in a later message. ``ChatService`` hides these calls itself.
+    If you convert the events of a running agent yourself with ``nested_agents="flat"``, pass these names as
+    ``hidden_tools``. The calls must be hidden, because their results come in a later message. ``ChatService`` hides
+    these calls itself.
     """
     check_instance("root", root, BaseNode, "an agent of ADK")
     parents = [agent for agent in agent_tree(root) if isinstance(agent, LlmAgent)]
@@ -155,11 +156,11 @@ def agent_names(root: BaseNode) -> frozenset[str]:
 
 
 def live_model(root: BaseNode) -> tuple[str, str] | None:
-    """Find an agent whose model supports only live (bidirectional) runs. Return the names of the agent and its model,
-    or ``None``.
+    """Find an agent whose model supports only live (bidirectional) runs. Return the names of the agent and its model;
+    ``None`` if the tree has no such agent.
 
-    ADK and Gemini report a model for live runs only at the first request. So this function recognizes these models by
-    their names.
+    ADK and Gemini refuse such a model, but only at the first request. So this function recognizes such models by their
+    names.
     """
     for agent in agent_tree(root):
         model = agent.model if isinstance(agent, LlmAgent) else ""
@@ -195,7 +196,7 @@ def resumed_agent(runner: Runner, author: str) -> str:
 
 
 def agent_tree(root: BaseNode) -> Iterator[BaseNode]:
-    """Yield the root agent, and each agent and node below the root once."""
+    """Yield the root agent and all agents and nodes below it, each once."""
     seen: set[int] = set()
     waiting = [root]
     while waiting:

@@ -23,7 +23,7 @@ class ServedRunner:
     has created is closed.
 
     When ADK closes a runner, it also closes the runner's toolsets and plugins. If several services share a toolset or
-    plugin, only the last of these services closes its runner.
+    plugin, only the service that is closed last closes its runner.
     """
 
     def __init__(self, runner: Runner, *, is_own: bool) -> None:

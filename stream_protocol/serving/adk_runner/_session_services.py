@@ -42,7 +42,7 @@ ADK_DATABASES: Final = "google_adk.google.adk.sessions.database_session_service"
 
 @dataclass(frozen=True)
 class ProbeTimes:
-    """Times for the check of a session store, in seconds."""
+    """Times for the check that a session store works, in seconds."""
 
     limit: float = 10.0
     """The maximum time that one attempt may take."""
@@ -104,7 +104,7 @@ def silenced(name: str) -> Iterator[None]:
 
 
 def make_private_file(uri: str) -> None:
-    """Make the file of an SQLite store private: see ``make_private_store``. Does nothing for other URIs."""
+    """Let only the owner read the file of an SQLite store: see ``make_private_store``. Does nothing for other URIs."""
     if (path := sqlite_file(uri)) is not None:
         make_private_store(path)
 
@@ -132,8 +132,9 @@ async def _prepare(uri: str, times: ProbeTimes) -> None:
 
 
 async def _complete_tables(uri: str) -> None:
-    """Write ADK's schema version to tables that lack it. ADK first creates the tables, and writes the version in a
-    second transaction. If a worker dies between the two transactions, no other worker can start with these tables."""
+    """Write ADK's schema version to a session store whose tables lack the version. ADK first creates the tables, and
+    writes the version in a second transaction. If a worker dies between the two transactions, no other worker can start
+    with these tables."""
     from google.adk.sessions import DatabaseSessionService
     from google.adk.sessions.migration._schema_check_utils import LATEST_SCHEMA_VERSION, SCHEMA_VERSION_KEY
     from sqlalchemy import column, insert, select, table

@@ -184,8 +184,8 @@ def _no_uri(text: str) -> str:
 
 
 def _sqlite_offer(path: str) -> str:
-    """Return a sentence that suggests a URI for an SQLite file. If the file can be opened, the sentence contains the
-    file's URI, otherwise an example."""
+    """Return a sentence that suggests an SQLite URI. The sentence contains the URI of ``path`` if this file can be a
+    store, otherwise an example URI."""
     file = Path(path).expanduser()
     if _wrong_file(str(file)) is None:
         return f" Did you mean `sqlite:///{file}`?"

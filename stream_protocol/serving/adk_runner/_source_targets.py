@@ -78,8 +78,8 @@ def _read_scope(file: Path, root: Path, importing: frozenset[Path]) -> "_Scope":
 
 
 def is_file(path: Path) -> bool:
-    """Return True if the path is a file. Return False, too, if the system does not tell, for example because the folder
-    cannot be searched, or because the name is too long."""
+    """Return True if the path is a file. Return False if the system reports an error, for example for a folder that
+    cannot be searched, or for a name that is too long."""
     try:
         return path.is_file()
     except OSError:
@@ -87,7 +87,7 @@ def is_file(path: Path) -> bool:
 
 
 def is_folder(path: Path) -> bool:
-    """Return True if the path is a folder. Errors: see ``is_file``."""
+    """Return True if the path is a folder. Return False on an error, like ``is_file``."""
     try:
         return path.is_dir()
     except OSError:
@@ -95,7 +95,7 @@ def is_folder(path: Path) -> bool:
 
 
 def is_agent_folder(folder: Path) -> bool:
-    """Return True if ADK would load the folder as an agent. Only the source is checked."""
+    """Return True if ADK would load the folder as an agent. Only reads the source files, and runs no code."""
     if not FOLDER_NAME.fullmatch(folder.name) or other_module(folder.name, folder) is not None:
         return False
     for file in (folder / "__init__.py", folder / "agent.py"):
@@ -135,8 +135,8 @@ def module_name(file: Path, root: Path) -> str | None:
 
 
 def source_of(module: str, root: Path) -> Path | None:
-    """Return the file of a module that is in the folder ``root`` or installed; ``None`` if no such file exists. The
-    module is not imported."""
+    """Return the file of an installed module, or of a module in the folder ``root``; ``None`` if no such file exists.
+    The module is not imported."""
     first, *others = module.split(".")
     places = [root / first]
     try:
@@ -202,8 +202,8 @@ class _Scope:
             self._read(statement)
 
     def targets(self) -> dict[str, type]:
-        """Return the class of each target by its name, in the order of the source. Imported targets are included only
-        if their name is one of ``USUAL_NAMES``."""
+        """Return a mapping from each target's name to its class, in the order of the source. Imported targets are
+        included only if their name is one of ``USUAL_NAMES``."""
         own = [name for name, binding in self._bindings.items() if not isinstance(binding, str) or name in USUAL_NAMES]
         kinds = {name: self.kind(name) for name in own}
         return {name: kind for name, kind in kinds.items() if kind is not None}

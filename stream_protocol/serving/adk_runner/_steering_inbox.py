@@ -91,14 +91,14 @@ class SteeringInbox:
         taken_in: Iterable[Event] = (),
         earlier: EarlierExecutions | None = None,
     ) -> None:
-        """Sets the client's context, and adds the steering messages that earlier runs and executions have left. Must be
-        called before the run starts.
+        """Sets the client's context, and adds the steering messages of earlier runs and executions. Must be called
+        before the run starts.
 
-        ``waiting``: messages that wait in the session. ``context``: the context of the request. ``delivered``: the ids
-        of messages that earlier runs have read. ``taken_in``: the events with the messages that an earlier execution of
-        this run has read. ``earlier``: the earlier executions that the run repeats, or ``None``. During a repetition,
-        the model calls return stored results, which cannot respond to a new message. So new messages wait for the first
-        model call that is not repeated.
+        ``waiting``: messages that the session contains as accepted. ``context``: the context of the request.
+        ``delivered``: the ids of messages that earlier runs have read. ``taken_in``: the events with the messages that
+        an earlier execution of this run has read. ``earlier``: the earlier executions that the run repeats, or
+        ``None``. During a repetition, the model calls return stored results, which cannot respond to a new message. So
+        new messages wait for the first model call that is not repeated.
         """
         self.context = context
         self._earlier = earlier or self._earlier
@@ -148,7 +148,7 @@ class SteeringInbox:
         The message is stored even if its request is cancelled. If storing the message fails after such a cancellation,
         the failure is ignored. ``context``: the client's context that came with the message; ``None`` without context.
         ``holds_lease``: returns True if this worker holds the chat's lease, the right to execute the chat's run.
-        Without the lease, the message is not stored, and the reply is ``left``.
+        Without the lease, the message is not stored, and the reply is ``left``: see ``Refusal``.
         """
         receiving = self._tasks.start(self._receive(message, context, holds_lease))
         receiving.add_done_callback(ignore_failure)
@@ -202,16 +202,16 @@ class SteeringInbox:
             self._changed.notify_all()
 
     async def _seen_by_plugins(self, invocation: InvocationContext, content: types.Content) -> types.Content:
-        """Pass the content to the app's plugins, and return the content that the plugins return. ADK also passes each
-        user message to the plugins."""
+        """Pass the content to the app's plugins, as ADK does for each user message. Return the content that the plugins
+        return."""
         changed = await invocation.plugin_manager.run_on_user_message_callback(
             user_message=content, invocation_context=invocation
         )
         return content if changed is None else changed
 
     async def _unread(self, context: CallbackContext, begun: int) -> list[AcceptedMessage]:
-        """Return the waiting messages that a model call must read. ``begun``: the number of started calls, including
-        this call."""
+        """Return the waiting messages that a model call must read. ``begun``: the number of started model calls,
+        including this call."""
         messages = [message for message in self.waiting if message.model_calls < begun]
         branch = context._invocation_context.branch  # noqa: SLF001 - no public access
         if (
@@ -231,8 +231,8 @@ class SteeringInbox:
         *,
         repeated: Event | None = None,
     ) -> None:
-        """Add a message to the session, the response and the model call. ``repeated``: the message's event in an
-        earlier execution."""
+        """Add a message to the session, the response and the model call. ``repeated``: the event in which an earlier
+        execution has stored the message; ``None`` for a new message."""
         invocation = context._invocation_context  # noqa: SLF001 - the public attribute has a copy of the session
         event = Event(
             author=USER,

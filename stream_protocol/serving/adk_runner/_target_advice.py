@@ -105,7 +105,7 @@ def no_attribute(name: str, owner: object) -> Advice:
 
 def wrong_kind(name: str, value: object, *, returned: bool = False) -> Advice:
     """Return an error message for ``module:attribute`` if the attribute is not a target. ``value``: the attribute. If
-    ``returned``, the attribute is a function, and ``value`` is its result."""
+    ``returned`` is True, the attribute is a function, and ``value`` is its result."""
     module = name.partition(":")[0]
     others = [f"{module}:{each}" for each in _targets_in(sys.modules[module]) if f"{module}:{each}" != name]
     text = f"it returned {_kind(value)}" if returned else f"it is {_kind(value)}".replace("a value of", "of")

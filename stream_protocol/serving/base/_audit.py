@@ -153,7 +153,7 @@ class AuditScope:
 
     @property
     def transcript(self) -> Transcript:
-        """The stored chat of the request. The service needs the chat until the service has decided what to run."""
+        """The stored chat of the request; empty after ``plan`` is called."""
         return self._transcript
 
     @property

@@ -26,9 +26,9 @@ class ByteBudget:
 
     ``limit``: the maximum number of bytes of all requests together; ``None`` for no limit. ``of_user``: returns the
     error (429) for a user whose requests hold too many bytes. ``of_all``: returns the error (503) if the requests of
-    all users together hold too many bytes. ``single_fits``: True to serve very large requests, too. Then a user without
-    other requests may hold up to ``limit`` bytes with one request. If no user has another request, one request may even
-    exceed ``limit``.
+    all users together hold too many bytes. One user may hold at most half of ``limit``. ``single_fits``: True if a
+    user's only request may hold up to ``limit`` bytes. If no other request holds bytes, this request may even exceed
+    ``limit``.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class ByteBudget:
         return self._taken.total()
 
     def share(self, user_id: str) -> ByteShare:
-        """Return a ``ByteShare`` without bytes, for one request of the user."""
+        """Return an empty ``ByteShare`` for one request of the user."""
         return ByteShare(self, user_id)
 
     def refusal(self, user_id: str, count: int) -> ChatRequestError | None:
@@ -111,8 +111,8 @@ class ByteShare:
                     await self._budget.wait_for_less()
 
     def handed_over(self) -> ByteShare:
-        """Move all bytes of this share to a new ``ByteShare``, and return the new one. Needed for a response that
-        continues after the ``with`` block of this share."""
+        """Move all bytes of this share to a new ``ByteShare``, and return the new share. Use this method for a response
+        that continues after the ``with`` block of this share."""
         size, self._size = self._size, 0
         return ByteShare(self._budget, self._user_id, size)
 

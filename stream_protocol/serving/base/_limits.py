@@ -166,7 +166,7 @@ class RequestRates:
         allowance."""
 
     def __len__(self) -> int:
-        """Return the number of users with an entry."""
+        """Return the number of users that this object keeps in memory."""
         return len(self._whole_at)
 
     def count(self, user_id: str) -> None:
@@ -230,7 +230,7 @@ class RunSlots:
         return len(self._taken)
 
     async def take(self, slot: RunSlot) -> None:
-        """Takes a slot. Several slots with an equal key count as one. If no slot is free, raises ``ChatRequestError``
+        """Takes a slot. Several slots with the same key count as one. If no slot is free, raises ``ChatRequestError``
         (429, 503)."""
         deadline = asyncio.get_running_loop().time() + self._patience
         while (refusal := self._refusal(slot.key)) is not None:
@@ -250,8 +250,8 @@ class RunSlots:
             self._freed = asyncio.Event()
 
     def _refusal(self, key: SlotKey) -> ChatRequestError | None:
-        """Return ``None`` if a slot is free. If no slot is free, raise the error, unless a slot is about to become
-        free. In that case, return the error, so that the request can wait first. The user's limit is checked first."""
+        """Return ``None`` if a slot is free. If a slot is about to become free, return the error, so that the request
+        can wait first. Otherwise, raise the error. The user's limit is checked before the worker's limit."""
         if key in self._taken:
             return None
         own = [taken for taken in self._taken if taken[0] == key[0]]

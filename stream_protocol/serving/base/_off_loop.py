@@ -44,11 +44,11 @@ async def run_off_loop(
     events: Sequence[Event] = (),
     items: Sized = (),
 ) -> T:
-    """Returns the result of ``work()``. Large work runs in a thread. Only one call at a time gets a thread.
+    """Returns the result of ``work()``. Large work runs in a thread, and only one call at a time gets a thread.
 
     ``size``, ``events`` and ``items`` tell how large the work is. ``size``: the bytes of a request or a response.
     ``events``: the events of a session. ``items``: the chats of a list. No other task may change the data that ``work``
-    reads. ``work`` must not use objects of the event loop.
+    reads. ``work`` must not use objects that belong to the event loop.
     """
     if not (
         max(len(events), len(items)) > LONG_SESSION

@@ -40,16 +40,16 @@ class TurnRecorder(Protocol):
 
 @runtime_checkable
 class RunObserving(Protocol):
-    """Optional method of a ``TurnRecorder`` that observes the run itself, in addition to its events."""
+    """Interface of a ``TurnRecorder`` that observes not only the events of the run, but also the run itself."""
 
     def plugin(self) -> BasePlugin:
-        """Returns an ADK plugin for the run. ADK calls this plugin after all others. An exception of the plugin would
-        fail the run."""
+        """Returns an ADK plugin for the run. ADK calls this plugin after all others. If the plugin raises, the run
+        fails."""
 
 
 @runtime_checkable
 class FailureObserving(Protocol):
-    """Optional method of a ``TurnRecorder`` that records why a run has failed."""
+    """Interface of a ``TurnRecorder`` that also records why a run has failed."""
 
     def failed(self, error: BaseException) -> None:
         """Called before the response ends, with the exception that made the run or a hook of the app fail."""

@@ -48,7 +48,7 @@ MEMBER_BYTES: Final = 100
 
 
 def held_size(events: Iterable[Event], *, with_state: bool, enough: int) -> int:
-    """Return the estimated bytes of the messages that the events become.
+    """Return the estimated size, in bytes, of the messages that are created from the events.
 
     For a file, the size of its Base64 text is counted. For a text, its size in Python's memory is counted: four bytes a
     character if the text contains an emoji. ``with_state``: True if the messages contain changes of the state

@@ -51,7 +51,7 @@ class Tasks:
 
 
 class Timers:
-    """Named timers. A new timer replaces an earlier timer of its name."""
+    """Named timers. A new timer replaces an earlier timer with the same name."""
 
     def __init__(self) -> None:
         self._timers: dict[str, asyncio.TimerHandle] = {}
@@ -90,7 +90,7 @@ async def cancel_and_wait(tasks: Iterable[asyncio.Task[Any]]) -> None:
 
 
 class InProgress:
-    """Counter of unfinished calls. A call counts while its ``with`` block runs."""
+    """Counter of unfinished calls. A call is unfinished while its ``with`` block runs."""
 
     def __init__(self) -> None:
         self._count = 0

@@ -20,7 +20,7 @@ class ServiceTimes:
     """The minimum time between two progress reports of one tool call. After this time, only the newest report is
     sent."""
     reader_check: float = 1.0
-    """The minimum time between two checks of whether clients read the run at other workers."""
+    """The minimum time between two checks for clients that read the run at other workers."""
     completing: float = 0.5
     """The time between the first two attempts to store the end of a run. The attempts continue while the session store
     is unreachable."""
@@ -29,8 +29,8 @@ class ServiceTimes:
     response_patience: float = 5.0
     """The time that a history request waits for free memory. So two tabs can load a large chat one after the other."""
     shutdown: float = 10.0
-    """The time that ``aclose`` waits for stopped runs; must be longer than ``stop``. A stopped run that the engine has
-    not stored within this time is cancelled, so that its chat becomes free.
+    """The time that ``aclose`` waits for stopped runs; must be longer than ``stop``. If the engine has not stored a
+    stopped run within this time, the run is cancelled, so that its chat becomes free.
 
     Each report of a run's end to the engine also has this time. If the engine takes longer, the report is repeated.
     """
@@ -57,9 +57,9 @@ class ServiceTimes:
     suspect: float = 30.0
     """The time that a busy worker leaves a suspect run to idle workers. A suspect run may have crashed its workers."""
     alone: float = 10.0
-    """The maximum duration of each of two waits around a suspect run. New runs wait until the worker's other runs have
-    ended. Then new runs wait while the suspect run executes alone. Most runs that crash their worker crash it
-    immediately."""
+    """The maximum time of each of two waits for a suspect run, which may crash its worker. New runs wait until the
+    worker's other runs have ended. Then they wait while the suspect run executes alone. Most runs that crash their
+    worker crash it immediately."""
 
     readiness: float = 0.8
     """The time in which a store must respond to a readiness probe. Kubernetes allows one second for a probe."""

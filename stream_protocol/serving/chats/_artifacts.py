@@ -61,7 +61,7 @@ def artifact_content(part: types.Part) -> tuple[bytes, str] | None:
 
 
 async def load_saved_files(runner: Runner, session: Session, message: Iterable[TextOrFile]) -> tuple[TextOrFile, ...]:
-    """Return the texts and files of a message, with the bytes of each saved file.
+    """Return the texts and files of a message, with the bytes of each file that is stored as an artifact.
 
     If the artifact service no longer has a file, the message keeps the link to the file. Raises ``ChatRequestError``
     (413) if all files together are larger than ``MAX_FILES_BYTES``.

@@ -38,7 +38,7 @@ have greater positions."""
 
 @dataclass(frozen=True, kw_only=True)
 class ChatCursor:
-    """Cursor in the list of one user's chats with one filter.
+    """Cursor in one user's list of chats, for one search text and archive mark.
 
     ``chat_list``: a hash that identifies the list. ``named``: the hashes of the chats on earlier pages.
     ``from_top_to``: a position in the list; all chats from the top of the list to this position were also on earlier

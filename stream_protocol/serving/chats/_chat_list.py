@@ -80,13 +80,13 @@ class ChatListPage:
 async def list_chats(
     runner: Runner, user_id: str, *, limit: int, cursor: str | None, search: str, archived: bool
 ) -> ChatListPage:
-    """Returns one page of the list of chats. ``running`` is always False.
+    """Returns one page of the list of chats. Each chat has ``running=False``, which the caller may replace.
 
     Each chat is on only one page, even if it changes between two pages. Titles are in the session's state, so no events
-    are loaded. Sessions of other programs or earlier versions have no stored title. The newest ``MAX_LOADED`` of these
-    sessions are loaded, and their titles come from their events. The other sessions without a stored title have no
-    title until the user's next message. Raises ``ChatRequestError`` (422) for a cursor of a different list, and for a
-    search that is too long.
+    are loaded. Sessions that other programs or earlier versions of this library have created contain no title. The
+    newest ``MAX_LOADED`` of these sessions are loaded, and their titles come from their events. The other sessions
+    without a stored title have no title until the user's next message. Raises ``ChatRequestError`` (422) for a cursor
+    of a different list, and for a search that is too long.
     """
     if len(search) > MAX_SEARCH_LENGTH:
         raise ChatRequestError(f"The search is longer than {MAX_SEARCH_LENGTH} characters.", status=422)
@@ -107,8 +107,8 @@ async def list_chats(
 
 
 async def change_chat(runner: Runner, user_id: str, chat_id: str, changes: ChatChanges) -> ListedChat:
-    """Changes the title or the archive mark of a chat. Returns the chat's entry in the list of chats, with ``running``
-    False. Raises ``ChatRequestError`` (404) if this user has no such chat."""
+    """Changes the title or the archive mark of a chat. Returns the chat's entry in the list of chats, with
+    ``running=False``. Raises ``ChatRequestError`` (404) if this user has no such chat."""
     chat = await find_session(runner, user_id, chat_id, config=WITHOUT_EVENTS)
     if chat is not None and changes:
         await change_details(runner, chat, changes)
@@ -123,7 +123,8 @@ async def change_chat(runner: Runner, user_id: str, chat_id: str, changes: ChatC
 
 
 def title_delta(session: Session, transcript: Transcript, request_plan: NewUserTurn | AnsweredCalls) -> dict[str, str]:
-    """Return the state change that stores the title from the user's first message; empty if such a title is stored.
+    """Return the state change that stores the title from the user's first message. Empty if such a title is stored, or
+    if the request only answers tool calls.
 
     ``session``, ``transcript``: the chat before the request. This function must be called for each message, because a
     rewind to a point before the title was stored removes the title.
@@ -139,8 +140,8 @@ def title_delta(session: Session, transcript: Transcript, request_plan: NewUserT
 def _unread(
     listed: Sequence[Session], reached: ChatCursor, *, archived: bool
 ) -> tuple[list[Session], dict[str, ChatDetails]]:
-    """Return two values. The first is a list of the chats that were on no earlier page, newest first. The second has
-    the details (title and archive mark) of all chats, by chat id."""
+    """Return two values. The first is a list of the chats with this archive mark that were on no earlier page, newest
+    first. The second has the details (title and archive mark) of all chats, by chat id."""
     by_id = details_by_id(listed)
     details = {chat.id: by_id.get(details_id(chat.id), NO_DETAILS) for chat in listed if not is_details_id(chat.id)}
     chats = [chat for chat in listed if chat.id in details and details[chat.id].archived == archived]

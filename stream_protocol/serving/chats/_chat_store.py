@@ -61,8 +61,8 @@ class ChatStore:
         return await self.read(key[0], partial(find_session, self._runner, *key, config=WITHOUT_EVENTS))
 
     async def find(self, key: ChatKey) -> Session | None:
-        """Returns the session of a chat, without a time limit. For callers that have their own time limit. Returns
-        ``None`` if this user has no such chat. Raises the session store's errors."""
+        """Returns the session of a chat; ``None`` if this user has no such chat. This method has no time limit: the
+        caller must set a limit. Raises the session store's errors."""
         return await self._in_turn(key[0], partial(find_session, self._runner, *key))
 
     async def look_up(self, key: ChatKey) -> Session | None:

@@ -2,10 +2,10 @@
 applies the write.
 
 Only the active run may append to a chat's session. So a write of the client is stored in the session for the chat's
-details, which any worker can read. The active run applies the write at its next step. Without an active run, the next
-run applies the write. Each write has an id. When a run has applied a write, the run stores the id under a separate key.
-Until then, the write is pending. The client and the run never write the same key. So a new write is not lost if the run
-applies an older write at the same time.
+details, which any worker can read. The active run applies the write before its next model call. Without an active run,
+the next run applies the write. Each write has an id. When a run has applied a write, the run stores the id under a
+separate key. Until then, the write is pending. So the client and the run never write the same key of the separate
+session. A new write is not lost if the run applies an older write at the same time.
 """
 
 from __future__ import annotations

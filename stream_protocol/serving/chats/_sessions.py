@@ -67,7 +67,7 @@ async def delete_session(runner: Runner, session: Session) -> None:
             if not name.startswith("user:"):
                 await artifacts.delete_artifact(**key, filename=name)
     await runner.session_service.delete_session(**key)
-    await delete_details(runner, session)  # last: a concurrent change finds no chat and deletes its details
+    await delete_details(runner, session)  # last, so that a concurrent change finds no chat and deletes them
 
 
 async def rewind_session(
@@ -108,9 +108,9 @@ async def repair_session(runner: Runner, session: Session) -> None:
 
 
 def _upload_plugin_state(runner: Runner, state: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the state that ADK's plugin for uploads needs after a rewind (ADK 2.13). If a key of the state did not
-    exist at the rewind's target, the rewind sets the key to ``None``. But the plugin expects a mapping under its key.
-    Without this repair, the next upload would fail."""
+    """Return the state that ADK's plugin for uploads needs after a rewind (ADK 2.13). A rewind sets a key to ``None``
+    if the key did not exist before the rewound events. But the plugin expects a mapping under its key. Without this
+    repair, the next upload would fail."""
     plugins = runner.plugin_manager.plugins
     keys = [f"{plugin.name}:pending_delta" for plugin in plugins if isinstance(plugin, SaveFilesAsArtifactsPlugin)]
     return {key: {} for key in keys if state.get(key, {}) is None}
@@ -136,13 +136,13 @@ def is_overtaken(events: Iterable[Event], *, mark: RunMark, execution: str) -> b
 
 class Completion:
     """Completes the session after a run. Stores the output that the client has received and that is not yet stored.
-    Also stores that the run was interrupted.
+    Also stores the outcome of the run.
 
     ``before``: the session when the run began. ``agent``: the name of the run's root agent. ``mark``: the ``RunMark``
     that the run's user events have. ``holds_lease``: returns True if this worker still holds the chat's lease, the
-    right to execute the chat's run. Called after the session is read. If another worker stores an event later, the
-    store refuses to append to the outdated session. ``is_overtaken``: returns True if another run or a later execution
-    has stored an event in the session.
+    right to execute the chat's run. ``store`` calls ``holds_lease`` after it has read the session. If another worker
+    stores an event later, the store refuses to append to the outdated session. ``is_overtaken``: returns True if
+    another run or a later execution has stored an event in the session.
     """
 
     def __init__(
@@ -182,8 +182,8 @@ class Completion:
                 await append_in_order(self._runner.session_service, session, event)
 
     def _begin(self, events: Sequence[Event]) -> int:
-        """Return the number of the session's events before the run's own events. These first events may include a late
-        event of an earlier run, if the earlier run has lost its lease in a fail-over."""
+        """Return the number of the session's events before the run's own events. This number may include a late event
+        of an earlier run that has lost its lease in a fail-over."""
         found = len(self._before.events)
         own = (
             index

@@ -8,7 +8,7 @@ Where to change what:
 - ``_recovery``: executes one orphaned run again, or stores its end.
 - ``_orphaned_runs``: finds orphaned runs (the runs of dead workers), and decides if they are recovered.
 - ``_isolation``: keeps the other runs of a worker apart from a run that may crash the worker.
-- ``_records``: the data that the engine stores for a run. With this data, another worker plans the request again.
+- ``_records``: the data that the engine stores for a run. With this data, another worker decides again what to run.
 - ``_repeated_run``: shows the partial texts of earlier executions at their positions.
 - ``_shown``: finds what the client had received of a response when the run's worker died.
 - ``_resumed_sessions``: the session of a recovered run, with the events of earlier executions.

@@ -59,13 +59,13 @@ class DurableExecutor(Executor):
         self._orphans = OrphanedRuns(service, self._local, self._isolation)
 
     async def start(self) -> None:
-        """Connects to the engine, and starts the recovery of orphaned runs, the runs of dead workers. Later calls of
+        """Connects to the engine, and starts the recovery of orphaned runs (the runs of dead workers). Later calls of
         ``start`` do nothing."""
         await self._orphans.start()
 
     def drain(self) -> None:
-        """Ends the recovery of orphaned runs, the runs of dead workers. If this worker is killed later, the engine does
-        not count the kill as a crash that a run has caused."""
+        """Ends the recovery of orphaned runs (the runs of dead workers). If this worker is killed later, the engine
+        does not count the kill as a crash that a run has caused."""
         self._orphans.drain()
         self._local.drain()
 
@@ -104,9 +104,10 @@ class DurableExecutor(Executor):
 
     @_of_engine
     async def recover_same(self, key: ChatKey, claim: Claim) -> FoundOrphans:
-        """Recovers the orphaned run that an earlier, equal request has begun. Orphaned runs are those of dead workers.
-        ``claim``: the current request's right to begin a run in the chat; the recovered run uses this claim. Does not
-        change the chat's other orphaned runs: see ``cancel`` and ``recover``."""
+        """Recovers the orphaned run that an earlier request with the same idempotency key has begun. Orphaned runs are
+        those of dead workers.
+        ``claim``: the current request's right to begin a run in the chat; the recovered run uses this claim. The chat's
+        other orphaned runs do not change: see ``cancel`` and ``recover``."""
         others, idempotency_key = False, claim.run.idempotency_key
         for each in self._local.in_chat(key):  # such a run has lost the chat's lease, and becomes an orphaned run
             if each.record.idempotency_key == idempotency_key:
@@ -180,8 +181,8 @@ class DurableExecutor(Executor):
                 raise
 
     async def wait_until_recovered(self, key: ChatKey) -> bool:
-        """Waits until the chat has no orphaned run (the run of a dead worker), and returns True. Used for a client that
-        reconnects."""
+        """Waits until the chat has no orphaned run (the run of a dead worker), or has a running response. Waits at most
+        ``ServiceTimes.recovery`` seconds. Always returns True."""
         await self._store.with_timeout(self._wait_until_recovered(key), of=ENGINE)
         return True
 

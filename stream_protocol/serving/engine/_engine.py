@@ -67,7 +67,7 @@ class RunRecord:
     user_id: str
     chat_id: str
     request: dict[str, Any]
-    """The body of the request, for ``parse_chat_request``. Of the messages, it contains only the last message. If the
+    """The body of the request, for ``parse_chat_request``. It contains only the last message of the chat. If the
     second-last message has the user's answers to tool calls, the body also contains this message."""
     idempotency_key: str
     """The idempotency key of the request."""
@@ -187,8 +187,8 @@ class Engine(Protocol):
         """Closes the engine's store. Other workers recover the unfinished runs."""
 
     async def ping(self) -> None:
-        """Raises an error if the engine cannot store a run at present. May be called before ``start``. The caller never
-        makes two concurrent calls, so at most one thread is blocked."""
+        """Raises an error if the engine cannot store a run at present. May be called before ``start``, and may use a
+        thread. The caller never makes two concurrent calls, so a call that hangs blocks only one thread."""
 
     def unsupported(self, runner: Runner) -> Sequence[str]:
         """Return texts that name the parts of this runner whose model and tool calls the engine cannot store. The list

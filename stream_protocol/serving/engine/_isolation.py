@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 class Isolation:
-    """Counts this worker's runs. For a limited time, a suspect run, which may crash its worker, is executed alone. The
-    worker then executes no other run. ``alone``: see ``ServiceTimes``."""
+    """Counts this worker's runs. A suspect run, which may crash its worker, is executed alone for a limited time.
+    During this time, the worker executes no other run. ``alone``: see ``ServiceTimes``."""
 
     def __init__(self, alone: float) -> None:
         self._alone = alone
@@ -31,8 +31,8 @@ class Isolation:
 
     @asynccontextmanager
     async def beside_others(self, stopped: asyncio.Event) -> AsyncIterator[None]:
-        """Context manager for an ordinary run. While a suspect run has to be the only run, the ordinary run waits
-        before it starts. A stopped run does not wait."""
+        """Context manager for an ordinary run. While new runs must wait for a suspect run, this run waits before it
+        starts. A stopped run does not wait."""
         while self.holds_back and not stopped.is_set():
             await self._next_change(stopped)
         with self._counted():
@@ -43,8 +43,8 @@ class Isolation:
         """Context manager for a suspect run, which may crash its worker. Two suspect runs are never executed together.
         Yields True if the suspect is the only run of this worker.
 
-        The suspect is the only run if all other runs end in time. After a limited time, other runs may start beside the
-        suspect. ``let_in``: called before other runs may start; must not raise.
+        First waits up to ``ServiceTimes.alone`` seconds until all other runs have ended. If they have ended, other runs
+        may start after as many seconds. ``let_in``: called before other runs may start; must not raise.
         """
         while self._has_suspect and not stopped.is_set():
             await self._next_change(stopped)

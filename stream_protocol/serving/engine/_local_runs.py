@@ -71,7 +71,8 @@ class LocalRun:
 
     @property
     def is_recorded(self) -> bool:
-        """True if the engine has stored this execution. False if the engine has only stored an earlier execution."""
+        """True if the engine has stored this execution. False if the engine has stored only earlier executions of the
+        run, or no execution."""
         return self.is_kept or (self.earlier is None and self.has_record.is_set())
 
     def keep(self) -> None:
@@ -106,7 +107,7 @@ class LocalRuns:
             _ = self._tasks.start(self._mark(local, "left"))
 
     async def aclose(self) -> None:
-        """Ends the reports to the engine. Calls of the engine that have begun get ``ServiceTimes.engine`` seconds to
+        """Ends the reports to the engine. Unfinished calls of the engine get ``ServiceTimes.engine`` seconds to
         finish."""
         self._closed.set()
         if not (tasks := [*self._tasks]):
@@ -121,9 +122,9 @@ class LocalRuns:
         the run again. When the run has ended, deletes it from the engine. If the run is left to other workers, stores
         the state ``left`` instead.
 
-        The lease is this worker's right to execute the run. A new run may lose its lease before it begins. To delete
-        this run, the worker claims the chat again. If a recovered run loses its lease, the run stays in the engine, and
-        other workers recover it.
+        The lease is this worker's right to execute the run. A new run may lose its lease before it begins. The worker
+        then claims the chat again, and deletes the run. The claim keeps other workers from recovering the run. If a
+        recovered run loses its lease, the run stays in the engine, and other workers recover it.
         """
         run, task = local.run, asyncio.current_task()
         assert task is not None
@@ -166,11 +167,11 @@ class LocalRuns:
         return True
 
     async def forget(self, record: RunRecord) -> None:
-        """Deletes a run from the engine, because no worker recovers the run."""
+        """Deletes a run from the engine, so that no worker recovers the run."""
         await self.ends.repeat(record, partial(self._engine.cancel, record))
 
     async def _forget_ended(self, local: LocalRun) -> None:
-        """Delete from the engine a run that this worker has ended.
+        """Delete an ended run of this worker from the engine.
 
         If the run log has lost the lease (this worker's right to execute the run), another worker may already recover
         the run. Then a run that did not finish stays in the engine for the other worker. No worker continues a finished
@@ -204,8 +205,8 @@ class LocalRuns:
             log_absence(f"Run {local.record.id} may be counted as one that has crashed its worker.", error)
 
     async def _forget_refused(self, local: LocalRun) -> bool:
-        """Delete from the engine the run of a refused request, unless another worker executes the run again. Return
-        False while the chat has an active run."""
+        """Delete the run of a refused request from the engine. The run stays if another worker executes it again. While
+        the chat has an active run, return False and delete nothing."""
         claim = await self._runs.claim_free(local.key, local.record.idempotency_key)
         if claim is None:
             return False

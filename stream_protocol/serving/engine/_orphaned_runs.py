@@ -1,5 +1,5 @@
-"""Provides ``OrphanedRuns``, which finds the runs of dead workers. Before it recovers a run, it claims the run's chat,
-so that no other worker executes a run in the chat."""
+"""Provides ``OrphanedRuns``, which finds the runs of dead workers. Before ``OrphanedRuns`` recovers a run, it claims
+the run's chat, so that no other worker executes a run in the chat."""
 
 from __future__ import annotations
 
@@ -67,18 +67,18 @@ class OrphanedRuns:
         self._draining = False
 
     async def start(self) -> None:
-        """Connects to the engine, and starts the periodic search for orphaned runs, the runs of dead workers. Later
+        """Connects to the engine, and starts the periodic search for orphaned runs (the runs of dead workers). Later
         calls of ``start`` do nothing."""
         await self._engine.start()
         if self._watching is None:
             self._watching = asyncio.create_task(self._watch(), context=Context())
 
     def drain(self) -> None:
-        """Ends the recovery of orphaned runs, the runs of dead workers."""
+        """Ends the recovery of orphaned runs (the runs of dead workers)."""
         self._draining = True
 
     async def aclose(self) -> None:
-        """Ends the periodic search for orphaned runs, the runs of dead workers."""
+        """Ends the periodic search for orphaned runs (the runs of dead workers)."""
         if self._watching is not None:
             self._watching.cancel()
             await asyncio.gather(self._watching, return_exceptions=True)
@@ -122,7 +122,8 @@ class OrphanedRuns:
         return False
 
     async def _recover(self, claim: Claim, orphan: OrphanedRun) -> Result:
-        """Start the recovery of a run. Store nothing if the run cannot continue."""
+        """Start the recovery of a run. If the run cannot continue, return ``over`` or ``absent`` (see ``Result``), and
+        store nothing."""
         record, run = orphan.record, claim.run
         is_hopeless = orphan.is_given_up or self._failures[record.id] >= MAX_FAILURES
         session = await self._service.store.look_up(record.key)

@@ -1,5 +1,5 @@
 """Creates the ``RunRecord`` of a run. The engine stores the record. With the record, a worker that recovers the run
-plans the request again: see ``planned_again``."""
+decides again what to run: see ``planned_again``."""
 
 from __future__ import annotations
 
@@ -74,8 +74,7 @@ def _is_overridden(overrides: RunOverrides) -> bool:
 
 
 def _body_of(request: ChatRequest) -> dict[str, Any]:
-    """Return a request body for ``parse_chat_request``. ``parse_chat_request`` turns this body into an equal
-    request."""
+    """Return a request body from which ``parse_chat_request`` creates an equal request."""
     body: dict[str, Any] = {"id": request.id, "messages": [*request.messages]}
     if request.has_trigger:
         body["trigger"] = request.trigger
@@ -89,11 +88,11 @@ def _body_of(request: ChatRequest) -> dict[str, Any]:
 async def planned_again(
     runner: Runner, record: RunRecord, sessions: ResumedSessions, *, loads_files: bool
 ) -> tuple[ChatRequest, RequestPlan, str | None]:
-    """Plan the request of a stored run again, to recover the run. Return the request, its plan, and ``None``. Store
-    nothing.
+    """Decide again what to run for the request of a stored run, to recover the run. Return the request, its plan, and
+    an error text for the client. Store nothing.
 
-    If the request cannot be planned, return an error text in place of ``None``. The plan then only ends the run's
-    assistant message. ``loads_files``: True to load saved files, which can raise errors of the artifact service.
+    If the request can be planned, the error text is ``None``. Otherwise, the plan only ends the run's assistant
+    message. ``loads_files``: True to load saved files, which can raise errors of the artifact service.
     """
     planning = partial(_planned, runner, record, sessions)
     try:

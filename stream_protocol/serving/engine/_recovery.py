@@ -189,10 +189,11 @@ class Recovery:
 async def _ending(
     job: Job, logs: Sequence[list[bytes]], run: Run, sessions: ResumedSessions, end: ToldEnd
 ) -> AsyncGenerator[Event]:
-    """End a run that is not executed again. First yield the run's stored events and its last partial texts.
+    """End a run that is not executed again. Before the end, yield an empty event with the invocation id, the run's
+    stored events, and its last partial texts.
 
     ``logs``: the SSE events of each earlier execution of the run, the oldest first. ``end``: the end of the run for the
-    client. The first yielded event is an empty event with the invocation id.
+    client.
     """
     invocation_id = job.invocation_id or ""
     yield Event(author="user", invocation_id=invocation_id)

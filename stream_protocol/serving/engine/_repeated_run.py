@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 class RepeatedRun:
-    """A new execution of a run whose earlier workers have died. Partial texts that a client has received are shown
-    again.
+    """A new execution of a run whose earlier workers have died. A partial text is the text of a model call during which
+    a worker died. Partial texts that a client has received are shown again.
 
     Stored partial texts keep their position. If a worker died during a model call, the partial text of this call is
     only in the run log. The new execution repeats the model call. It stores the partial text before the model's new

@@ -34,10 +34,11 @@ _VERSION: Final = re.compile(r"\d+$")
 
 
 class ResumedSessions(DelegatingSessions):
-    """Session service for a run that is executed again. It returns the session as it was when the run first began.
+    """Session service for a run that is executed again. It returns the session as it was when the run first began. A
+    partial text is the text of a model call during which a worker died.
 
-    The service compares each new event with the stored events of earlier executions. An equal event is not stored
-    twice, and keeps its id. ``stored``: the present session in the store.
+    The service compares each new event with the stored events of earlier executions. A new event that equals a stored
+    event is not stored again, and gets the id of the stored event. ``stored``: the session as it is in the store now.
     """
 
     def __init__(self, sessions: BaseSessionService, stored: Session, record: RunRecord) -> None:
@@ -68,13 +69,14 @@ class ResumedSessions(DelegatingSessions):
 
     @property
     def is_over(self) -> bool:
-        """True if the session contains the end of the run, or a later run's message. The later run may have an equal
+        """True if the session contains the end of the run, or a later run's message. The later run may have the same
         request, because a client repeats a request that gets no response."""
         return any(map(self._is_after_run, self._since_record))
 
     @property
     def has_input(self) -> bool:
-        """True if an earlier execution of the run has stored the user's message, or the first answers to tool calls."""
+        """True if an earlier execution of the run has stored the user's message, or at least the first of the user's
+        answers to tool calls."""
         return any(map(self._is_input, self.earlier))
 
     def _is_input(self, event: Event) -> bool:
@@ -82,7 +84,7 @@ class ResumedSessions(DelegatingSessions):
 
     def _is_preparing(self, event: Event) -> bool:
         """Return True for an event with which a run prepares the session, such as a rewind or the response to a denied
-        tool call. The author of such a response is the agent."""
+        tool call. Such events are events of the user before the run's input, and tool responses."""
         is_of_user = event.author == USER or bool(event.get_function_responses())
         return is_of_user and not self._is_input(event)
 

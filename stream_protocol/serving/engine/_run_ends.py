@@ -53,8 +53,7 @@ class RunEnds:
     async def report(self, local: LocalRun, task: asyncio.Task[object]) -> None:
         """Stores the end of a run in the engine as soon as the client has received the end. ``task``: the run's task.
 
-        Cancels the task if the run is stopped, and the engine has not stored the stop within ``ServiceTimes.shutdown``
-        seconds.
+        If the engine does not store a stopped run within ``ServiceTimes.shutdown`` seconds, cancels the task.
         """
         await local.run.agent_task.abort_signal.wait()
         try:
@@ -111,7 +110,7 @@ class RunEnds:
 
 
 def log_absence(text: str, error: Exception) -> None:
-    """Logs ``text``, which names the consequence of an unreachable store. Also logs the store's error."""
+    """Logs ``text``, which says what follows from an unreachable store. Also logs the store's error."""
     logger.error(text)
     log_error(logger, error)
 

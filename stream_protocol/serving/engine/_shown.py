@@ -39,8 +39,8 @@ def unfinished_texts(
 def _unfinished_text(shown: Sequence[str], again: Iterable[str]) -> str:
     """Return the last text in ``shown`` if the new response does not contain it; otherwise an empty string.
 
-    ``shown``: the texts that the client has received. ``again``: the texts of the new response. A text in ``again`` can
-    repeat only one text in ``shown``, because a reply often begins like an earlier reply.
+    ``shown``: the texts that the client has received. ``again``: the texts of the new response. Each text in ``again``
+    counts as a repetition of only one text in ``shown``, because two replies often begin with the same words.
     """
     left = [*again]
     for text in shown[:-1]:
@@ -49,8 +49,8 @@ def _unfinished_text(shown: Sequence[str], again: Iterable[str]) -> str:
 
 
 def _take_repeated(text: str, left: list[str]) -> bool:
-    """Find a text in ``left`` that is equal to ``text`` or begins with ``text``, and remove it from ``left``. Return
-    False if ``left`` contains no such text."""
+    """Remove a text from ``left`` that equals ``text``, or else a text that begins with ``text``. Return False if
+    ``left`` contains no such text."""
     repeated = text if text in left else next((whole for whole in left if whole.startswith(text)), None)
     if repeated is None:
         return False
@@ -59,7 +59,7 @@ def _take_repeated(text: str, left: list[str]) -> bool:
 
 
 def as_log(text: str) -> list[bytes]:
-    """Return SSE events with ``text``, as a replacement for the deleted events of a run."""
+    """Return SSE events with ``text``. They replace the events of a run that the run log has deleted."""
     if not text:
         return []
     chunks: list[AnyChunk] = [

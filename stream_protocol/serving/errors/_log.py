@@ -22,8 +22,8 @@ OMITTED: Final = "…"
 
 
 class Quoting:
-    """A text that may quote a chat, as an argument of a log record. ``redacted``: the text that the JSON log gets
-    instead, because the JSON log must not quote a chat."""
+    """Argument of a log record: a text that may quote a chat. ``redacted``: the text that the JSON log gets instead,
+    because the JSON log must not quote a chat."""
 
     def __init__(self, text: str, redacted: str = OMITTED) -> None:
         self._text = text
@@ -41,7 +41,7 @@ def log_error(logger: logging.Logger, error: BaseException) -> None:
 
 
 def is_new(record: logging.LogRecord) -> bool:
-    """Logging filter. Returns False for a library's record that repeats an error which ``log_error`` has logged."""
+    """Logging filter. Returns False for a record in which a library repeats an error that ``log_error`` has logged."""
     if record.name == "asyncio" and record.exc_info:  # google-genai closes a client that it could not create
         return not _is_raised_in(record.exc_info[1], "google.genai")
     repeats = record.name in _REPEATING and (record.exc_info or record.levelno < logging.ERROR)

@@ -34,7 +34,7 @@ class ProviderResponse:
 
     @property
     def name(self) -> str:
-        """The HTTP status and the first code of the error, as text."""
+        """The HTTP status and the most general code of the error, as text."""
         return " ".join([str(self.status), *self.codes[:1]])
 
 

@@ -101,15 +101,15 @@ def explain_error(error: BaseException, *, quoting: bool = True) -> str:
 
 
 def error_name(error: BaseException) -> str:
-    """Returns the name of an error: the code that the model or the agent has reported, such as
-    ``MALFORMED_FUNCTION_CALL``, or else the class of the exception. The name quotes nothing."""
+    """Returns the code that the model or the agent has reported, such as ``MALFORMED_FUNCTION_CALL``. Without a valid
+    code, returns the class of the exception. Quotes no text of the error."""
     code = error.code if isinstance(error, AgentRunError) else None
     return code if code and _NAME.fullmatch(code) else type(error).__name__
 
 
 def explain_missing_key(error: BaseException) -> str | None:
     """Returns the sentence for a model without an API key or credentials; ``None`` for other errors. The sentence names
-    the model and the setting to add. The sentence quotes nothing."""
+    the model and the setting to add, and quotes no text of the error."""
     origin = find_origin(error)
     model = origin if isinstance(origin, BaseLlm) else None
     return _explain_missing_key(error, model) if model is not None or _is_of_provider(error) else None

@@ -68,8 +68,8 @@ _REDIS_REPLIES: Final = ("BUSY ", "CLUSTERDOWN ", "LOADING ", "MASTERDOWN ", "MI
 
 
 def is_unreachable(error: BaseException) -> bool:
-    """Return True if the error means that a store is unavailable at present. Return False if the request to the store
-    may be wrong.
+    """Return True if the error means that a store is unavailable at present. Return False for any other error, because
+    the request to the store may be wrong.
 
     If an error has a database code (SQLSTATE or SQLite), only the code is checked. Otherwise, the class of the error is
     checked. Drivers and SQLAlchemy wrap errors. So ``.orig``, ``__cause__`` and the members of an exception group are

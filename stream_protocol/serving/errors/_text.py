@@ -45,7 +45,7 @@ def _raised(traceback: str) -> str:
 
 
 def exception_text(error: BaseException) -> str:
-    """Return ``str(error)``. If an app's exception class raises in ``str``, return an empty text."""
+    """Return ``str(error)``. If the ``__str__`` method of the exception raises, return an empty text."""
     try:
         return str(error)
     except Exception:  # noqa: BLE001 - the method of any class

@@ -34,8 +34,9 @@ SAFE_HEADERS: Final = (
 
 
 def artifact_response(part: types.Part, name: str, memory: ByteShare) -> Response:
-    """Return a response with the artifact's bytes or text, under its file name. ``memory``: the memory share that
-    counts the bytes of the content. Raises ``ChatRequestError`` (429, 503) if the bytes exceed the memory limit."""
+    """Return a response with the artifact's bytes or text. The response headers contain the artifact's file name.
+    ``memory``: counts the bytes of the content toward the memory limit. Raises ``ChatRequestError`` (429, 503) if the
+    bytes exceed the memory limit."""
     content, media_type = artifact_content(part) or (b"", UNKNOWN_TYPE)
     disposition = "inline" if INLINE_TYPES.fullmatch(media_type) else "attachment"
     filename = quote(name.removeprefix("user:").rpartition("/")[2], safe="")

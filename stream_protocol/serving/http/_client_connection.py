@@ -48,7 +48,7 @@ class ClientConnection:
         self._send = send
         self._sends_comment = anyio.Lock()
         self._sends_since: float | None = None
-        """The time at which the present send has begun to wait for the client; ``None`` if no send is waiting."""
+        """The time at which the current send began; ``None`` if no send is waiting for the client."""
         self._last_sent = monotonic()
         self._sends = 0
         self._sent_bytes = 0
@@ -76,7 +76,7 @@ class ClientConnection:
     async def watch(self, keep_alive: float | None, look: Callable[[], None] | None) -> None:
         """Send keep-alive comments, and check that the client reads.
 
-        A comment is sent after ``keep_alive`` seconds without a send. While a send waits for a slow client, no comment
+        A comment is sent if no data was sent for ``keep_alive`` seconds. While data waits for a slow client, no comment
         is sent. ``look``: a function that is called at least every ``STALLED_SECONDS``, and may raise to end the
         response.
 
@@ -124,7 +124,7 @@ async def send_while_connected(
 ) -> None:
     """Send a response: call ``work`` with the client's connection.
 
-    Cancels ``work`` if the client disconnects, if it reads nothing for ``STALLED_SECONDS``, or if ``cut_off`` is set.
+    Cancels ``work`` if the client disconnects or reads nothing for ``STALLED_SECONDS``, or if ``cut_off`` is set.
     ``keep_alive`` and ``look``: see ``ClientConnection.watch``. ``look`` may raise ``ReaderCutOffError``.
     """
     connection = ClientConnection(send)

@@ -32,10 +32,10 @@ REFUSAL: Final = "A page of this origin may not use this server unless allow_ori
 class CrossOrigin:
     """ASGI middleware that lets pages of the origins in ``origins`` send requests, change data and read responses.
 
-    Pages of a named origin may send the user's cookies. Pages that are allowed only by ``*`` must not send cookies.
-    Responses to other origins have no CORS headers. Starlette's ``CORSMiddleware`` is not used here, because it would
-    let all allowed pages send cookies. It would even allow cookies for a page that only another middleware of the app
-    allows. ``methods``: the HTTP methods of the path.
+    Pages of an origin that ``origins`` names may send the user's cookies. Pages that are allowed only by ``*`` must not
+    send cookies. Responses to other origins have no CORS headers. Starlette's ``CORSMiddleware`` is not used here,
+    because it would let all allowed pages send cookies. It would even allow cookies for a page that only another
+    middleware of the app allows. ``methods``: the HTTP methods of the path.
     """
 
     def __init__(self, app: ASGIApp, origins: Collection[str], methods: Collection[str] = ALL_METHODS) -> None:

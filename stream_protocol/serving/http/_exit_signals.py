@@ -1,8 +1,8 @@
 """Runs code at the beginning of a server's shutdown.
 
 uvicorn first waits until all responses have ended, and then ends the app's lifespan. So the lifespan cannot end an open
-stream. uvicorn would wait for the whole run, or its parent process would kill it. For this reason, the code here runs
-at the signal that stops the server.
+stream. Without this module, uvicorn would wait for the whole run, or uvicorn's parent process would kill uvicorn. For
+this reason, the code here runs at the signal that stops the server.
 """
 
 import asyncio

@@ -45,7 +45,7 @@ def header_user(name: str) -> Identify:
 
     Use this hook only if all requests come through this proxy, and the proxy removes the header from requests of
     clients. A request must have the header exactly once. A request without the header is refused (401). A request that
-    has the header more than once is refused, too, because one value may come from the client. Raises
+    has the header more than once is also refused, because one value may come from the client. Raises
     ``StreamProtocolError`` for an invalid header name.
     """
     check_header_name("name", name)
@@ -87,8 +87,8 @@ def require_user(user_id: str) -> None:
 
 
 async def prepare_run(overrides: RunOverrides | Prepare, request: Request, chat_request: ChatRequest) -> RunOverrides:
-    """Return the settings of the run. If ``overrides`` is a ``prepare`` hook, the hook returns the settings. Otherwise,
-    return ``overrides`` itself."""
+    """Return the settings of the run: ``overrides`` itself, or the result of ``overrides`` if it is a ``prepare``
+    hook."""
     if isinstance(overrides, RunOverrides):
         return overrides
     prepared = overrides(request, chat_request)
@@ -108,7 +108,7 @@ class SharedUserWarning:
 
     def look_at(self, request: Request, user_id: str) -> None:
         """Log the warning if this is the first request for the local user from another machine. A client without an IP
-        address counts as local. The client may be a local proxy, so the addresses in its headers count, too."""
+        address counts as local. The client may be a local proxy, so the addresses in its headers are also checked."""
         if self._is_logged or user_id != LOCAL_USER:
             return
         host = next((address for address in _addresses(request) if _is_remote(address)), None)

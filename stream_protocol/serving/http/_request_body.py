@@ -121,8 +121,8 @@ def _too_large_for_all() -> ChatRequestError:
 
 
 async def read_small(request: Request, limit: int, hint: str) -> bytes:
-    """Returns the small body of a request, of any media type. ``hint``: the last words of the error message if the body
-    has more than ``limit`` bytes. Raises ``ChatRequestError`` (413)."""
+    """Returns the body of a request, of any media type. The memory of the body is not counted. ``hint``: the last words
+    of the error message if the body has more than ``limit`` bytes. Raises ``ChatRequestError`` (413)."""
     return bytes(await _read(request, limit, hint, lambda _: None))
 
 

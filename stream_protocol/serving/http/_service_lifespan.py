@@ -53,7 +53,7 @@ class ServiceLifespan:
             await closing[0]
 
     def check(self) -> None:
-        """Log a warning at the first request to a server if the lifespan has not begun."""
+        """Called for each request. Logs a warning once if the server has not begun the lifespan."""
         if not self._is_checked:
             self._is_checked = True
             if a_server_handles_exit_signals():

@@ -32,9 +32,9 @@ parts."""
 class SlicedResponse(Response):
     """Sends a large body in slices. Each slice is sent when the client has read the previous slice.
 
-    ``pieces``: the parts of the body. Several small parts are combined into one slice. ``memory``: the memory share
-    that counts the body. The share is released when the response ends, even if the client disconnects or reads nothing
-    for a minute. For a ``HEAD`` request, the share is released immediately.
+    ``pieces``: the parts of the body. Several small parts are combined into one slice. ``memory``: counts the body
+    toward the memory limit. The memory is released when the response ends, even if the client disconnects or reads
+    nothing for a minute. For a ``HEAD`` request, the memory is released immediately.
     """
 
     def __init__(self, pieces: Generator[bytes], *, memory: ByteShare, headers: Mapping[str, str]) -> None:
@@ -91,7 +91,7 @@ def _slices_of(content: bytes) -> Generator[bytes]:
 
 
 def _json_texts(value: Any, levels: int) -> Generator[bytes]:
-    """Yield the JSON of a value in small pieces. The objects and lists of the first ``levels`` levels are yielded
+    """Yield the JSON of a value in small pieces. The objects and lists of the outermost ``levels`` levels are yielded
     member by member. A long text is yielded in several pieces."""
     match value:
         case dict() if (value and levels > 0) or any(_is_long(member) for member in value.values()):

@@ -38,7 +38,7 @@ KEEP_ALIVE = 15.0
 """Seconds without data after which a stream sends a comment. Proxies close idle connections after 30 to 100 seconds."""
 
 UNCOUNTED_SECONDS: Final = 10.0
-"""For these seconds after the end of a response, its memory is not counted, even if a client is still reading the
+"""Seconds after the end of a response in which its memory is not counted, even if a client is still reading the
 response. Nearly all clients need less time."""
 
 

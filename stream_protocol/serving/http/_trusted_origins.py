@@ -40,7 +40,8 @@ _SAME_ORIGIN: Final = frozenset({"same-origin", "none"})
 
 
 def page_site(headers: Headers) -> PageSite:
-    """Return the relation of this server to the page that sent a request. ``headers``: those of the request.
+    """Return the relation of this server to the page that sent a request, such as ``cross-site``. ``headers``: those of
+    the request.
 
     Browsers send this relation in the header ``Sec-Fetch-Site``, which no page can change. Older browsers do not send
     the header, and some proxies remove it. With plain HTTP, browsers send it only to loopback addresses. Without the
@@ -78,9 +79,9 @@ def permission_of(
 def admit(request: Request, trusted: frozenset[str] = frozenset(), *, also_reads: bool = False) -> bool:
     """Raise ``ChatRequestError`` (403) if a page of an untrusted site has sent a request that changes data.
 
-    Return True if a page of an untrusted site has sent a request that only reads data. With ``also_reads``, also raise
-    the error for a request that only reads data. An origin is trusted if ``trusted`` contains it, or if a
-    ``CrossOrigin`` around the route or the app's ``CORSMiddleware`` allows it.
+    Return True if a page of an untrusted site has sent a request that only reads data, and False for all other
+    requests. With ``also_reads``, also raise the error for a request that only reads data. An origin is trusted if
+    ``trusted`` contains it, or if a ``CrossOrigin`` around the route or the app's ``CORSMiddleware`` allows it.
     """
     trusted |= request.scope.get(CROSS_ORIGIN_SCOPE, frozenset())
     cors = _cors_of(request.scope.get("app"))

@@ -116,7 +116,7 @@ class ChatReads:
             return await load_artifact(self._service.runner, session, name, version)
 
     async def page(self, user_id: str, *, limit: int, cursor: str | None, search: str, archived: bool) -> ChatListPage:
-        """Returns a page of the user's chats. ``running`` is True for chats with a running response."""
+        """Returns a page of the user's chats. Each chat with a running response has ``running=True``."""
         read = partial(
             list_chats, self._service.runner, user_id, limit=limit, cursor=cursor, search=search, archived=archived
         )
@@ -151,8 +151,8 @@ def _stored_chat(session: Session, answered: str | None, options: ConverterOptio
 
 
 def _last_messages(turns: Iterable[Turn], shown: Container[str]) -> list[str]:
-    """Return for each turn the id of its last message that the client sees. ``shown``: the ids of all messages that the
-    client sees."""
+    """For each turn, return the id of its last message in ``shown``, if there is one. ``shown``: the ids of all
+    messages that the client sees."""
     ids = (next(filter(shown.__contains__, (turn.message_id, *turn.user_message_ids)), None) for turn in turns)
     return [message_id for message_id in ids if message_id is not None]
 

@@ -1,5 +1,6 @@
 """Provides ``ServiceContext``: the objects of one service. ``assemble`` creates them from the options of
-``ChatService``. ``begin_turn`` begins a turn with a steering message that came too late for its run."""
+``ChatService``. ``begin_turn`` begins a turn with a steering message that the active run has not read before its
+end."""
 
 from __future__ import annotations
 
@@ -98,7 +99,7 @@ class ServiceContext:
             await asyncio.sleep(self.times.drain_check)
 
     async def aclose(self, in_progress: InProgress) -> None:
-        """Stops the runs, then closes all stores. If the service has created the runner, closes the runner, too.
+        """Stops the runs, then closes all stores. If the service has created the runner, also closes the runner.
         ``in_progress``: the unfinished method calls of the service, which get some time to finish before the stores are
         closed."""
         self.runs.close()
@@ -236,8 +237,8 @@ def _usable_engine(given: ServiceOptions, runner: Runner, run_log: RunLog) -> En
 
 
 def begin_turn(service: ServiceContext, key: ChatKey, turn: NextTurn) -> None:
-    """Begins a turn with a steering message that came too late for its run. If this turn is refused, the next run of
-    the chat reads the message."""
+    """Begins a turn with a steering message that the last run has not read before its end. If this turn is refused, the
+    next run of the chat reads the message."""
     _ = service.tasks.start(_begin_turn(service, key, turn))
 
 

@@ -55,7 +55,7 @@ class RequestState(Enum):
     """The request waits until the chat's active run has ended. The request answers a tool call, or is a steering
     message that came too late."""
     CLAIMED = auto()
-    """The request has claimed the chat. The service looks for the chat's orphaned runs, the runs of dead workers."""
+    """The request has claimed the chat. The service looks for the chat's orphaned runs (the runs of dead workers)."""
     PLANNING = auto()
     """The service decides what to run for the request: see ``RequestPlan``."""
     RECOVERING = auto()
@@ -109,7 +109,8 @@ class RequestLifecycle:
     """One request for a response. Call ``respond`` once.
 
     ``begins_run=False``: the request must not begin a run. The request only gets a response that is already running for
-    an equal request. ``interrupts=False``: the request is refused (409) if the chat has an active run.
+    a request with the same idempotency key. ``interrupts=False``: the request is refused (409) if the chat has an
+    active run.
 
     ``since_stop``: see ``Run``. By default, only a stop after the arrival of the request has an effect: the message is
     then stored without a reply.
@@ -173,7 +174,7 @@ class RequestLifecycle:
         return self._response
 
     async def _advance(self) -> bool:
-        """Go from state to state until ``ANSWERED``. Return False if the request has to wait longer."""
+        """Go from state to state until ``ANSWERED``. Return False if the request must still wait."""
         goes_on = False
         try:
             async with self._service.audit.answering(self._user_id, self._request, self._audit_scope):
@@ -372,9 +373,9 @@ class RequestLifecycle:
 
 
 def _accept(run: Run, scope: AuditScope, answers: Sequence[CallAnswer]) -> None:
-    """Accept a request after its message or some of its answers to tool calls were stored. ``answers``: the stored
-    answers. If the user stops the run before the approvals of the request are stored, the request is refused. The
-    denials in the refused request are stored nevertheless."""
+    """Record the stored ``answers`` to tool calls as accepted. Accept the request once its message, or all its answers,
+    are stored. If the user stops the run before the approvals are stored, the request is refused, although its denials
+    are stored."""
     if not run.is_open:
         scope.accept(answers)
         if not scope.decisions:
@@ -382,7 +383,7 @@ def _accept(run: Run, scope: AuditScope, answers: Sequence[CallAnswer]) -> None:
 
 
 def _repeats_newest_answers(request_plan: RequestPlan) -> bool:
-    """Return True if the request repeats the newest answers to tool calls of the chat."""
+    """Return True if the request repeats the chat's newest answers to tool calls."""
     return (
         isinstance(request_plan, NothingToRun) and request_plan.repeats == "answers" and not request_plan.is_superseded
     )

@@ -73,6 +73,7 @@ class Readiness:
 
 
 async def _ask_session_store(runner: Runner) -> None:
-    """Read from the session store, and do an empty write. A read alone would also succeed on a read-only standby."""
+    """Read from the session store, and make a write that changes nothing. A read alone would also succeed on a
+    read-only standby."""
     await find_session(runner, NAME, NAME, config=WITHOUT_EVENTS)
     await check_writable(runner.session_service, runner.app_name)

@@ -43,7 +43,7 @@ class SteeringOutcome(TypedDict):
 
 def can_steer(request_plan: RequestPlan) -> bool:
     """Return True if the request is only a new message, because only a new message can be sent to an active run. An
-    edit would rewind the run. An answer to a tool call may have to end the call."""
+    edit would rewind the session. An answer to a tool call may have to end the call."""
     return isinstance(request_plan, NewUserTurn) and request_plan.rewind_before is None and not request_plan.answers
 
 
@@ -89,7 +89,7 @@ async def steer(
         reply = await deliver(service, key, run, request, planned)
         if reply == "delivered":
             return delivered
-        planned = await _plan(service, request, user_id, overrides)  # the run may have read an equal message
+        planned = await _plan(service, request, user_id, overrides)  # the run may have read this message before
         if isinstance(planned.request_plan, NothingToRun) or _waits(planned, message["id"]):
             return delivered
     elif planned.session is None:

@@ -23,8 +23,8 @@ CHOICE: Final = "choice"
 async def choose_version(service: ServiceContext, user_id: str, chat_id: str, version_id: str) -> None:
     """Chooses a version of a message. Raises ``ChatRequestError``: see ``ChatService.choose_version``.
 
-    The choice is one rewind of the session. This function claims the chat, so that no run begins during the rewind. A
-    choice never stops a response.
+    The choice is one rewind of the session. This function claims the chat, so that no run begins during the rewind.
+    While a response is running, the choice is refused.
     """
     key = chat_key(user_id, chat_id)
     with service.audit.acting(user_id, chat_id, "branch"):

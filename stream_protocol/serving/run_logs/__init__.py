@@ -5,20 +5,20 @@ Where to change what:
 
 - ``_run_log``: the interface of a run log.
 - ``_event_buffer``: slow and late readers, the size of a response, and when readers get the end.
-- ``_event_list``: the events of one response. If they exceed a size limit, joins text deltas into longer ones.
+- ``_event_list``: the events of one response. Joins text deltas into longer deltas if the events exceed a size limit.
 - ``_readers``: counts readers, and disconnects slow readers.
 - ``_load_run_log``: creates the run log of a URL.
 - ``_shared_run_log``: stops, resumes and messages between workers.
-- ``_lease``: the lease of a run: its renewal and its loss, unreachable stores, the arrival of a stop, and the report of
-  an end. See docs/redis.md.
+- ``_lease``: renews and frees the lease of a run, and detects its loss. Receives stops and messages from the store. See
+  docs/redis.md.
 - ``_log_tail``: reads runs of other workers, and detects dead workers.
 - ``_log_writer``: writes runs for other workers.
 - ``_run_store``: the interface of a store for leases and logs.
 - ``_memory``: the run log of one process.
 - ``_post_replies``: messages from requests to runs of other workers, and the replies.
 - ``redis``, ``postgres``: the stores. For a new store, implement ``RunStore``, pass it to ``SharedRunLog``, and add a
-  test with ``RunLogConformance``: see docs/durable.md. ``_load_run_log`` has the URLs of ``serve``, and
-  ``serving/__init__`` the public names. Implement ``RunLog`` directly only for a run log without such a store.
+  test with ``RunLogConformance``: see docs/durable.md. Add its URLs to ``_load_run_log`` for ``serve``, and its public
+  names to ``serving/__init__``. Implement ``RunLog`` directly only for a run log without such a store.
 """
 
 from stream_protocol.serving.run_logs._event_buffer import EventBuffer

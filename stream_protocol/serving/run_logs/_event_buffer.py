@@ -56,7 +56,7 @@ class EventBuffer:
 
     @property
     def readers(self) -> int:
-        """The present number of readers."""
+        """The current number of readers."""
         return len(self._readers)
 
     @property
@@ -153,7 +153,7 @@ class EventBuffer:
             await self._next_wake()
 
     async def _wait_while_held(self) -> None:
-        """Wait while the response is complete, but the store lacks its end: see ``ack``."""
+        """Wait while the response is complete, and its end is not yet in the store: see ``ack``."""
         while self._closed and self._copied is not None and self._copied < self.count:
             await self._next_wake()
 
@@ -191,8 +191,8 @@ class EventBuffer:
             self._readers.leave(cursor)
 
     async def _read_joined(self, cursor: Cursor, past: bytes) -> AsyncGenerator[bytes]:
-        """Read the present events, joined into longer events. Move the reader's cursor behind these events. All readers
-        share the joined events, so a slow reader needs no other events in memory."""
+        """Yield the events so far, joined into longer events, and move the reader's cursor past them. All readers share
+        these longer events, so a slow reader keeps no other events in memory."""
         cursor.begin_joined()
         joined = self._events.joined
         while self._events.joined_count < self.count:

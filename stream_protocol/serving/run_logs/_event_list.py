@@ -18,14 +18,14 @@ some milliseconds."""
 
 
 class EventList:
-    """The events of one response. The first events are joined into longer events, the last events have their original
-    form. Some methods have an argument ``known``: the number of first events that no reader needs in their original
+    """The events of one response. The oldest events may be joined into longer events. The newest events have their
+    original form. Some methods have an argument ``known``: no reader needs the first ``known`` events in their original
     form."""
 
     def __init__(self, bounds: LogBounds) -> None:
         self._bounds = bounds
         self.joined = JoinedStream()
-        """The first events of the response, joined into longer events."""
+        """The oldest events of the response, joined into longer events."""
         self.joined_count = 0
         """The number of appended events that are now in ``joined``."""
         self._joined_bytes = 0
@@ -33,8 +33,8 @@ class EventList:
         self.joined_weight = 0
         """The ``weight`` that the events in ``joined`` had in their original form."""
         self._tail: list[bytes] = []
-        """The last events in their original form. Some of them may also be in ``joined``, because a reader still needs
-        their original form."""
+        """The newest events, in their original form. Some of them may also be in ``joined``, because a reader still
+        needs their original form."""
         self._tail_begin = 0
         """The number of events before the first event in ``_tail``."""
         self._bytes = 0
@@ -54,7 +54,7 @@ class EventList:
 
     @property
     def begin(self) -> int:
-        """The number of first events that are no longer kept in their original form."""
+        """The number of events that are no longer kept in their original form. These are the oldest events."""
         return self._tail_begin
 
     @property

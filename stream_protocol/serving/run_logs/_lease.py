@@ -1,4 +1,5 @@
-"""The lease of one run of this worker: the run's right to its chat. The worker renews the lease in the store.
+"""The lease of one run of this worker: the right to be the active run of the chat. The worker renews the lease in the
+store.
 
 Each run of a chat has a fencing token, a number that is greater than those of earlier runs. With the token, a worker
 that was disconnected from the store detects that a newer run has taken the chat. The locks of redis-py and PostgreSQL
@@ -28,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 
 class SharedLease:
-    """The ``Lease`` of one run, which is the run's right to its chat. After ``claim``, the caller must run
+    """The ``Lease`` of one run, in a store that many workers share. After ``claim``, the caller must run
     ``keep_until_released`` in a task.
 
     The lease is lost if it cannot be renewed in time, or if a newer run has taken the chat. Then ``owner.lease_lost``
@@ -108,8 +109,8 @@ class SharedLease:
         self._settle()
 
     def renew_now(self) -> None:
-        """Requests an immediate renewal of the lease. The store's reply to a renewal tells if the run was stopped, and
-        if other workers read the run. The reply also contains the messages that requests have sent to the run."""
+        """Requests an immediate renewal of the lease. The store's reply shows whether the run was stopped, and whether
+        other workers read the run. The reply also contains the messages that requests have sent to the run."""
         self._renewal_wanted.set()
 
     async def keep_until_released(self, bounds: LogBounds) -> None:

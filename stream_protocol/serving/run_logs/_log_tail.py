@@ -133,7 +133,8 @@ class LogTail:
 
     @property
     def leaving(self) -> bool:
-        """True if this tail stops reading before the end of the run. A new reader then needs a new ``LogTail``."""
+        """True if this ``LogTail`` stops reading before the end of the run. A new reader then needs a new
+        ``LogTail``."""
         return self._unwanted.is_set() and not self.buffer.closed
 
     async def begin(self) -> bool:

@@ -49,13 +49,13 @@ class LogWriter:
     """Copies ``log`` to the store.
 
     A batch has all events that were appended while the previous batch was sent. So a slow store gets fewer and larger
-    batches. The store gets the end of the log and the phase ``closed`` in one step. Readers of all workers get the end
-    only after this step, because a client may send its next request to another worker. If the store does not respond,
-    readers of this worker get the end after ``END_SECONDS``.
+    batches. The store gets the end of the log and the phase ``closed`` in one step. A reader on any worker gets the end
+    only after this step. Otherwise, a client could send its next request to a worker that still sees the run as active.
+    If the store does not respond, readers on this worker get the end after ``END_SECONDS``.
 
     ``renew_lease``: called when the store has no lease of the run, or does not store the end in time.
     ``read_elsewhere``: set while other workers read the run. ``patience``: seconds for which ``log`` keeps its original
-    events while the store is unreachable. Afterwards ``log`` may join these events into longer ones, and readers of
+    events while the store is unreachable. Afterwards ``log`` may join these events into longer events, and readers on
     other workers are disconnected.
     """
 
@@ -84,12 +84,12 @@ class LogWriter:
         """The number of bytes sent since events were last joined in the store."""
         self._join_above = bounds.coalesce_above
         self._joined: tuple[float, int, bytes] | None = None
-        """The next replacement of the first entries by joined events; ``None`` if none is planned. Contains the
-        event-loop time of the replacement, the number of replaced events, and the bytes of the joined events."""
+        """The planned replacement of stored entries by fewer, longer events; ``None`` if none is planned. Contains the
+        event-loop time of the replacement, the number of replaced events, and the bytes of the longer events."""
 
     async def copy(self) -> None:
-        """Copies the log until the store has all events and the end of the response. Then gives the end to the readers
-        of this worker."""
+        """Copies the log until the store has all events and the end of the response. Then releases this end to the
+        readers on this worker."""
         giving = asyncio.create_task(self._give_end_later())
         try:
             await self._copy()
@@ -98,7 +98,8 @@ class LogWriter:
             await cancel_and_wait([giving])
 
     async def _give_end_later(self) -> None:
-        """Give readers the end ``END_SECONDS`` after the response has ended, even if the store does not have the end.
+        """Release the end of the response to the readers ``END_SECONDS`` after the response has ended, even if the
+        store does not have this end.
 
         Requests a renewal of the lease first. A full store refuses log entries, but accepts a renewal. The renewal also
         stores the phase ``closed``.
@@ -155,7 +156,7 @@ class LogWriter:
         return last and stored == count
 
     async def _join(self) -> None:
-        """If the store has many events of the run, replace them with joined events, as ``EventBuffer`` does in
+        """If the store has many events of the run, replace them with fewer, longer events, as ``EventBuffer`` does in
         memory."""
         now = asyncio.get_running_loop().time()
         if self._joined is None and self._sent > self._join_above:
@@ -180,7 +181,7 @@ class LogWriter:
 
 
 def _first(events: Iterable[bytes]) -> list[bytes]:
-    """Return the first events that fit into one batch."""
+    """Return as many of the events, from the first on, as fit into one batch."""
     piece: list[bytes] = []
     size = 0
     for event in events:

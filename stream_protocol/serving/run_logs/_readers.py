@@ -33,13 +33,13 @@ class RunReader(AsyncGenerator[bytes, None]):
 
     @property
     def memory(self) -> ByteShare | None:
-        """The share that counts the bytes of this response toward the memory limit for ended responses. ``None`` unless
-        the client still reads the response some seconds after its end. If the limit is exceeded, the reader is
-        disconnected."""
+        """The ``ByteShare`` that counts the bytes of this response toward the memory limit for ended responses.
+        ``None`` unless the client still reads the response some seconds after its end. If the limit is exceeded, the
+        reader is disconnected."""
         return self._memory
 
     def count_in(self, memory: ByteShare) -> None:
-        """Sets the memory share that counts the bytes of the ended response."""
+        """Sets the ``ByteShare`` that counts the bytes of the ended response."""
         self._memory = memory
 
     def __aiter__(self) -> AsyncIterator[bytes]:
@@ -78,7 +78,7 @@ class Cursor:
         self.max_unread = max_unread
 
     def begin_joined(self) -> None:
-        """Switches the reader to fewer, longer events: several events joined into one."""
+        """Switches the reader to longer events, each of which contains several joined events."""
         self.reads_joined = True
 
     def end_joined(self, position: int, read_bytes: int) -> None:
@@ -101,11 +101,11 @@ class Readers:
         self._bounds = bounds
         self._on_readers = on_readers
         self._cursors: dict[Cursor, None] = {}
-        """The present readers, the oldest first."""
+        """The current readers, the oldest first."""
         self._refuses = False
 
     def __len__(self) -> int:
-        """Return the present number of readers."""
+        """Return the current number of readers."""
         return len(self._cursors)
 
     def forget_writer(self) -> None:

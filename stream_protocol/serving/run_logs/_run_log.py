@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from stream_protocol.serving.run_logs._readers import RunReader
 
 Phase: TypeAlias = Literal["claimed", "open", "closed"]
-"""The phase of a run that holds its chat's lease, the right to the chat. ``claimed``: the run's request may still be
+"""The phase of the active run of a chat, which holds the chat's lease. ``claimed``: the run's request may still be
 refused. ``open``: the response is being written. ``closed``: the response has ended, but the run may still be running,
 or its end may not yet be stored."""
 
@@ -76,7 +76,7 @@ def phase_of(log: EventBuffer, *, is_open: bool) -> Phase:
 
 @dataclass(frozen=True, kw_only=True)
 class RunInfo:
-    """The run that holds a chat's lease, the right to the chat."""
+    """The active run of a chat, which holds the chat's lease."""
 
     run_id: str
     idempotency_key: str
@@ -88,7 +88,7 @@ class RunInfo:
 
 
 class ChatTakenError(Exception):
-    """Raised if another run holds the chat's lease, the right to the chat."""
+    """Raised if another run is active in the chat, and holds the chat's lease."""
 
     def __init__(self, run: RunInfo) -> None:
         super().__init__(f"Run {run.run_id} holds the chat's lease.")
@@ -100,7 +100,7 @@ class RunLogError(Exception):
 
 
 class RunHandle(Protocol):
-    """The interface through which a run log uses a run."""
+    """The part of a run that a run log uses: the response, and methods that the run log calls."""
 
     @property
     def log(self) -> EventBuffer:
@@ -118,7 +118,7 @@ class RunHandle(Protocol):
 
 
 class Lease(Protocol):
-    """The right of one run to its chat. At any time, only one run of a chat has this right."""
+    """The right of one run to be the active run of its chat. At any time, only one run of a chat has this right."""
 
     @property
     def run_id(self) -> str:
@@ -126,7 +126,7 @@ class Lease(Protocol):
 
     @property
     def newest_stop(self) -> str:
-        """The id of the newest stop that the chat had when the run claimed the chat: see ``RunLog.newest_stop``. The
+        """The id of the chat's newest stop at the time when the run claimed the chat: see ``RunLog.newest_stop``. The
         run log reports later stops to the run."""
 
     @property
@@ -201,8 +201,8 @@ class RunLog(Protocol):
         """Returns the id of the chat's newest stop, which any worker may have received. Returns an empty string if the
         chat was not stopped in the last minute.
 
-        A request calls this method when it arrives. Later, the request gets a lease of the chat. If the lease has
-        another ``newest_stop``, the chat was stopped meanwhile, and so the request is stopped.
+        A request calls this method when it arrives. Later, the request gets a lease of the chat. If ``newest_stop`` of
+        the lease is a different id, the chat was stopped in the meantime. The request is then stopped.
         """
 
     async def post(self, chat: str, run_id: str, post: bytes) -> bytes | None:

@@ -85,8 +85,8 @@ class LeaseTimes:
     def time_to_renew(self) -> float:
         """The time for which a worker tries to renew its lease before it gives up the run.
 
-        So no run is lost if the store is unreachable for a third of a lease. With a lease of 15 s, a command that gets
-        no reply fails after a fifth of the lease. So the worker has time for three commands.
+        So a run survives if the store is unreachable for less than a third of a lease. With a lease of 15 s, a command
+        that gets no reply fails after a fifth of the lease. So the worker can send three commands in this time.
         """
         return self.lease / 2
 
@@ -171,7 +171,7 @@ class Snapshot:
     """The number of original events that ``events`` contains in joined form. These events are no longer in entries. 0
     if no events were joined."""
     events: bytes
-    """The first events of the run, joined into longer events; empty if no events were joined."""
+    """The oldest events of the run, joined into longer events; empty if no events were joined."""
     past: bytes
     """SSE events with the earlier content of the message that the response continues: see ``EventBuffer.past``."""
 
@@ -227,14 +227,14 @@ class RunStore(Protocol):
         ``ChatTakenError`` with the ``run_info`` of that run."""
 
     async def peek(self, chats: Sequence[str]) -> list[RunInfo | None]:
-        """Returns for each chat the ``run_info`` of the run that holds its lease; ``None`` for a free chat."""
+        """For each chat, returns the ``run_info`` of the run that holds the chat's lease; ``None`` for a free chat."""
 
     async def renew(self, run: RunIdentity, token: int, phase: Phase) -> Renewal | None:
         """Renews a lease. Returns ``None`` if a newer run has taken the chat.
 
-        If the store has lost the lease, writes the lease again, even over the lease of an older run. A stop of the
-        older run does not stop this run. A stop that came while the lease was lost stops this run. A stored phase
-        ``closed`` is not replaced by another phase. From now on, the run's events are kept for the sum of
+        If the store has lost the lease, writes the lease again, even over the lease of an older run. A stop of only the
+        older run does not stop this run. A stop of the chat that came while the lease was lost stops this run. A stored
+        phase ``closed`` is not replaced by another phase. From now on, the run's events are kept for the sum of
         ``LeaseTimes.lease`` and ``LeaseTimes.log_retention``.
         """
 
@@ -247,8 +247,8 @@ class RunStore(Protocol):
         """
 
     async def replace(self, run: RunIdentity, token: int, snapshot: Snapshot) -> int | None:
-        """Replaces the first entries of the run's log with joined events. Returns the number of events in the log, or
-        ``None``: see ``append``."""
+        """Replaces the oldest entries of the run's log with the longer events of ``snapshot``. Returns the number of
+        events in the log, or ``None``: see ``append``."""
 
     async def free(self, run: RunIdentity) -> None:
         """Frees the chat, if this run holds the chat's lease. A log without an end gets the end ``BROKEN``.
@@ -298,8 +298,7 @@ class RunStore(Protocol):
         """Asks a worker to renew the lease of one of its runs now. The request may get lost."""
 
     def renewal_requests(self) -> AsyncGenerator[str | None]:
-        """Yields ids of runs of this worker. Other workers have asked this worker to renew the leases of these runs
-        now.
+        """Yields the ids of this worker's runs whose leases other workers have asked it to renew now.
 
         The store's reply to ``renew`` then contains the reason: a stop, a reader, or a message to the run. If requests
         may have got lost, yields ``None``, and the worker renews the leases of all its runs.

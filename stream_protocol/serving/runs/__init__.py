@@ -2,7 +2,8 @@
 
 Where to change what:
 
-- ``_active_runs``: lets only one run of a chat be active. Resume, retry, stop, and requests during a shutdown.
+- ``_active_runs``: lets only one run of a chat be active. Handles resumes, retries, stops, and requests during a
+  shutdown.
 - ``_claim``: reserves a chat for one request and its run.
 - ``_planner``: decides what to run for a request.
 - ``_history_policy``: takes the history from the server or the client.
@@ -17,7 +18,7 @@ Where to change what:
 - ``_job``: the events of a run, their conversion, and the earlier content of its message.
 - ``_deferred_response``: responses that begin before the request is accepted.
 - ``_auto_resend``: ends a response with an error if the client would otherwise send its answers again by itself.
-  After responses of the agent, ``stream/_steps`` prevents such repeated requests.
+  For responses of the agent, ``stream/_steps`` prevents such repeated requests.
 - ``_on_finish``: the app's hook at the end of a response.
 
 A stop passes through these places, in this order:

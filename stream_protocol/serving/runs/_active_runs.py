@@ -107,11 +107,11 @@ class ActiveRuns:
         If no place is free, refuses the request (429, 503).
 
         ``request``: the request to which the run responds; ``None`` if the chat is changed without a run.
-        ``since_stop``: see ``Run``. ``begins_run``: if False, claims nothing, and returns only the active run of an
-        equal request.
+        ``since_stop``: see ``Run``. ``begins_run``: if False, claims nothing, and returns only the active run of a
+        request with the same idempotency key.
 
         Raises ``ChatRequestError`` (503) if the active run does not end in time, and after ``close``. With
-        ``begins_run=False``, also raises this error if no equal request has an active run.
+        ``begins_run=False``, also raises this error if no such run is active.
         """
         deadline = _now() + self._limits.stop_timeout
         # Read before the claim, because some run logs wait in `claim` for a run that is about to end.
@@ -153,8 +153,8 @@ class ActiveRuns:
         return {key for key, run in zip(keys, runs, strict=True) if run is None}
 
     async def written(self, key: ChatKey, run_id: str) -> list[bytes]:
-        """Returns the SSE events of an orphaned run, the run of a dead worker. Returns an empty list if the run log has
-        deleted these events, or is unreachable."""
+        """Returns the SSE events of an orphaned run, which is the run of a dead worker. Returns an empty list if the
+        run log has deleted these events, or is unreachable."""
         try:
             return await self._run_log.written(self._name(key), run_id)
         except RunLogError as error:
@@ -252,7 +252,8 @@ class ActiveRuns:
 
     @_refuse_if_unreachable()
     async def stop_recovery(self, key: ChatKey, idempotency_keys: Container[str]) -> None:
-        """Stops the run of the chat if it is the recovery of a run with one of the given idempotency keys."""
+        """Stops the active run of the chat if its request has one of the given idempotency keys. Such a run recovers an
+        orphaned run."""
         run = await self._run_log.current(self._name(key))
         if run is not None and run.idempotency_key in idempotency_keys:
             await self._run_log.stop(self._name(key), run.run_id)
@@ -345,8 +346,8 @@ class ActiveRuns:
     async def _is_ours(self, key: ChatKey) -> bool:
         """Return True if the run of the chat belongs to this deployment.
 
-        Deployments with separate session stores may share a run log. So the chat must be in our session store, or this
-        worker must execute the run. A new run begins before its session is stored.
+        Deployments with separate session stores may share a run log. So the chat must be in this deployment's session
+        store, or this worker must execute the run. A new run begins before its session is stored.
         """
         for run in [run for run, chat in self._runs.items() if chat == key]:
             if await run.holds_lease():

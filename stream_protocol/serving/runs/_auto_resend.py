@@ -1,5 +1,5 @@
-"""Provides ``prevent_auto_resend``. The function keeps a client from automatically sending equal answers to tool calls
-again and again.
+"""Provides ``prevent_auto_resend``. The function keeps a client from automatically sending the same answers to tool
+calls again and again.
 
 A client with ``sendAutomaticallyWhen`` sends again if all tool calls of the last message have outputs. Usually, the end
 of a response prevents the repetition. But a client may send answers that the server cannot use. For example, an answer
@@ -27,8 +27,8 @@ _ENDS: Final = (b'data: {"type":"finish"', b'data: {"type":"abort"')
 def prevent_auto_resend(
     ending: list[bytes], *, before: Iterable[bytes] = (), continued: UIMessage | None = None
 ) -> list[bytes]:
-    """Returns ``ending``. If a client would automatically send its answers again after this ending, an ``error`` chunk
-    replaces the last chunk of ``ending``.
+    """Returns ``ending`` unchanged, unless a client with ``sendAutomaticallyWhen`` would send the same answers again
+    after this response. In that case, an ``error`` chunk replaces the last chunk.
 
     ``ending``: the last SSE events of a response, without ``[DONE]``. ``before``: the earlier SSE events.
     ``continued``: the message that the response continues, in the form in which the client sent the message.

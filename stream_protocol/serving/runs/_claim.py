@@ -1,5 +1,5 @@
-"""Provides ``Claim``: the right of a request or of a recovery to a chat. The claim lasts until the run has ended and is
-stored. ``Taken`` is the other result of an attempt to claim a chat."""
+"""Provides ``Claim``, which reserves a chat for a request or for the recovery of a run. The claim lasts until the run
+has ended and is stored. ``Taken`` is the other result of an attempt to claim a chat."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Taken:
 
     run: RunInfo
     reader: RunReader | None = None
-    """A reader of the active run's response. ``None`` unless the run belongs to an equal request."""
+    """A reader of the active run's response. ``None`` unless the run's request has the same idempotency key."""
 
 
 class NotRecordedError(Exception):
@@ -33,7 +33,7 @@ class NotRecordedError(Exception):
 
 
 class Claim:
-    """The right of a run to its chat. The end of a ``with`` block releases the claim, unless ``start`` was called.
+    """Reserves a chat for one run. The end of a ``with`` block releases the claim, unless ``start`` was called.
     ``release``: function that frees the chat. ``tasks``: the set in which ``start`` keeps the task of the run."""
 
     def __init__(self, run: Run, release: Callable[[Run], None], tasks: Tasks) -> None:

@@ -1,5 +1,5 @@
 """Provides ``Executor``, which executes the runs of a service. ``DurableExecutor`` of ``engine`` also recovers orphaned
-runs, the runs of dead workers. ``ChatService(engine=…)`` selects the executor.
+runs (the runs of dead workers). ``ChatService(engine=…)`` selects the executor.
 
 Both executors use ``RunWork``, which runs the agent of a job and stores the end of the run.
 """
@@ -41,8 +41,8 @@ logger = logging.getLogger(__name__)
 FoundOrphans: TypeAlias = Literal["recovered", "others", "none"]
 """The orphaned runs that a request has found in its chat: the runs of dead workers.
 
-``recovered``: the orphaned run of an equal request, which this request now continues. ``others``: orphaned runs of
-other requests. ``none``: no orphaned runs.
+``recovered``: the orphaned run of a request with the same idempotency key. This request now continues the run.
+``others``: orphaned runs of other requests. ``none``: no orphaned runs.
 """
 
 
@@ -104,8 +104,8 @@ class RunWork:
         """Return True if another worker recovers the run after the error. The recovery has begun, or begins when the
         session store is reachable again.
 
-        Returns False if the session store failed before the request was accepted. The request is then refused. The run
-        still continues if it has rewound the chat, because the chat would otherwise lack a message.
+        If the session store failed before the request was accepted, the request is refused, and the result is usually
+        False. It is True for a run that has rewound the chat, because the chat would otherwise lack a message.
         """
         if not (is_of_session_store(error) and is_unreachable(error)):
             return await self._is_overtaken(run, job)
@@ -195,10 +195,10 @@ class Executor:
         self._work = work
 
     async def start(self) -> None:
-        """Starts the recovery of orphaned runs, the runs of dead workers. Later calls of ``start`` do nothing."""
+        """Starts the recovery of orphaned runs (the runs of dead workers). Later calls of ``start`` do nothing."""
 
     def drain(self) -> None:
-        """Ends the recovery of orphaned runs, the runs of dead workers."""
+        """Ends the recovery of orphaned runs (the runs of dead workers)."""
 
     async def aclose(self) -> None:
         """Ends the recovery of orphaned runs (runs of dead workers), and closes the engine."""
@@ -209,8 +209,8 @@ class Executor:
             await self._work.do(run, job, job.events(run))
 
     async def recover_same(self, key: ChatKey, claim: Claim) -> FoundOrphans:
-        """Recovers the orphaned run that an earlier, equal request has begun. ``claim``: the current request's right to
-        begin a run in the chat; the recovered run uses this claim."""
+        """Recovers the orphaned run that an earlier request with the same idempotency key has begun. ``claim``: the
+        current request's right to begin a run in the chat; the recovered run uses this claim."""
         return "none"
 
     async def recover(self, key: ChatKey) -> None:
@@ -230,9 +230,9 @@ class Executor:
         return False
 
     async def wait_for_message(self, key: ChatKey, seconds: float) -> None:
-        """Waits up to ``seconds`` until the chat has no orphaned run, the run of a dead worker."""
+        """Waits up to ``seconds`` until the chat has no orphaned run, which is the run of a dead worker."""
 
     async def wait_until_recovered(self, key: ChatKey) -> bool:
-        """Waits until the chat has no orphaned run, the run of a dead worker. Returns True if the chat may have an
-        active run now."""
+        """Waits until the chat has no orphaned run, which is the run of a dead worker. Returns True if the chat may
+        have an active run now."""
         return False

@@ -106,7 +106,7 @@ class Job:
         return self.request_plan.answers if isinstance(self.request_plan, AnsweredCalls) else ()
 
     def with_runner(self, runner: Runner) -> Job:
-        """Return a copy of the job with ``runner``. This runner gets the session service of the job's present
+        """Return a copy of the job with ``runner``. This runner gets the session service of the job's current
         runner."""
         return self.changed(runner=with_sessions(runner, self.runner.session_service))
 
@@ -210,7 +210,8 @@ class Job:
             await run_off_loop(self.read_session, events=self.session.events)
 
     def _earlier_messages(self, beginning: str | None) -> Iterator[AcceptedMessage]:
-        """Yield the steering messages that earlier runs have left waiting, except the message that begins this run.
+        """Yield the steering messages that earlier runs have accepted and not read, except the message that begins this
+        run.
 
         If a message was sent before the message that begins this run, the client's context of this run is newer. So the
         earlier message loses its own context. Later messages keep their context. ``beginning``: the client's id of the
@@ -314,7 +315,7 @@ class Job:
         return is_overtaken(since, mark=run.mark, execution=run.id)
 
     def _announced_invocation(self) -> str | None:
-        """Return the invocation id of the user's event, if ADK does not yield this event and the job must do so. Return
+        """Return the invocation id of the user's event if the job must yield this event, because ADK does not. Return
         ``None`` if ADK yields the event."""
         if announces_user_message(self.runner.agent):
             return None

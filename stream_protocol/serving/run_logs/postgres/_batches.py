@@ -25,8 +25,7 @@ MAX_BYTES: Final = 2**22
 class Batches(Generic[Item, Result]):
     """Collects items, and processes them together as one batch.
 
-    A batch collects items for ``GATHER_SECONDS``. If the previous batch is still being processed, it collects items for
-    longer.
+    A batch collects items for ``GATHER_SECONDS``, or until the previous batch is processed, if that takes longer.
 
     ``do``: processes a batch, and returns the results in the order of the items. If ``do`` raises, each item of the
     batch gets the exception. ``size``: returns the number of bytes of an item.

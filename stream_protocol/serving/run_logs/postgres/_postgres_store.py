@@ -190,7 +190,7 @@ class PostgresStore:
 
     async def renewal_requests(self) -> AsyncGenerator[str | None]:
         """Yields the ids of runs whose leases must be renewed now. Yields ``None`` when the connection that listens for
-        messages was lost, and is restored."""
+        messages is restored after a loss."""
         while True:
             yield await self._requests.get()
 

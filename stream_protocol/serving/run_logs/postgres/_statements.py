@@ -6,8 +6,9 @@ prefix. The tables:
 - ``leases``: a row for each chat that has a run or recently had a run. ``run`` is empty if the chat is free. ``token``
   is the greatest fencing token of the chat, and outlives the lease. With the token, a worker whose lease has expired
   detects that a newer run has taken the chat. A chat that was recently stopped has a second row, ``<chat> stopped``,
-  whose ``request`` is the id of the newest stop. No run ever holds this row.
-- ``logs``: a row for each run, with the data that comes before its entries: the joined events, and ``past``.
+  whose ``request`` is the id of the newest stop. This row is never the lease of a run.
+- ``logs``: a row for each run, with the data that comes before its entries: its oldest events, joined into longer
+  events, and ``past``.
 - ``entries``: the events of a run, several per row. ``after`` is the number of events before the row.
 - ``readers``: the other workers that read a run.
 - ``posts``: messages to a run (``Post``) from requests at other workers, each with the run's reply.
@@ -200,7 +201,7 @@ SELECT greatest($4::integer, (
     SELECT count FROM adk_ui_stream_entries WHERE run = $2 ORDER BY after DESC LIMIT 1
 )) AS stored FROM lease
 """
-"""SQL statement that replaces the first entries of a run with joined events. Returns the number of events in the log;
+"""SQL statement that replaces the oldest entries of a run with longer events. Returns the number of events in the log;
 no row for a run that does not hold the lease."""
 
 FREE: Final = """

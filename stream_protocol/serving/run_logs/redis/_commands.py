@@ -153,7 +153,7 @@ class Commands:
                 await asyncio.sleep(LISTEN_SECONDS)
 
     async def warn_of_eviction(self) -> None:
-        """Log a warning if Redis is configured to evict keys. A process logs this warning once for each Redis.
+        """Log a warning if Redis is configured to evict keys. A process logs this warning once for each address.
 
         Nothing is logged if a server does not return its policy, for example because its ACL forbids ``INFO``.
         """

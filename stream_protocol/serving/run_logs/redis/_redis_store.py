@@ -89,7 +89,7 @@ class RedisStore:
         return int(reply[0])
 
     async def peek(self, chats: Sequence[str]) -> list[RunInfo | None]:
-        """Returns for each chat the run that holds its lease. Needs one round trip to each server."""
+        """For each chat, returns the run that holds the chat's lease. Needs one round trip to each server."""
         if not chats:
             return []
         leases = [self._keys(chat).lease for chat in chats]
@@ -163,8 +163,8 @@ class RedisStore:
         await self._commands.call("PUBLISH", self._channel(worker), run_id)
 
     def renewal_requests(self) -> AsyncGenerator[str | None]:
-        """Returns a generator of run ids. Other workers have asked this worker to renew the leases of these runs now. A
-        lost id does no harm, because the next regular renewal gets an equal reply."""
+        """Returns a generator of the ids of runs whose leases other workers have asked this worker to renew now. A lost
+        id does no harm, because the next regular renewal gets the same reply."""
         return self._commands.messages(self._channel(self.worker))
 
     async def snapshot(self, chat: str, run_id: str) -> Snapshot:

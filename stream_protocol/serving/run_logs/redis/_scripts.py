@@ -7,7 +7,8 @@ Keys of a chat (see ``ChatKeys``):
 - ``token``: a number that grows with each run of the chat (a fencing token). The token outlives the lease. With the
   token, a worker whose lease has expired detects that a newer run has taken the chat.
 - ``log``: a stream with the run's events. The id of an entry is the number of events up to the end of the entry.
-- ``head``: a hash with the number of events, and with the joined events that were trimmed from the stream.
+- ``head``: a hash with the number of events, and with the longer events that have replaced the oldest entries of the
+  stream.
 - ``readers``: a sorted set of the other workers that read the run. The score of a worker is the time until which its
   entry is valid.
 - ``stopped``: the id of the chat's newest stop. The remaining time of the key shows when the chat was stopped.
@@ -159,7 +160,7 @@ redis.call('PEXPIRE', KEYS[2], ARGV[6])
 redis.call('PEXPIRE', KEYS[3], ARGV[6])
 return count
 """
-"""Lua script that replaces the first entries of a run with joined events. Returns the number of events in the log, or
+"""Lua script that replaces the oldest entries of a run with longer events. Returns the number of events in the log, or
 -1 if the run does not hold the lease."""
 
 FREE: Final = """
