@@ -26,7 +26,7 @@ logger = logging.getLogger(__package__)
 
 @dataclass(frozen=True)
 class StartedResponse:
-    """The beginning of a response."""
+    """A response that has begun."""
 
     conversion: Conversion[bytes]
     past_sse: bytes = b""
@@ -78,7 +78,7 @@ class RunResponse:
         self._recorder = recorder
 
     def forget_factory(self) -> None:
-        """Removes the reference to the function that starts the response, and so to the job of the run."""
+        """Removes the function that starts the response. This function refers to the run's job."""
         self._factory = _empty_response
 
     def add(self, event: Event) -> None:

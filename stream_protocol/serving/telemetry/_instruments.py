@@ -1,5 +1,5 @@
-"""The OpenTelemetry metrics. docs/monitoring.md has their meanings and their names in Prometheus. Without a meter
-provider, nothing is recorded."""
+"""The OpenTelemetry metrics. ``docs/monitoring.md`` explains each metric, and has its name in Prometheus. Without a
+meter provider, nothing is recorded."""
 
 import os
 from collections.abc import Iterable
@@ -28,7 +28,7 @@ VARIABLES: Final = ("OTEL_", "ADK_TELEMETRY_", "ADK_EXPERIMENTAL_TELEMETRY", "AD
 
 
 def is_recorded() -> bool:
-    """Return True if a tracer, meter or logger provider is set, or an environment variable asks for recording."""
+    """Return True if a tracer, meter or logger provider is set, or an environment variable of ``VARIABLES``."""
     if any(name.startswith(VARIABLES) for name in os.environ):
         return True
     return metrics_are_recorded() or any(map(_was_set, (trace.get_tracer_provider(), _logs.get_logger_provider())))
@@ -139,13 +139,13 @@ loop_lag: Final = _meter.create_histogram(
 def count_refusal(reason: str) -> None:
     """Count a refused request or connection.
 
-    ``reason``: a word of a fixed list, because each different word creates a new time series.
+    ``reason``: one of a few fixed words, never a variable text. Each different word creates a new time series.
     """
     refusals.add(1, {REASON: reason})
 
 
 def count_failed_recovery(reason: str) -> None:
-    """Count a run of another worker that ended with an error because it could not be recovered. ``reason``: see
+    """Count a run of a dead worker that this process could not recover, and ended with an error. ``reason``: see
     ``count_refusal``."""
     failed_recoveries.add(1, {REASON: reason})
 
