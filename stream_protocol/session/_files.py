@@ -79,7 +79,7 @@ class SavedFile:
 
 @dataclass(frozen=True, kw_only=True)
 class FilePlace:
-    """The place of a file's bytes: identifies the message part that contains the bytes."""
+    """The message part that contains the bytes of a file."""
 
     index: int
     event_id: str | None = None
