@@ -18,7 +18,7 @@ MAX_SHOWN: Final = 60
 """The maximum number of characters of a wrong text in an error message."""
 
 _SIMILAR: Final = 0.7
-"""How similar a name must be to be suggested, from 0 to 1."""
+"""The minimum similarity of a name that an error message suggests, from 0 (different) to 1 (equal)."""
 
 _USER_OF_URL: Final = re.compile(r"//[^/?#\s]*@")
 """Pattern for the user name in a URL, and for the password after it."""
@@ -59,8 +59,8 @@ def check_option_names(given: Iterable[str], known: Collection[str]) -> None:
 
 
 def shown(value: object) -> str:
-    """Return a value as text for an error message: a short text or a number itself, and only the type of any other
-    value."""
+    """Return a value as text for an error message. A long text is cut. A class or function appears with its name. Other
+    values, except numbers, bools and ``None``, appear only as the name of their type."""
     match value:
         case None | bool() | int() | float():
             return repr(value)[:MAX_SHOWN]
