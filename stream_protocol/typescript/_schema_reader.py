@@ -212,7 +212,7 @@ def _key(step: str) -> str:
 
 
 def _closure(reference: str, root: Any) -> list[Any]:
-    """Return this ``$ref`` and all references that are reachable from it, each with its schema."""
+    """Return a list: this ``$ref``, and a mapping of it and all references reachable from it to their schemas."""
     reached: dict[str, Any] = {}
     waiting = [reference]
     while waiting:
