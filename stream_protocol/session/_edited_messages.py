@@ -206,8 +206,8 @@ def _message_parts(turn: Turn) -> list[types.Part | SavedFile]:
 
 
 def _is_edited(message: UIMessage, stored: list[types.Part | SavedFile]) -> bool:
-    """Return True if the text of a message in the request differs from its stored text. Some clients edit a message in
-    place, and then request a regeneration.
+    """Return True if the text of ``message``, from the request, differs from the text of the stored message. Some
+    clients edit a message in place, and then request a regeneration.
 
     Files are not compared, because after a reload, a client may have a link or a line of text in place of a file.
     """

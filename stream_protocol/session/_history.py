@@ -59,8 +59,8 @@ def session_to_messages(
     """Return the messages of a chat, with the ids and parts that a live client received.
 
     ``session``: an ADK session, or a dictionary with ``events`` from Agent Engine or ADK's API server. ``options``: the
-    converter options with which you serve the chat. ``running``: True if the newest run has not ended. Then its
-    unanswered calls get no error.
+    converter options with which you serve the chat. ``running``: True if the newest run has not ended. In this
+    case, unanswered calls of the newest run get no error.
 
     A user message has the id that the client sent, or the id of its event. Calls that start task-mode agents are
     hidden.

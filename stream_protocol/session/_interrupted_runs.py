@@ -124,7 +124,7 @@ def _closing_events(
 
 
 def _hidden_responses(turn: Turn, hidden: Sequence[Event]) -> Iterator[Event]:
-    """Yield error responses for calls whose stored function responses came too late to be shown to the client.
+    """Yield events with error responses, for calls whose stored function responses the client was not shown in time.
 
     Only the client gets the error responses. The model reads the stored responses. So the history shows the same error
     as the live response.

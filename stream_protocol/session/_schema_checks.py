@@ -1,8 +1,8 @@
 """Checks answers against JSON schemas that a model wrote, in bounded time.
 
 The library jsonschema-rs blocks the event loop during a check. So ``Budget`` limits the size of schemas and answers.
-jsonschema-rs has two engines for regular expressions. Only its engine with linear time is used. A check reads nothing
-from the network or from files.
+jsonschema-rs has two engines for regular expressions. This module uses only the engine with linear time. A check reads
+nothing from the network or from files.
 """
 
 from __future__ import annotations

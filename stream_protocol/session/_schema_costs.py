@@ -42,7 +42,7 @@ MAX_REFERENCE: Final = 1_000
 """The maximum number of characters of a ``$ref``."""
 
 _LONG_TEXT: Final = 1_000
-"""A text counts as one more value for each group of this many characters."""
+"""The number of characters of a text that count as one more value."""
 
 _EXACT: Final = 2**53
 """The smallest integer that may have the hash of a different integer. For such integers, ``uniqueItems`` compares all

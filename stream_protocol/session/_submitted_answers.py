@@ -299,7 +299,7 @@ def _is_credential(output: Any, allowed: frozenset[str]) -> bool:
 
 
 def _check_sign_in(stored: Mapping[str, Any], output: Mapping[str, str]) -> None:
-    """Refuse a sign-in that was not started by this credential request, because an attacker could have started it.
+    """Refuse a sign-in that this credential request has not started, because an attacker could have started it.
 
     If the credential request has a ``state``, the answer must contain this ``state``: in the query of
     ``authResponseUri``, or as its own key if the answer has a code or token. If the request has a redirect URI, the

@@ -40,10 +40,10 @@ MAX_KNOWN: Final = 2 * END
 as a hash."""
 
 MAX_RECENT: Final = 1024
-"""The maximum number of new characters of a hashed stream that are stored as text before they are hashed."""
+"""The maximum number of new characters that are stored as text, once the beginning of the stream is a hash."""
 
 MAX_PIECES: Final = 64
-"""The maximum number of separate texts in which new characters are stored."""
+"""The maximum number of separate texts that are stored before they are hashed."""
 
 GATHERED: Final = 64
 """The number of streamed pieces of text that are joined into one text."""
@@ -321,7 +321,7 @@ def compare(facts: EventFacts, author: "AuthorStream", calls: CallRegistry) -> C
 def _new_parts(parts: Iterable[Part], lengths: Iterable[int], others: Mapping[str, int]) -> Iterator[Part]:
     """Yield the event's parts that the client does not have.
 
-    ``lengths``: for text and for thoughts, the number of characters to leave out at the beginning. ``others``: which
+    ``lengths``: for text and for thoughts, the number of characters to leave out at the beginning. ``others``: the
     files and other parts to leave out: names of a part's fields -> the number of such parts.
     """
     repeated, repeated_others = [*lengths], {**others}

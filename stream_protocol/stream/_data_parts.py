@@ -128,8 +128,8 @@ class EventActions:
                 return True
 
     def _write_progress(self, payload: dict[str, Any], facts: EventFacts) -> bool:
-        """Write the progress of a tool call as a data part with the client's id of the call. Return False if the client
-        does not have the call.
+        """Write the progress of a tool call as a data part. The id of the part is the client's id of the call. Return
+        False if the client does not have the call.
 
         If an earlier call of the event has the same id in ADK, ``payload`` also has the call's number: see
         ``CallReference``.

@@ -189,9 +189,9 @@ class EventWriter(Generic[T]):
     def _add_inner(self, facts: EventFacts, nesting: ToolCall) -> None:
         """Process an event of an agent that runs inside a tool call. The output of this call shows the event.
 
-        Some content must also appear in the message itself. Inner calls that wait for the user are shown in the
-        message, because the client sends answers only for calls of the message. If a task-mode agent waits for the
-        user's next message, its text is also shown in the message.
+        Some content must also appear in the assistant message itself. Inner calls that wait for the user are shown in
+        the assistant message, because the client sends answers only for calls of this message. If a task-mode agent
+        waits for the user's next message, the agent's text is also shown in the assistant message.
         """
         calls = [] if facts.is_fragment else facts.calls
         self.responses.add_inner(nesting, facts, asks=any(call.kind is not None for call in calls))
@@ -250,7 +250,7 @@ class EventWriter(Generic[T]):
             speaker.sign(part.signature)
 
     def _add_streamed_whole(self, speaker: AuthorStream, part: Part) -> None:
-        """Process a part of a partial event that is whole, such as a file, or that has only a signature."""
+        """Process a whole part of a partial event, such as a file, or a part that has only a signature."""
         if self.settings.options["artifact_url"] is not None and isinstance(part, File):
             # Only the complete event shows whether the file was saved, and as which artifact.
             speaker.defer(part)

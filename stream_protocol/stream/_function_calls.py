@@ -124,8 +124,8 @@ class FunctionCalls:
         write_approval(self._sink, call.id, note, self._settings)
 
     def _hold_outer_calls(self, facts: EventFacts) -> None:
-        """Mark the outer calls of an event that asks the user as waiting. Outer calls are the tool calls inside which
-        the event's agent or node runs.
+        """Mark the outer calls of an event as waiting, because the event asks the user. Outer calls are the tool calls
+        inside which the event's agent or node runs.
 
         An outer call that starts a task-mode agent does not wait, because its result may come several turns later.
         Until then, such a call has an interim output.
@@ -136,7 +136,7 @@ class FunctionCalls:
                 call.await_credential()
 
     def _await_credential(self, facts: EventFacts, args: dict[str, Any]) -> None:
-        """Process ADK's ``adk_request_credential``. Mark the tool call that needs the credential as waiting for a
+        """Process ADK's ``adk_request_credential``. Record that the tool call that needs the credential waits for a
         sign-in."""
         call = self._credential_call(facts.speaker, credential_input(args))
         if call is not None and call.is_open:

@@ -92,7 +92,7 @@ class FunctionResponses:
         self.action_writer = EventActions(sink, settings, registry)
         self._warn = warn
         self._raised: set[ToolCall] | None = None
-        """The calls for which an event has reported that the tool raised; ``None`` if there are none."""
+        """The calls whose tools raised an exception, as an event has reported; ``None`` if there are none."""
         self.failed: tuple[str, ...] = ()
         """The client ids of calls that ended without a result because their tools raised."""
         self.inner_agents = InnerAgents(sink, settings, registry, begin_nested)
@@ -150,8 +150,8 @@ class FunctionResponses:
         elif failed and call.gated and call.approved is False:
             self._deny(call)
         else:
-            # This may be a placeholder for a credential. It is the call's result, because ADK does not ask for the
-            # credential: it never asks twice, and not after an approval.
+            # This may be a placeholder for a credential. It is the call's result if ADK does not ask for the
+            # credential. ADK asks only once, and never after an approval.
             self._add_result(facts, call, result, failed=failed)
 
     def _add_result(self, facts: EventFacts, call: ToolCall, result: Result, *, failed: bool) -> None:
@@ -179,8 +179,8 @@ class FunctionResponses:
             self._add_output(self._registry.of(known), result.output)
 
     def add_progress(self, facts: EventFacts) -> bool:
-        """Write an event that a running tool has created as a preliminary output of the tool's call. Return False for
-        any other event.
+        """Write the content of a running tool's event as a preliminary output of the tool's call. Return False for any
+        other event.
 
         The branch of an event that a tool has created ends in ``<tool>@<call id>``.
         """

@@ -53,8 +53,8 @@ class _WireSchemas(GenerateJsonSchema):
 
 
 def schema_of(annotation: Any, *, by_alias: bool = True) -> Any:
-    """Return the JSON schema of the JSON that values of this type become; ``ANYTHING`` if pydantic has no schema for
-    the type."""
+    """Return the schema of the JSON form of values of this type; ``ANYTHING`` if pydantic has no schema for the
+    type."""
     try:
         # The type is put into a list, so that pydantic gives it a name and a reference.
         schema = TypeAdapter(list[annotation]).json_schema(

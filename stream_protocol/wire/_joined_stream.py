@@ -36,8 +36,8 @@ class JoinedStream:
     message from the joined stream. The texts of deltas are joined as encoded JSON, without parsing. The time is linear
     in the number of bytes.
 
-    Input deltas of a call that began in an earlier step are not joined, because the client's message depends on their
-    number: the client shows the first delta only when the second delta arrives.
+    Input deltas of a call that began in an earlier step are not joined, because their number changes the client's
+    message. For such a call, the client shows the first delta only when the second delta arrives.
     """
 
     def __init__(self) -> None:

@@ -33,8 +33,8 @@ def observed_sessions(
     """Return a session service that calls ``on_stored`` after it has stored the user's message or answers to calls.
 
     The service also appends each stored compaction to ``compactions``. If the run is stopped before the answers are
-    stored, the service raises ``StoppedBeforeStoredError``. It does not raise this error if the answers in
-    ``run_input.before`` are already stored, because all answers belong together.
+    stored, the service raises ``StoppedBeforeStoredError``. The service does not raise this error if the answers in
+    ``run_input.before`` are already stored, because the other answers of the request belong to them.
 
     After a fail-over of the run log, two runs may hold the same chat. This run has read the first ``known`` events
     of the session. If another run has stored a message after these events, the service raises ``LeaseLostError``.

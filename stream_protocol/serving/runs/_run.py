@@ -188,7 +188,7 @@ class Run:
         """Frees the chat. Call this method only once.
 
         Also removes the reference cycles between run, lease, log and job. So the memory of the response is freed
-        immediately. The garbage collector would free this memory late: it starts after a number of new objects, but a
+        immediately. The garbage collector would free this memory late: it starts only after many new objects, but a
         large response has few objects.
         """
         self._timers.close()

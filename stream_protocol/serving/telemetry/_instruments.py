@@ -28,7 +28,8 @@ VARIABLES: Final = ("OTEL_", "ADK_TELEMETRY_", "ADK_EXPERIMENTAL_TELEMETRY", "AD
 
 
 def is_recorded() -> bool:
-    """Return True if a tracer, meter or logger provider is set, or an environment variable of ``VARIABLES``."""
+    """Return True if a tracer, meter or logger provider is set. Also return True if the name of an environment variable
+    begins with one of ``VARIABLES``."""
     if any(name.startswith(VARIABLES) for name in os.environ):
         return True
     return metrics_are_recorded() or any(map(_was_set, (trace.get_tracer_provider(), _logs.get_logger_provider())))
@@ -92,8 +93,8 @@ run_duration: Final = _meter.create_histogram(
     explicit_bucket_boundaries_advisory=_RUN_TIMES,
 )
 chunks: Final = Total()
-"""The number of written chunks, as the value of an observable counter. A ``Total`` is used because an addition is
-cheaper than a call of an OpenTelemetry instrument."""
+"""The number of written chunks. A ``Total`` is used because an addition is cheaper than a call of an OpenTelemetry
+instrument."""
 
 _meter.create_observable_counter(
     "adk_ui_stream.chunks", [chunks.observe], unit="{chunk}", description="Chunks that runs have written."

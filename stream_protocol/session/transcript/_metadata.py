@@ -138,10 +138,10 @@ class EventMetadata:
         return cls(**_parsed(_stored_on(event)))
 
     def is_of_another_run(self, mark: RunMark) -> bool:
-        """Return True if another run has stored the user event with this data. ``mark``: identifies this run.
+        """Return True if the run that stored the user event with this data is not the run that ``mark`` identifies.
 
-        The record ids are also compared, because a client can send the same request twice. The idempotency keys of both
-        requests are equal.
+        The record ids are also compared, because a client can send the same request twice. Both requests have the same
+        idempotency key.
         """
         is_equal_request = self.idempotency_key in (None, mark["idempotency_key"])
         return not is_equal_request or (bool(self.record and mark["record"]) and self.record != mark["record"])

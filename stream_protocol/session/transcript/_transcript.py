@@ -261,8 +261,7 @@ class Transcript:
         return VersionTree(self._facts)
 
     def has_taken_back(self, ids: frozenset[str]) -> bool:
-        """Return True if a rewind has removed the message with one of these ids, and the message is not in the current
-        chat."""
+        """Return True if a message with one of these ids is not in the chat now, because a rewind has removed it."""
         unknown = ids.difference(*(turn.message_ids for turn in self.turns))
         return bool(unknown) and any(unknown & turn.message_ids for turn in self._as_if_not_rewound)
 
@@ -273,7 +272,7 @@ class Transcript:
 
 
 class _SteeringMessages:
-    """The steering messages of a session: user messages that a run has accepted while it worked.
+    """The steering messages of a session: user messages that a run has accepted while the agent worked.
 
     ``stored``: all events of the session. ``current``: the events that no rewind has removed. The event directly before
     a rewind lists the steering messages that the rewind keeps. After the rewind, these messages wait for a model call

@@ -40,7 +40,7 @@ class AppliedRewind(NamedTuple):
     """A rewind of the session that has removed events."""
 
     removed: range
-    """The numbers of the removed events. The event that contains the rewind comes directly after them."""
+    """The numbers of the removed events. The next number is that of the event with the rewind."""
     invocation_id: str | None
     """The invocation of the event that contains the rewind. A later rewind that names this invocation undoes the
     rewind. ``None`` if other events have the same invocation."""

@@ -208,7 +208,7 @@ class ToolCall:
             self._input = arguments
 
     def complete_input_so_far(self) -> None:
-        """Use the arguments that were streamed so far as the final input. Call this method if a result comes before the
+        """Set the final input to the arguments that were streamed so far. Call this method if a result comes before the
         complete call."""
         self.complete_input(self._text.so_far() if self._text is not None else {})
 
