@@ -90,7 +90,7 @@ class Budget:
 
     def take_schema(self, schema: Any) -> None:
         """Subtract the cost of a schema and its patterns from the remaining budget. Raises ``UnusableSchemaError`` if
-        the budget is exhausted."""
+        the budget is exhausted, or if a pattern is longer than ``MAX_PATTERN``."""
         count = count_values(schema, self.schema_values)
         if count is None:
             raise UnusableSchemaError("it is too large")

@@ -142,8 +142,8 @@ def response_with_steering(turn: Turn, *, is_superseded: bool) -> NothingToRun:
 def response_to_superseded_answers(
     request: ChatRequest, message: UIMessage, transcript: Transcript, known_key: str | None
 ) -> NothingToRun | None:
-    """Return the stored response to answers of calls, if the user has sent a newer message since the first request.
-    Return ``None`` for any other request.
+    """Return the stored response to a repeated request with answers to calls, if the user has sent a newer message in
+    the meantime. Return ``None`` for any other request.
 
     For example, a tab sends answers and goes offline. The user sends a message in a second tab. Then the first tab
     repeats its request.

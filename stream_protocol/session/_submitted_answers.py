@@ -142,7 +142,7 @@ def answered_call(answer: SubmittedAnswer, calls: Mapping[str, StoredCall]) -> S
 
 
 def answers_before_message(message: UIMessage, turn: Turn | None) -> Iterator[tuple[SubmittedAnswer, StoredCall]]:
-    """Yield the user's answers in an assistant message that are used although the request has a newer user message.
+    """Yield the usable answers in ``message``, the assistant message before a new user message.
 
     Denials, outputs of client tools, and answers to ``adk_request_input`` are used, because they only inform the agent.
     These answers are left out:

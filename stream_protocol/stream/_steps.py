@@ -158,9 +158,10 @@ class Steps:
     def finish_last(self, ending: str, metadata: dict[str, Any] | None = None) -> dict[str, Any] | None:
         """End the last step of a response, so that the client's auto-send helpers do not loop.
 
-        If needed, an empty step is added. Returns the metadata to write after the last step. The client stores an empty
-        step only if metadata follow. So the result is never ``None`` after an empty step: it is ``metadata``, or ``{}``
-        if ``metadata`` is ``None``. Without an empty step, the result is ``metadata``. ``ending``: the type of the
+        An empty step is added if the last step has calls, all of them have a result, and the client calls its helpers
+        after ``ending``. Returns the metadata to write after the last step. The client stores an empty step only if
+        metadata follow. So the result is never ``None`` after an empty step: it is ``metadata``, or ``{}`` if
+        ``metadata`` is ``None``. Without an empty step, the result is ``metadata``. ``ending``: the type of the
         response's last chunk.
         """
         self.finish()

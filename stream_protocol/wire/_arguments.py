@@ -240,11 +240,12 @@ def check_interface(
 
 
 def check_iterable(function: str, value: object, items: str, *, is_async: bool = False, otherwise: str = "") -> None:
-    """Raise ``TypeError`` if the value is not an iterable, or not an asynchronous iterable where ``is_async`` is set.
-    ``function``: the name of the function with the argument, for the error message.
+    """Raise ``TypeError`` if the value is not an iterable of items. A text, a dictionary or a pydantic model counts as
+    one item. ``function``: the name of the function with the argument, for the error message.
 
-    ``items``: the description of the items in the error message. ``is_async``: True if the function uses ``async for``.
-    ``otherwise``: a hint for the error message if the value is asynchronous and must be synchronous, or the reverse.
+    ``items``: the description of the items in the error message. ``is_async``: True to require an asynchronous
+    iterable. ``otherwise``: a hint for the error message if the value is asynchronous and must be synchronous, or the
+    reverse.
     """
     if isinstance(value, AsyncIterable if is_async else Iterable) and (is_async or not _is_one_value(value)):
         return

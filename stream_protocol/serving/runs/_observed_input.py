@@ -34,7 +34,7 @@ def observed_sessions(
 
     The service also appends each stored compaction to ``compactions``. If the run is stopped before the answers are
     stored, the service raises ``StoppedBeforeStoredError``. The service does not raise this error if the answers in
-    ``run_input.before`` are already stored, because the other answers of the request belong to them.
+    ``run_input.before`` are already stored, because the other answers of the request must follow.
 
     After a fail-over of the run log, two runs may hold the same chat. This run has read the first ``known`` events
     of the session. If another run has stored a message after these events, the service raises ``LeaseLostError``.

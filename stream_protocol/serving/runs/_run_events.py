@@ -63,7 +63,7 @@ class _WaitingEvents:
         return event
 
     def note_done(self) -> None:
-        """Must be called when the caller of ``run_events`` has asked for the next event."""
+        """Record that the caller of ``run_events`` has asked for the next event. Then ``add`` returns."""
         self._queue.task_done()
 
     async def add(self, event: Event) -> None:

@@ -146,8 +146,8 @@ def count_refusal(reason: str) -> None:
 
 
 def count_failed_recovery(reason: str) -> None:
-    """Count a run of a dead worker that this process could not recover, and ended with an error. ``reason``: see
-    ``count_refusal``."""
+    """Count a run whose worker is dead, and that this process has ended with an error instead of recovering it.
+    ``reason``: see ``count_refusal``."""
     failed_recoveries.add(1, {REASON: reason})
 
 

@@ -170,7 +170,7 @@ class ToolCall:
         return self._guess.add([argument.json_path or "" for argument in fragment.partial_args], schemas)
 
     def announce(self, name: str, *, hidden: bool, dynamic: bool, title: str | None) -> None:
-        """Set the tool's name. Write ``tool-input-start`` and the argument text that was held back."""
+        """Set the tool's name. Unless ``hidden``, write ``tool-input-start`` and the arguments that were held back."""
         state = self._next("announce")
         self.name, self.hidden, self.dynamic, self.title = name, hidden, dynamic, title
         if hidden:
