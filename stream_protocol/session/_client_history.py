@@ -85,8 +85,8 @@ def _continuation(messages: list[UIMessage], last: UIMessage, agent: str, agents
 
 
 def _call_ids(messages: Iterable[UIMessage]) -> CallIds:
-    """Return the client's ids of all tool calls in these messages. The events made from the messages have other call
-    ids."""
+    """Return the ``toolCallId`` of each tool call in these messages. In the events that are made from the messages, the
+    calls have other ids."""
     return CallIds(part["toolCallId"] for message in messages for part in message["parts"] if is_tool_part(part))
 
 

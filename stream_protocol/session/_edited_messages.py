@@ -97,7 +97,7 @@ def _plan_run(
     elif content is not None:
         parts = tuple(content)
     else:
-        # If its worker died before the response began, the message itself was rewound.
+        # If a worker died before its response began, a rewind may have removed the message itself.
         ids = (*(rewound.user_message_ids if rewound is not None else ()), message["id"])
         edited = [version for user_id in ids for version in transcript.versions(user_id)]
         parts = tuple(_with_saved_files(request, message, edited))
@@ -120,12 +120,12 @@ def _plan_run(
 
 
 def _kept_steering(message: UIMessage, transcript: Transcript, stored: Turn) -> tuple[str, ...]:
-    """When the agent replies to a message again, return the ids of the steering messages that the new reply keeps. A
-    steering message is a message that the user sent while the agent worked.
+    """Return the ids of the steering messages to keep when the agent replies to a message again. The user sends a
+    steering message while the agent works.
 
-    For a repeated message, the steering messages that no model call has read are kept. If the stored reply is
-    incomplete, the steering messages that it has read are also kept. For an edited message, and for a message that is
-    not the newest, no steering messages are kept.
+    If the newest message is sent again unchanged, the new reply keeps all steering messages that no model call has
+    read. If the stored reply is incomplete, the new reply also keeps the steering messages that a model call has read.
+    For an edited message, and for a message that is not the newest, the new reply keeps none.
     """
     if stored is not transcript.turns[-1] or _is_edited(message, _message_parts(stored)):
         return ()
@@ -154,8 +154,8 @@ def turn_to_rewind(
 
 
 def _begins_invocation(turn: Turn, transcript: Transcript) -> bool:
-    """Return True if this turn is the first turn with events of its invocation. Otherwise a rewind of this turn would
-    also remove an earlier turn."""
+    """Return True if no earlier turn has events of this turn's invocation. If an earlier turn has such events, a rewind
+    of this turn would also remove the earlier turn."""
     own = turn.invocation_id
     return turn is next(each for each in transcript.turns if any(event.invocation_id == own for event in each.stored))
 
@@ -206,8 +206,8 @@ def _message_parts(turn: Turn) -> list[types.Part | SavedFile]:
 
 
 def _is_edited(message: UIMessage, stored: list[types.Part | SavedFile]) -> bool:
-    """Return True if the text of a message in the request differs from its stored text. Some clients edit a message in
-    place, and then request a regeneration.
+    """Return True if the text of ``message``, from the request, differs from the text of the stored message. Some
+    clients edit a message in place, and then request a regeneration.
 
     Files are not compared, because after a reload, a client may have a link or a line of text in place of a file.
     """

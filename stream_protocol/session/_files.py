@@ -64,8 +64,8 @@ SCHEMES: Final = frozenset({"data", "http", "https"})
 
 @dataclass(frozen=True, kw_only=True)
 class SavedFile:
-    """A file of an earlier user message that ADK saved as an artifact. In the stored event, a line of text replaces the
-    file."""
+    """A file that ADK saved as an artifact. The file belongs to an earlier user message. In the stored event, a line of
+    text replaces the file."""
 
     line: str
     artifact: str
@@ -79,7 +79,7 @@ class SavedFile:
 
 @dataclass(frozen=True, kw_only=True)
 class FilePlace:
-    """The place of a file's bytes: identifies the message part that contains the bytes."""
+    """The message part that contains the bytes of a file."""
 
     index: int
     event_id: str | None = None

@@ -59,8 +59,8 @@ def session_to_messages(
     """Return the messages of a chat, with the ids and parts that a live client received.
 
     ``session``: an ADK session, or a dictionary with ``events`` from Agent Engine or ADK's API server. ``options``: the
-    converter options with which you serve the chat. ``running``: True if the newest run has not ended. Then its
-    unanswered calls get no error.
+    converter options with which you serve the chat. ``running``: True if the newest run has not ended. In this
+    case, unanswered calls of the newest run get no error.
 
     A user message has the id that the client sent, or the id of its event. Calls that start task-mode agents are
     hidden.
@@ -83,7 +83,7 @@ def transcript_to_messages(
 ) -> list[UIMessage]:
     """Return the messages of a transcript, like ``session_to_messages``. ``encoded``: False to keep the data URL of a
     file as a ``DataUrl`` object, for ``history_json``."""
-    options.pop("on_error", None)  # messages do not contain the texts of errors
+    options.pop("on_error", None)  # the text of an `error` chunk is not in the message
     task_agents = find_task_agents(transcript.stored)
     settings = HistorySettings(task_agents, encoded=encoded, **options)
     page = PageMessages()
@@ -103,8 +103,8 @@ def _without_answer(transcript: Transcript) -> list[UIMessage]:
 
 
 class HistorySettings(Settings):
-    """Converter settings with which chunks have placeholder URLs in place of the agent's files. At the end, ``fill``
-    replaces the placeholders.
+    """Converter settings for histories. Chunks get placeholder URLs in place of the agent's files. When a message is
+    complete, ``fill`` replaces the placeholders.
 
     With placeholders, each file is encoded only once. The hook ``transform`` gets the real URL of a file. ``encoded``:
     True if the final URL of a file is a text, False if it is a ``DataUrl``.
@@ -178,11 +178,8 @@ class PageMessages:
         self.add_response(events, self._turns[-1].convert(events, ends=ends))
 
     def add_response(self, events: Sequence[Event], chunks: Iterable[AnyChunk]) -> None:
-        """Add a response to the current turn. ``events``: the user's events that started the response, and the events
-        of its run.
-
-        ``chunks``: the chunks of the response.
-        """
+        """Add a response to the current turn. ``events``: the user's events that started the run, and then the events
+        of the run. ``chunks``: the chunks of the response."""
         newest, response = self._turns[-1], [read(event) for event in events]
         newest.add_response(response, chunks)
         self._new += response
@@ -201,10 +198,9 @@ class PageMessages:
         return list(self._turns[-1].messages())
 
     def _add_late_results(self) -> None:
-        """The newest turn may have results for tool calls of earlier messages. Add such results to the earlier
-        messages.
+        """Add the newest turn's late results to earlier messages: results of tool calls that these messages contain.
 
-        A live client does not get these results, because it refuses outputs for calls of earlier messages.
+        A live client does not get late results, because it refuses outputs for calls of earlier messages.
         """
         for facts in self._new if len(self._turns) > 1 else ():
             late: dict[_PageTurn, list[Result]] = {}

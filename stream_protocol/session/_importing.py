@@ -97,8 +97,8 @@ def messages_to_events(
 
 
 class _HistoryBuilder:
-    """Collects the events that messages were converted to, and the parts of the model response that is being
-    converted."""
+    """Converts UI messages to events. Collects these events, and the parts of the model response that is not complete
+    yet."""
 
     def __init__(self, agents: Collection[str], root: str, start: float) -> None:
         self.events: list[Event] = []
@@ -117,8 +117,8 @@ class _HistoryBuilder:
         self._results: list[types.FunctionResponse] = []
 
     def begin_invocation(self, name: str, *, only_first: bool = False) -> None:
-        """Begin a new invocation of the imported history, with ``name`` as its id if possible. ``only_first``: True to
-        do nothing if an invocation has begun before."""
+        """Begin a new invocation of the imported history. ``name``: its id. If ``name`` is empty, too long or already
+        used, the id is ``imported.<n>``. ``only_first``: True to do nothing if an invocation has begun before."""
         if only_first and self._invocations:
             return
         usable = name and len(name) <= MAX_INVOCATION_ID and name not in self._invocations
@@ -168,7 +168,7 @@ class _HistoryBuilder:
     def _add_text(self, part: TextPart, *, thought: bool) -> None:
         if not part["text"]:
             return
-        if self._results:  # text after the calls: the model continued after the user's answer
+        if self._results:  # text after results belongs to the next model response
             self._end_response()
         provider = part.get("providerMetadata")
         self._add_parts(

@@ -37,8 +37,8 @@ from stream_protocol.wire import RUN_STOPPED_TEXT
 
 RUN_FAILED_CODE: Final = "RUN_FAILED"
 """The ``error_code`` of events that are appended after an error. After a timeout, only the last appended event has this
-code. All other events after a timeout, and all events after an abort, have ADK's ``ABORTED``. This code closes pending
-calls."""
+code. All other events after a timeout, and all events after an abort, have ADK's code ``ABORTED``. ``ABORTED`` closes
+pending calls."""
 
 
 def completing_events(
@@ -64,7 +64,7 @@ def completing_events(
     for number, event in enumerate(added):
         event.timestamp = begin + number * EVENT_INTERVAL
         update_metadata(event, outcome=outcome)
-    if hidden:  # stored with the last shown content, because the worker may lose the chat afterwards
+    if hidden:  # on the last event with shown content, because the worker may lose the chat after storing this event
         update_metadata(added[last_shown], hidden_events=tuple(event.id for event in hidden))
     return added
 
@@ -124,11 +124,10 @@ def _closing_events(
 
 
 def _hidden_responses(turn: Turn, hidden: Sequence[Event]) -> Iterator[Event]:
-    """Some stored responses came too late to be shown to the client. Yield an error response for each call of such a
-    response.
+    """Yield events with error responses, for calls whose stored function responses the client was not shown in time.
 
-    Only the client gets the error responses. The model reads the stored responses. So each call ends in the history as
-    it ended in the live response.
+    Only the client gets the error responses. The model reads the stored responses. So the history shows the same error
+    as the live response.
     """
     hidden_ids = {event.id for event in hidden}
     shown_calls = (call for call in turn.calls if call.event.id not in hidden_ids)
@@ -137,8 +136,8 @@ def _hidden_responses(turn: Turn, hidden: Sequence[Event]) -> Iterator[Event]:
 
 
 def stopped_responses(late: Event) -> Event:
-    """Return a copy of the event ``late`` with an error in place of each function response, as ADK writes errors for a
-    stopped run.
+    """Return a copy of the event ``late`` with an error in place of each function response. The errors have the form
+    that ADK uses for a stopped run.
 
     The event ``late`` came after the end of the live response. If agents ran inside the calls, the copy keeps the
     stored events of these agents.
@@ -174,9 +173,10 @@ def _missing_responses(
 ) -> Iterator[Event]:
     """Yield events with error responses for the turn's unanswered tool calls.
 
-    The calls of one event get their responses in one event. ``closes_pending``: True to include calls that wait for an
-    answer. ``hidden``: ids of stored events that the client was not shown. A call of a client tool counts as unanswered
-    if only such events answer it. ``failed``: the client ids of calls whose tools raised an exception.
+    If one event contains several calls, their responses are also in one event. ``closes_pending``: True to include
+    calls that wait for an answer. ``hidden``: ids of stored events that the client was not shown. A call of a client
+    tool counts as unanswered if only hidden events answer it. ``failed``: the client ids of calls whose tools raised an
+    exception.
     """
     unanswered = (
         call
@@ -194,10 +194,10 @@ def _is_answered(call: StoredCall, hidden: Container[str]) -> bool:
 
 
 def _responses_hidden_from_model(turn: Turn) -> Iterator[Event]:
-    """ADK hides some stored responses from the model. Yield copies of these responses, which the model reads.
+    """Yield copies of the function responses that ADK hides from the model. The model reads the copies.
 
     When a run is stopped, ADK writes one event with responses to all unanswered calls. If one of these calls is an
-    approval request, ADK hides the whole event from the model. The copies are hidden from the client, because it
+    approval request, ADK hides the whole event from the model. The client is not shown the copies, because the client
     already has the responses.
     """
     unread = (
@@ -216,7 +216,7 @@ def _is_readable(response: StoredResponse) -> bool:
 
 
 def _responses_event(outcomes: Sequence[tuple[StoredCall, dict[str, Any] | None]]) -> Event:
-    """Return one event with responses to calls. All of the calls come from one event."""
+    """Return one event with responses to the given calls. The same event must contain all of these calls."""
     responses = [
         types.FunctionResponse(id=stored.call.id, name=stored.name, response=outcome) for stored, outcome in outcomes
     ]

@@ -161,9 +161,9 @@ class SharedState:
 def replace_context(invocation: InvocationContext, request: LlmRequest, context: Any, *, earlier: Any) -> None:
     """Replace the client's context in this model request, and in all later model requests of the run.
 
-    ``earlier``: the previous context; ``None`` if there was none. As in ADK, the context is placed before the user's
-    message: before the last content that equals the invocation's user message. Without such a content, the context is
-    placed at the beginning. The context is stored in the run config, which all agents of the run share.
+    ``earlier``: the previous context; ``None`` if there was none. As in ADK, the context comes directly before the
+    user's message, which is the last content that equals the invocation's user message. Without such a content, the
+    context comes first. The run config, which all agents of the run share, stores the context.
     """
     run_config, contents = invocation.run_config, request.contents
     if run_config is None:

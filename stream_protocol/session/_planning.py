@@ -1,10 +1,10 @@
 """Decides what the server must run for a request, from the request and the stored events.
 
 Only the client's newest message decides what runs. A user message starts a new turn. The assistant message before the
-user message may contain the user's answers to calls. Such an answer counts only if it does not start a call. If the
-newest message is an assistant message, the request answers calls of this message. Then an answer counts only if its
-call is pending in the *stored* events of the current turn. Arguments and earlier outputs are never read from the
-client.
+user message may contain the user's answers to calls. Such an answer is used only if it does not make a tool run. If the
+newest message is an assistant message, the request answers calls of this message. In this case, an answer is used only
+if its call is pending in the *stored* events of the current turn. The server never reads arguments and earlier outputs
+from the client's message.
 
 A repeated request is not an error, because the client may have lost the response. The response to a repeated request
 consists of the stored events that followed the first request.
@@ -124,10 +124,12 @@ def _agent_waits_for(call: StoredCall, answered: Iterable[StoredCall], resumed: 
     """Return True if the agent needs an answer to ``call`` before the agent continues. ``answered``: calls that the
     request answers.
 
-    - An agent waits for all calls of one model response, except for credential requests.
-    - Calls with equal ids are answered together, because ADK cannot distinguish them.
-    - If ADK resumes the same agent for several calls, these calls are answered together. This agent may be a parent of
-      the agents that made the calls.
+    The agent waits if ``call`` is pending, is not a credential request, and belongs to a call in ``answered``. Two
+    calls belong together in these cases:
+
+    - One model response has made both calls.
+    - Both calls have the same id, because ADK cannot distinguish them.
+    - ADK resumes the same agent for both calls, and this agent is not the agent that made ``call``.
 
     ``resumed``: ``tool_call_id`` -> the agent that ADK resumes.
     """

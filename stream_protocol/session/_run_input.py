@@ -29,7 +29,7 @@ _READ_BY_MODEL: Final = frozenset({CallKind.CLIENT_TOOL, CallKind.INPUT})
 
 
 NO_MARK: Final[RunMark] = {"idempotency_key": None, "record": None}
-"""The ``RunMark`` of events that are not stored."""
+"""The ``RunMark`` for callers without a run of their own. It stores nothing on an event."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +63,7 @@ def run_inputs(request_plan: NewUserTurn | AnsweredCalls, mark: RunMark = NO_MAR
 
 
 def denial_events(answers: Iterable[CallAnswer], reasons: Mapping[str, str], mark: RunMark) -> list[Event]:
-    """Return events to append to the session: one for each of the user's answers that denies a call.
+    """Return one event for each of the user's answers that denies a call. The caller must append the events.
 
     Use this function if a run was stopped before it read the user's answers. ``reasons``: approval id -> the user's
     reason for the denial. ``mark``: the identity of the run, which is stored with the denials.
@@ -112,10 +112,10 @@ def responses_missing_for_model(transcript: Transcript) -> list[Event]:
     """Return events to append before a new user message, so that each call has a result. Models refuse calls without a
     result.
 
-    Unanswered calls get an error. If the user has answered a call during the task of a task-mode agent, the answer is
-    repeated. The agent that made the call does not read the events of the task. The client is not shown the returned
-    events, because the history itself shows an error for unanswered calls. Calls of an agent behind A2A get no result,
-    because such an agent refuses a function response beside a user message.
+    Unanswered calls get an error. An answer that was stored during the task of a task-mode agent is repeated: the agent
+    that made the call does not read the events of the task. The client is not shown the returned events, because the
+    history itself shows an error for unanswered calls. Calls of an agent behind A2A get no result, because such an
+    agent refuses a function response beside a user message.
     """
     turn = transcript.current
     if turn is None:

@@ -47,8 +47,8 @@ class RunOutput:
         self._shown_earlier.update({event.id: event for event in stored})
 
     def not_shown_again(self) -> list[Event]:
-        """Return events of earlier executions of the run that the response of this execution did not show. Events of
-        the user are left out."""
+        """Return stored events of the run's earlier executions. Events that this execution's response has shown, and
+        events of the user, are left out."""
         shown = {*self._shown}
         return [event for event in self._shown_earlier.values() if event.id not in shown and not read(event).by_user]
 
@@ -108,8 +108,8 @@ def unshown_events(stored: Iterable[Event], shown: Collection[str]) -> list[Even
 
 
 def for_client_only(event: Event) -> Event:
-    """Return a copy of the event that is shown to the client and hidden from the model. Use the copy if the model
-    already has the event's content."""
+    """Return a copy of the event. The client is shown the content of the copy, but the model does not read it. Use the
+    copy if the model already has the content."""
     stored = event.model_copy(update={"content": None})
     if event.content is not None:
         update_metadata(stored, shown_content=event.content.model_dump(mode="json", exclude_none=True))
@@ -118,10 +118,10 @@ def for_client_only(event: Event) -> Event:
 
 def _streamed_event(stream: UnconfirmedStream, last: Event, *, before: str | None, for_model: bool) -> Event:
     """Return an event with streamed content that ADK did not store. ``before``: the id of the event that the client was
-    shown next.
+    shown after this content; ``None`` if there is none.
 
-    ``for_model``: True if the model reads the content. False if the agent's complete event was stored after the end of
-    the response. In this case, the model reads the complete event.
+    ``for_model``: True if the model reads the content. False for content of an agent inside a tool call. Also False if
+    the agent has a stored event that the client was not shown. In this case, the model reads the stored event.
     """
     shown = [*map(_part, stream.parts)]
     parts = [_part(part) for part in stream.parts if _is_for_model(part, stream)] if for_model else []
@@ -133,16 +133,14 @@ def _streamed_event(stream: UnconfirmedStream, last: Event, *, before: str | Non
         before=before,
         shown_content=None if parts == shown else shown_content.model_dump(mode="json", exclude_none=True),
     )
-    if last.finish_reason is not None:  # the client gets the model's name from this fragment
+    if last.finish_reason is not None:  # this partial event is the source of the model's name in the message metadata
         event.model_version, event.finish_reason = last.model_version, last.finish_reason
     return event
 
 
 def unfinished_events(stream: UnconfirmedStream) -> Iterator[Event]:
-    """Yield a partial event for each text and thought that an agent inside a tool call has streamed.
-
-    No complete event has repeated these texts and thoughts.
-    """
+    """Yield a partial event for each text and thought of a stream that no complete event has repeated. The stream comes
+    from an agent inside a tool call."""
     for part in stream.parts:
         if part.kind is not None and stream.newest is not None:
             content = types.Content(role="model", parts=[_part(part)])

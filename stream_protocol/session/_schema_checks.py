@@ -1,8 +1,8 @@
 """Checks answers against JSON schemas that a model wrote, in bounded time.
 
 The library jsonschema-rs blocks the event loop during a check. So ``Budget`` limits the size of schemas and answers.
-jsonschema-rs has two engines for regular expressions. Only its engine with linear time is used. A check reads nothing
-from the network or from files.
+jsonschema-rs has two engines for regular expressions. This module uses only the engine with linear time. A check reads
+nothing from the network or from files.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _PATTERNS: Final = RegexOptions(size_limit=2**18, dfa_size_limit=2**16)
 def first_misfit(schema: Any, answer: Any, budget: Budget) -> Path | None:
     """Return the path of the first field of the answer that does not match the schema; ``None`` if all fields match.
 
-    The path is empty if the answer as a whole does not match.
+    The path is empty if the answer as a whole does not match, or if the field cannot be found.
 
     If the schema is unusable, a warning is logged, and every answer counts as a match. Raises ``TooCostlyError`` for an
     answer that is too large to check.
@@ -77,13 +77,13 @@ def _place(schema: Any, answer: Any) -> Path:
         _validator(schema).validate(answer)
     except ValidationError as error:
         return tuple(map(str, (*error.instance_path, *_named(error.kind))))
-    except ValueError:  # a reference that points into a moved alternative
+    except ValueError:  # a reference to an alternative, which has a different place in the changed schema
         pass
     return ()
 
 
 def _named(kind: ValidationErrorKind) -> list[Any]:
-    """Return the path of the field to which a validation error refers, inside the validated value."""
+    """Return the path from the refused value to the field that the validation error names; empty if it names none."""
     match kind:
         case ValidationErrorKind.Required(property=name):
             return [name]

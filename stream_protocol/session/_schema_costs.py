@@ -42,7 +42,7 @@ MAX_REFERENCE: Final = 1_000
 """The maximum number of characters of a ``$ref``."""
 
 _LONG_TEXT: Final = 1_000
-"""A text counts as one more value for each group of this many characters."""
+"""The number of characters of a text that count as one more value."""
 
 _EXACT: Final = 2**53
 """The smallest integer that may have the hash of a different integer. For such integers, ``uniqueItems`` compares all
@@ -54,7 +54,7 @@ UNEVALUATED_COST: Final = 4
 same values."""
 
 _HEAVY: Final = re.compile(r"\{|\\[pP]")
-"""Finds repetitions and Unicode classes in a pattern. They make the compiled pattern far longer than its text."""
+"""Finds repetition counts (``{``) and Unicode classes in a pattern. Compiled, they are far longer than their text."""
 
 _HEAVY_COST: Final = 500
 _PATTERN_STEP: Final = 25
@@ -81,7 +81,7 @@ class UnusableSchemaError(Exception):
 
 @dataclass(slots=True)
 class Budget:
-    """The work that schema checks for a request may still cause. All answers in the request share one budget."""
+    """The limits that remain for the schema checks of a request. All answers in the request share one budget."""
 
     steps: int = STEPS
     schema_values: int = SCHEMA_VALUES
@@ -90,7 +90,7 @@ class Budget:
 
     def take_schema(self, schema: Any) -> None:
         """Subtract the cost of a schema and its patterns from the remaining budget. Raises ``UnusableSchemaError`` if
-        the budget is exhausted."""
+        the budget is exhausted, or if a pattern is longer than ``MAX_PATTERN``."""
         count = count_values(schema, self.schema_values)
         if count is None:
             raise UnusableSchemaError("it is too large")
@@ -210,7 +210,8 @@ class _Cost:
     steps: int
     """The remaining steps."""
     _own: dict[int, tuple[int, int]] = field(default_factory=dict)
-    """Id of a schema object -> its size without nested schemas, and how many numbers it compares values with."""
+    """``id()`` of a schema object -> its size without nested schemas, and the count of the numbers with which it
+    compares a value."""
     _targets: dict[str, Any] = field(default_factory=dict)
     """Reference -> the schema that it points to."""
 
@@ -313,8 +314,8 @@ class _Cost:
             self.spend(times * ((count_values(value, ANSWER_VALUES) or ANSWER_VALUES) + large * large // 10))
 
     def _target(self, reference: Any) -> Any:
-        """Return the schema to which a ``$ref`` points. If it does not exist, return True, the schema that every value
-        matches."""
+        """Return the schema to which a ``$ref`` points. Return True if there is no such schema: every value matches the
+        schema True."""
         if not isinstance(reference, str) or not reference.startswith("#") or len(reference) > MAX_REFERENCE:
             raise UnusableSchemaError("it refers to another document")
         if reference not in self._targets:

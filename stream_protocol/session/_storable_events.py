@@ -40,8 +40,9 @@ def make_storable(event: Event, state_writers: Mapping[str, Sequence[bool]]) -> 
     """Replace the event's values with plain JSON, in place. Return a text about each value that has no JSON form.
 
     A call gets an error if its result has no JSON form, or if the call has written a state value without a JSON form.
-    Other values without a JSON form are left out. ``state_writers``: state key -> a list with a bool for each function
-    response in the event: True if the call of the response wrote the key.
+    If the writer of such a value is unknown, all calls of the event get the error. Other values without a JSON form are
+    left out. ``state_writers``: state key -> one bool for each function response in the event. The bool is True if the
+    call of this response wrote the key.
     """
     problems: list[str] = []
     responses = event.get_function_responses()
@@ -101,10 +102,10 @@ def _stored(value: Any) -> Any:
 
 
 def _encoded(plain: Any) -> bytes | None:
-    """Return plain JSON as text, inside extra arrays. Return ``None`` for a value that is nested too deeply for a
-    store.
+    """Return plain JSON as text, inside extra arrays; ``None`` for a value that is nested too deeply for a store.
 
-    With the extra arrays, ``orjson`` refuses a value that is nested too deeply.
+    The extra arrays fill the difference between the limits of ``orjson`` and of the stores. So ``orjson`` refuses all
+    values that are nested too deeply for a store.
     """
     for _ in range(_ORJSON_DEPTH - MAX_STORED_DEPTH):
         plain = [plain]
@@ -145,8 +146,8 @@ def storable_json(value: Any) -> Any:
 
 
 def _take_unstorable(delta: dict[str, Any]) -> dict[str, UnrepresentableValueError]:
-    """Remove the state keys whose values cannot be stored. Return the removed keys: key -> the error that gives the
-    reason."""
+    """Remove the state keys whose values cannot be stored. Convert the other values. Return a mapping: removed key ->
+    the error with the reason."""
     refusals: dict[str, UnrepresentableValueError] = {}
     for key, value in delta.items():
         if key.startswith(State.TEMP_PREFIX) or _is_kept_by_adk(value):  # temporary values are not stored
@@ -161,8 +162,7 @@ def _take_unstorable(delta: dict[str, Any]) -> dict[str, UnrepresentableValueErr
 
 
 def _is_kept_by_adk(value: Any) -> bool:
-    """Return True if ADK's stores keep the value without loss. Such a value stays in the state without conversion to
-    JSON."""
+    """Return True if ADK's stores keep the value without loss. The state then keeps the value unchanged."""
     try:
         _stored(plain := to_jsonable_python(value))
         return _NUL.search(json.dumps(plain, allow_nan=False).encode()) is None

@@ -40,10 +40,11 @@ TEXT_PIECE: Final = 256 * 1024
 def idempotency_key(request: ChatRequest) -> str:
     """Return a key that is equal for a request and its repetitions: a SHA-256 digest in hexadecimal.
 
-    For a user message, the key covers its id, its parts, and the denials of calls in the same request. A new message
-    with the same text has a different id, so its key differs. The key does not depend on earlier messages. For an
-    assistant message, the key covers the user's answers in tool parts, and the payloads of approvals. Other parts are
-    not covered, because they may differ between two tabs. Raises ``ChatRequestError`` (422) for invalid payloads.
+    The key covers the request's ``trigger`` and ``messageId``, and the id and role of its target message. For a user
+    message, the key also covers the parts, and the denials of calls in the same request. A new message with the same
+    text has a different id, so its key differs. For an assistant message, the key also covers the user's answers in
+    tool parts, and the payloads of approvals. Other parts and earlier messages are not covered, because they may differ
+    between two tabs. Raises ``ChatRequestError`` (422) for invalid payloads.
     """
     target = request.target
     content = _user_parts(request) if target["role"] == "user" else _answers(request)
@@ -89,7 +90,7 @@ def _answers(request: ChatRequest) -> list[Any]:
     parts = [part for part in request.target["parts"] if is_tool_part(part)]
     approvals = {
         part.get("approval", {}).get("id", "") for part in parts
-    }  # a set, because many parts may share one large payload
+    }  # a set, so that a large payload is hashed once even if many parts name it
     return [
         [[part.get(key) for key in _ANSWER_KEYS] for part in parts],
         {name: payload for name, payload in payloads.items() if name in approvals},
@@ -123,8 +124,8 @@ def response_to_equal_message(key: str, turn: Turn) -> NothingToRun | None:
 
 
 def response_with_steering(turn: Turn, *, is_superseded: bool) -> NothingToRun:
-    """A client repeats a steering message (sent while the agent worked) that a run has already read. Return this run's
-    stored assistant message.
+    """Return the stored assistant message for a repeated steering message (sent while the agent worked). A run of
+    ``turn`` has already read the steering message.
 
     ``is_superseded``: True if the user has started a newer turn.
     """
@@ -141,11 +142,11 @@ def response_with_steering(turn: Turn, *, is_superseded: bool) -> NothingToRun:
 def response_to_superseded_answers(
     request: ChatRequest, message: UIMessage, transcript: Transcript, known_key: str | None
 ) -> NothingToRun | None:
-    """A client may repeat a request with answers to calls after the user has sent a newer message. Return the stored
-    response to the answers.
+    """Return the stored response to a repeated request with answers to calls, if the user has sent a newer message in
+    the meantime. Return ``None`` for any other request.
 
-    Return ``None`` for any other request. For example, while one tab has no connection, the user sends a message in
-    another tab. Later, the first tab repeats its request.
+    For example, a tab sends answers and goes offline. The user sends a message in a second tab. Then the first tab
+    repeats its request.
     """
     key = known_key or idempotency_key(request)
     for turn in transcript.turns:
@@ -163,8 +164,8 @@ def response_to_superseded_answers(
 def response_to_equal_answers(
     target_id: str, matched: list[tuple[SubmittedAnswer, StoredCall]], turn: Turn
 ) -> NothingToRun:
-    """Return the stored response to the user's answers in a repeated request. Raises ``ChatRequestError`` (409) if the
-    stored answers differ."""
+    """Return the stored response to the user's answers in a repeated request. Raises ``ChatRequestError`` (409) if an
+    answer differs from the stored answer to the same call."""
     if any(not is_stored_answer(answer, call) for answer, call in matched):
         raise ChatRequestError("That request was answered differently before.", status=409)
     awaited = [

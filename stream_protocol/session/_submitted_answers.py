@@ -142,14 +142,14 @@ def answered_call(answer: SubmittedAnswer, calls: Mapping[str, StoredCall]) -> S
 
 
 def answers_before_message(message: UIMessage, turn: Turn | None) -> Iterator[tuple[SubmittedAnswer, StoredCall]]:
-    """A request can have a new user message and, in the assistant message before it, the user's answers to calls. Yield
-    the answers that are still used.
+    """Yield the usable answers in ``message``, the assistant message before a new user message.
 
     Denials, outputs of client tools, and answers to ``adk_request_input`` are used, because they only inform the agent.
     These answers are left out:
 
-    - approvals and credentials, because they would run a call;
+    - approvals and credentials, because they would make a tool run;
     - answers to calls that are not pending;
+    - invalid answers;
     - answers to calls of an agent behind A2A, which accepts either an answer or a message.
     """
     calls, budget = calls_by_client_id(turn), Budget()
@@ -188,8 +188,8 @@ def approval_payloads(request: ChatRequest) -> Mapping[str, Any]:
 def adk_response(
     answer: SubmittedAnswer, call: StoredCall, payloads: Mapping[str, Any], budget: Budget
 ) -> dict[str, Any]:
-    """Return the user's answer as a function response for ADK. ``budget``: the remaining work for checking all answers
-    of the request.
+    """Return the user's answer as a function response for ADK. ``budget``: the remaining limits for checking all
+    answers of the request.
 
     Raises ``ChatRequestError`` (422) for an answer that ADK cannot use or that cannot be stored.
     """
@@ -226,8 +226,8 @@ def _check_input(args: Mapping[str, Any], answer: Any, response: Mapping[str, An
     """Validate the user's answer to a call of ``adk_request_input`` with the call's schema and with ADK's parser.
 
     ``args``: the arguments of the call, which may contain a schema. ``response``: the function response for ADK.
-    ``budget``: the remaining work for all answers. Raises ``ChatRequestError`` (422) with the name of the first field
-    that does not match.
+    ``budget``: see ``adk_response``. Raises ``ChatRequestError`` (422) with the path of the first field that does not
+    match.
     """
     schema = args.get("response_schema")
     if not isinstance(schema, dict):
@@ -299,10 +299,11 @@ def _is_credential(output: Any, allowed: frozenset[str]) -> bool:
 
 
 def _check_sign_in(stored: Mapping[str, Any], output: Mapping[str, str]) -> None:
-    """Refuse a sign-in that was not started by this credential request, because an attacker could have started it.
+    """Refuse a sign-in that this credential request has not started, because an attacker could have started it.
 
-    The answer must contain the ``state`` of the credential request: in the query of the redirect URL, or beside a code
-    or token. If the request has a redirect URI, the answer cannot replace this URI.
+    If the credential request has a ``state``, the answer must contain this ``state``: in the query of
+    ``authResponseUri``, or as its own key if the answer has a code or token. If the request has a redirect URI, the
+    answer cannot replace this URI.
     """
     finished = [key for key in _SIGN_IN_KEYS if key in output]
     if len(finished) != 1:

@@ -68,8 +68,8 @@ def _current_turn(contents: list[types.Content]) -> Iterator[types.Content]:
 def _stored_signature(call: types.FunctionCall, events: Iterable[Event]) -> bytes | None:
     """Return the newest thought signature that the session has for this call; ``None`` if there is none.
 
-    In model requests, ADK leaves out the call ids that ADK itself has created. So a call without an id is found by its
-    name and arguments.
+    In model requests, ADK leaves out the call ids that ADK itself has created. For a call without an id, this function
+    compares the name and the arguments.
     """
     found = None
     for event in events:

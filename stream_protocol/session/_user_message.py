@@ -226,8 +226,8 @@ def artifact_path(chat_id: str, name: str, version: int) -> str:
 
 
 def linked_artifact_path(chat_id: str, url: str) -> str:
-    """Return the end of ``url`` that begins like an ``artifact_path`` of this chat; empty if the URL has no such
-    end."""
+    """Return the ``artifact_path`` in an artifact's URL: all of ``url`` from ``/<chat>/artifacts/`` on. The result is
+    empty if ``url`` does not contain this text."""
     _, folder, name = url.partition(_artifacts_folder(chat_id))
     return folder + name
 
@@ -237,8 +237,8 @@ def _artifacts_folder(chat_id: str) -> str:
 
 
 def record_content(texts_and_files: Iterable[TextOrFile]) -> list[dict[str, Any]]:
-    """Return the texts and files of a message as JSON. For a file, the JSON has no bytes, but the place of the
-    bytes."""
+    """Return the texts and files of a message as JSON. The JSON does not contain a file's bytes. It identifies the
+    message part or the artifact that contains the bytes."""
     return [_recorded(item) for item in texts_and_files]
 
 
@@ -269,8 +269,9 @@ def content_from_record(
     """Return the texts and files of a message from JSON that ``record_content`` made. Files that ADK saved as artifacts
     are not loaded: the caller must load them.
 
-    ``message``: the message in the request. ``events``: all events of the session, including events that a rewind
-    removed. Raises ``ChatRequestError`` if a file does not exist any more.
+    ``message``: the user message of the request, which contains the bytes of newly attached files. ``events``: all
+    events of the session, including events that a rewind removed. Raises ``ChatRequestError`` if a file does not exist
+    any more.
     """
     return [_from_record(item, message, events) for item in recorded]
 

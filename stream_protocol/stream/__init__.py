@@ -19,8 +19,8 @@ Where to change what:
 - ``_sources``: sources and citations.
 - ``_data_parts``: ``data-*`` parts and steering messages.
 - ``_endings``: token usage, finish reasons, failures.
-- ``_function_calls``: writes function calls and approval requests. ``adk/_calls`` finds the tool call of each. For
-  streamed fragments, ``calls/_registry`` finds it.
+- ``_function_calls``: writes function calls and approval requests. ``adk/_calls`` finds the tool call of a complete
+  function call, and ``calls/_registry`` that of a streamed fragment.
 - ``_function_responses``: writes outputs of tools. ``adk/_calls`` finds the tool call of each function response.
 - ``calls``: the states and the chunks of tool calls.
 - ``_nested_messages``: builds the message of an agent that runs inside a tool call.

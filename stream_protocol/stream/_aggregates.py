@@ -40,10 +40,10 @@ MAX_KNOWN: Final = 2 * END
 as a hash."""
 
 MAX_RECENT: Final = 1024
-"""The maximum number of new characters of a hashed stream that are stored as text before they are hashed."""
+"""The maximum number of new characters that are stored as text, once the beginning of the stream is a hash."""
 
 MAX_PIECES: Final = 64
-"""The maximum number of separate texts in which new characters are stored."""
+"""The maximum number of separate texts that are stored before they are hashed."""
 
 GATHERED: Final = 64
 """The number of streamed pieces of text that are joined into one text."""
@@ -157,8 +157,8 @@ class StreamedResponse:
         self.fragments: list[str] = []
         """The newest streamed pieces of the newest part. They are not in ``_known`` yet."""
         self.kept = kept
-        """The whole stream, if it is stored for the end of the run; otherwise ``None``. It can continue in the next
-        response."""
+        """The whole stream, if it is stored for the end of the run; otherwise ``None``. The stream can continue in the
+        author's next response."""
 
     def __bool__(self) -> bool:
         """Return True if any text was streamed."""
@@ -177,7 +177,7 @@ class StreamedResponse:
         return self._part_length
 
     def add_unstreamed(self, text: str) -> None:
-        """Add the length of a text that was not streamed to the length of the newest text or thought."""
+        """Increase the length of the newest text or thought by the length of ``text``, which was not streamed."""
         self._part_length += len(text)
 
     def add(self, fragment: str) -> None:
@@ -280,8 +280,8 @@ class _TextComparison(NamedTuple):
     unrepeated: list[PartKind]
     """The kinds of text for which the event does not begin with the streamed text."""
     differs: bool
-    """True if the event does not begin with the streamed text of a kind, and has text of this kind that was not
-    streamed."""
+    """True if, for one kind, the event's text does not begin with the streamed text, and the streamed text does not
+    contain the event's text."""
     same_text: bool = True
     """True if the event's text begins with all of the streamed text, unchanged."""
 
@@ -321,8 +321,8 @@ def compare(facts: EventFacts, author: "AuthorStream", calls: CallRegistry) -> C
 def _new_parts(parts: Iterable[Part], lengths: Iterable[int], others: Mapping[str, int]) -> Iterator[Part]:
     """Yield the event's parts that the client does not have.
 
-    ``lengths``: for text and for thoughts, the number of characters to leave out at the beginning. ``others``: for
-    files and other parts, the names of a part's fields -> the number of such parts to leave out.
+    ``lengths``: for text and for thoughts, the number of characters to leave out at the beginning. ``others``: the
+    files and other parts to leave out: names of a part's fields -> the number of such parts.
     """
     repeated, repeated_others = [*lengths], {**others}
     for part in parts:
@@ -331,7 +331,7 @@ def _new_parts(parts: Iterable[Part], lengths: Iterable[int], others: Mapping[st
                 kind = PartKind(is_thought)
                 rest = text[repeated[kind] :]
                 repeated[kind] = max(0, repeated[kind] - len(text))
-                if not repeated[kind]:  # else the part was streamed and has ended
+                if not repeated[kind]:  # otherwise the whole part was streamed, and more streamed parts follow
                     yield part._replace(text=rest)
             case File() | ProviderPart() | OtherPart() if repeated_others.get(part.fields, 0) > 0:
                 repeated_others[part.fields] -= 1
@@ -367,7 +367,8 @@ def _compare_texts(parts: Sequence[Part], streamed: StreamedResponse) -> _TextCo
 
 
 def _is_aggregate(facts: EventFacts, author: "AuthorStream", calls: CallRegistry) -> bool:
-    """Return True if a complete event belongs to its author's stream, although a callback has changed its text."""
+    """Return True if a complete event is the aggregate of its author's stream, although its text differs from the
+    streamed text. A callback may have changed the text."""
     if any(calls.newest(call.id, author.key) in author.streaming_calls for call in facts.calls):
         return True
     streamed = author.streamed
@@ -379,8 +380,7 @@ def _is_aggregate(facts: EventFacts, author: "AuthorStream", calls: CallRegistry
 
 
 def _same_words(streamed: Iterable[tuple[PartKind, str]], facts: Iterable[tuple[PartKind, str]]) -> bool:
-    """Return True if an event repeats the streamed text. Missing tags, and texts that have become thoughts, are not a
-    difference.
+    """Return True if an event repeats the streamed text without its tags, or with some of its texts as thoughts.
 
     ADK's planners make these changes: they divide a complete text at its tags, remove the tags, and turn some texts
     into thoughts.

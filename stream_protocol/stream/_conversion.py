@@ -130,8 +130,8 @@ class Conversion(Generic[T]):
         """End the response of a failed run. Ends unfinished parts and tool calls. Then writes an ``error`` chunk with
         the text that ``on_error`` returns.
 
-        Tool calls that wait for an answer from the user or client are not ended. ``stopped``: True if the run was
-        stopped from outside. Then these calls also end.
+        ``stopped``: True if the run was stopped from outside. If False, tool calls that wait for an answer from the
+        user or client are not ended.
         """
         self._end_content("error", RUN_FAILED_TEXT, stopped=stopped, error=error)
         self._sink.error(self.events.settings.error_text(error))
@@ -160,9 +160,9 @@ class Conversion(Generic[T]):
         metadata to write after the step.
 
         ``ending``: the type of the response's last chunk. ``error_text``: the error text for calls without a result.
-        ``stopped``: True to end also calls that wait for an answer. ``error``: the exception of the run.
+        ``stopped``: True to also end calls that wait for an answer. ``error``: the exception of the run.
         """
-        closes_pending = stopped and self._running  # if this run has no event yet, the calls still wait
+        closes_pending = stopped and self._running  # before the run's first event, pending calls keep waiting
         self._check_running()
         metadata = None if ending == "error" else self._metadata()
         if ending == "abort":
@@ -184,7 +184,7 @@ class Conversion(Generic[T]):
             self._start(None)
 
     def _end(self, outcome: Ending) -> None:
-        # This call comes last. If a hook raises before it, `fail` can still end the response.
+        # Called after all chunks are written. If a hook raises before that, `fail` can still end the response.
         self.outcome = outcome
         self._running = False
 
@@ -239,8 +239,8 @@ class Conversion(Generic[T]):
     # Events
 
     def items(self, event: EventOrDict) -> list[T]:
-        """Convert the event. Return the chunks for this event, after earlier chunks that ``take`` has not returned
-        yet."""
+        """Convert the event, and return its chunks. Chunks of earlier events that ``take`` has not returned come
+        first."""
         item = None if self._sink.queue else self.events.text_delta(event)
         if item is not None:
             return [item]

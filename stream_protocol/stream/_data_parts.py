@@ -68,11 +68,12 @@ class EventActions:
         self._settings = settings
         self._registry = registry
         self._posted: dict[str, dict[str, Any]] | None = None
-        """Widget id -> the newest posted payload. An entry is removed when the stored event comes. ``None`` before the
-        first posted widget."""
+        """Id of a widget that a running tool has sent directly -> its newest payload; ``None`` before the first such
+        widget. The entry is removed when the event with the tool's response repeats the widget."""
 
     def write_posted(self, facts: EventFacts) -> None:
-        """Write the widgets of an event that a running tool has sent to the client directly."""
+        """Write the widgets that a running tool has sent directly to the client. ``facts``: the event with these
+        widgets."""
         for report in facts.reports:
             if isinstance(report, Widget) and self._write_widget(report, facts):
                 self._posted = self._posted or {}
@@ -94,10 +95,10 @@ class EventActions:
                     _write_state(self._sink, delta, keys)
 
     def _newest_of_posted(self, facts: EventFacts) -> dict[str, Widget | None]:
-        """The client already has some widgets of this event, because a running tool sent them directly. Return these
-        widgets: widget id -> the widget to write again, or ``None`` if it is unchanged.
+        """Return the widgets of this event that a running tool has already sent directly. The result maps each widget
+        id to the widget to write again, or to ``None`` if the widget is unchanged.
 
-        If the event has several widgets with one id, the last of them is used. Parallel calls may have sent these
+        If several widgets of the event have the same id, the last of them is used. Parallel calls may have sent these
         widgets in a different order.
         """
         if not self._posted:
@@ -110,7 +111,7 @@ class EventActions:
         }
 
     def _write_widget(self, widget: Widget, facts: EventFacts) -> bool:
-        """Write the data part of a widget. Return True if the part was written and stays in the message."""
+        """Write the data part of a widget. Return False if no part was written, or if the part is transient."""
         payload = widget.payload
         match payload:
             case {"name": str(name), "data": value} if widget.provider == DATA_WIDGET_PROVIDER:
@@ -127,8 +128,8 @@ class EventActions:
                 return True
 
     def _write_progress(self, payload: dict[str, Any], facts: EventFacts) -> bool:
-        """Write the progress of a tool call as a data part with the client's id of the call. Return False if the client
-        does not have the call.
+        """Write the progress of a tool call as a data part. The id of the part is the client's id of the call. Return
+        False if the client does not have the call.
 
         If an earlier call of the event has the same id in ADK, ``payload`` also has the call's number: see
         ``CallReference``.
@@ -156,8 +157,8 @@ def _write_state(sink: Sink[Any], delta: Mapping[str, Any], keys: Literal[True] 
 
 
 def write_confirmation(sink: Sink[Any], call_id: str, asked: Result) -> None:
-    """Write a data part for a tool that requests an approval while it runs: the tool's hint, and the payload that it
-    expects.
+    """Write a data part for a tool that requests an approval while it runs. The part has the tool's hint, and the
+    payload that the tool expects.
 
     Do not call this function if ADK itself requests the approval before the tool runs. ADK's own hint is written for
     programmers.

@@ -62,7 +62,8 @@ if TYPE_CHECKING:
 TEXT, REASONING = PartKind
 
 _OF_SOURCES = frozenset({Source, SearchSuggestions})
-"""Types of reports that show that an event has sources. A ``Citation`` never comes without its ``Source``."""
+"""Types in ``EventFacts.reports`` that show that an event has sources. A ``Citation`` always comes with its
+``Source``."""
 
 T = TypeVar("T")
 
@@ -134,7 +135,7 @@ class EventWriter(Generic[T]):
         fragments = speaker.streamed.fragments
         fragments.append(
             text
-        )  # inline `StreamedResponse.add`: a call would take a tenth of the time of nearly all events
+        )  # `StreamedResponse.add` inlined: for nearly all events, its call alone would take a tenth of the time
         if len(fragments) == GATHERED:
             speaker.streamed.gather()
         return item
@@ -188,9 +189,9 @@ class EventWriter(Generic[T]):
     def _add_inner(self, facts: EventFacts, nesting: ToolCall) -> None:
         """Process an event of an agent that runs inside a tool call. The output of this call shows the event.
 
-        Some content must also appear in the message itself. Inner calls that wait for the user are shown in the
-        message, because the client sends answers only for calls of the message. If a task-mode agent waits for the
-        user's next message, its text is also shown in the message.
+        Some content must also appear in the assistant message itself. Inner calls that wait for the user are shown in
+        the assistant message, because the client sends answers only for calls of this message. If a task-mode agent
+        waits for the user's next message, the agent's text is also shown in the assistant message.
         """
         calls = [] if facts.is_fragment else facts.calls
         self.responses.add_inner(nesting, facts, asks=any(call.kind is not None for call in calls))
@@ -223,7 +224,7 @@ class EventWriter(Generic[T]):
         self.authors.note_fragment(speaker, facts)
         if facts.finish_reason is not None:
             speaker.streamed.finish_reason = facts.finish_reason
-        if facts.reports and (failure := facts.failure) is not None:  # there may be no complete event that repeats it
+        if facts.reports and (failure := facts.failure) is not None:  # a complete event may never repeat the failure
             self.summary.add_error(failure, facts.speaker[1], any_shown=self.steps.response_has_content)
         for part in facts.parts:
             if speaker.streamed.deferred:
@@ -249,8 +250,7 @@ class EventWriter(Generic[T]):
             speaker.sign(part.signature)
 
     def _add_streamed_whole(self, speaker: AuthorStream, part: Part) -> None:
-        """Process a part of a partial event that is not streamed text: a whole part, such as a file, or only a
-        signature."""
+        """Process a whole part of a partial event, such as a file, or a part that has only a signature."""
         if self.settings.options["artifact_url"] is not None and isinstance(part, File):
             # Only the complete event shows whether the file was saved, and as which artifact.
             speaker.defer(part)
@@ -265,8 +265,8 @@ class EventWriter(Generic[T]):
     def _add_speech(self, facts: EventFacts, speech: AgentSpeech, speaker: AuthorStream) -> None:
         """Write the agent's transcribed speech in a live run: a new piece, or the missing rest of the whole text.
 
-        Only an event with ``finished`` repeats the earlier pieces of the speech. Other complete events, such as tool
-        calls, may come between the pieces.
+        Only an event with ``finished`` repeats the earlier pieces of the speech. Tool calls and other complete events
+        may come between two pieces.
         """
         text = speaker.new_speech(speech)
         if text and (speaker.kind is TEXT or self._open(speaker, TEXT)):
@@ -330,8 +330,8 @@ class EventWriter(Generic[T]):
         speaker.saved_artifacts = ()
 
     def _end_speaker(self, speaker: AuthorStream) -> None:
-        """End an author's response that lacks its complete event. Write the parts that were held back until this
-        event."""
+        """End an author's current model response. Write the parts that were held back, unless a complete event has
+        replaced them."""
         for part in speaker.streamed.deferred:
             match part:
                 case Text(text=text) if text:

@@ -82,7 +82,7 @@ class FunctionCalls:
             self._hold_outer_calls(facts)
         if kind is CallKind.APPROVAL:
             if call is not None and call.name == REQUEST_CONFIRMATION:
-                call.end_silently()  # an adapter streamed the request, as ADK never does
+                call.end_silently()  # only a model adapter can stream such a request; ADK itself never does
                 speaker.remove_call(call)
             call = None
         if kind is CallKind.CREDENTIAL:
@@ -124,8 +124,8 @@ class FunctionCalls:
         write_approval(self._sink, call.id, note, self._settings)
 
     def _hold_outer_calls(self, facts: EventFacts) -> None:
-        """The event comes from an agent or node that runs inside tool calls, and asks the user. Mark these outer calls
-        as waiting.
+        """Mark the outer calls of an event as waiting, because the event asks the user. Outer calls are the tool calls
+        inside which the event's agent or node runs.
 
         An outer call that starts a task-mode agent does not wait, because its result may come several turns later.
         Until then, such a call has an interim output.
@@ -136,7 +136,7 @@ class FunctionCalls:
                 call.await_credential()
 
     def _await_credential(self, facts: EventFacts, args: dict[str, Any]) -> None:
-        """Process ADK's ``adk_request_credential``. Mark the tool call that needs the credential as waiting for a
+        """Process ADK's ``adk_request_credential``. Record that the tool call that needs the credential waits for a
         sign-in."""
         call = self._credential_call(facts.speaker, credential_input(args))
         if call is not None and call.is_open:

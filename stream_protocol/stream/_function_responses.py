@@ -92,7 +92,7 @@ class FunctionResponses:
         self.action_writer = EventActions(sink, settings, registry)
         self._warn = warn
         self._raised: set[ToolCall] | None = None
-        """The calls for which an event has reported that the tool raised; ``None`` if there are none."""
+        """The calls whose tools raised an exception, as an event has reported; ``None`` if there are none."""
         self.failed: tuple[str, ...] = ()
         """The client ids of calls that ended without a result because their tools raised."""
         self.inner_agents = InnerAgents(sink, settings, registry, begin_nested)
@@ -138,7 +138,8 @@ class FunctionResponses:
         if self.inner_agents.has_ended(call):
             return
         if waits and result.waits_for is CallKind.APPROVAL:
-            # A placeholder. With an error, ADK asks, and the tool has not run. Otherwise the tool asks while it runs.
+            # A placeholder. If it has an error, ADK itself asks for approval, and the tool has not run. If it has no
+            # error, the tool asks for approval while it runs.
             if not failed:
                 write_confirmation(self._sink, call.id, result)
             if call.is_open:
@@ -149,14 +150,15 @@ class FunctionResponses:
         elif failed and call.gated and call.approved is False:
             self._deny(call)
         else:
-            # This may be a placeholder: ADK does not ask again for a credential, or does not ask after an approval.
+            # This may be a placeholder for a credential. It is the call's result if ADK does not ask for the
+            # credential. ADK asks only once, and never after an approval.
             self._add_result(facts, call, result, failed=failed)
 
     def _add_result(self, facts: EventFacts, call: ToolCall, result: Result, *, failed: bool) -> None:
         if call.name == REQUEST_CREDENTIAL and not failed:
             self._add_output(call, {"provided": True})  # the response has the credential, which is not shown
         elif call.state is CallState.AWAITING_CLIENT and not facts.in_users_name and not failed:
-            # The first response of a long-running tool. Its last response comes from outside, in a later event.
+            # The first response of a long-running tool. The client or another system sends the last response later.
             self._add_interim(call, result.value)
         elif call.long_running and facts.in_users_name:
             self._add_output(call, client_output(result.value))
@@ -177,8 +179,8 @@ class FunctionResponses:
             self._add_output(self._registry.of(known), result.output)
 
     def add_progress(self, facts: EventFacts) -> bool:
-        """If a running tool has created the event, write it as a preliminary output of the tool's call. Otherwise
-        return False.
+        """Write the content of a running tool's event as a preliminary output of the tool's call. Return False for any
+        other event.
 
         The branch of an event that a tool has created ends in ``<tool>@<call id>``.
         """
@@ -186,7 +188,7 @@ class FunctionResponses:
         if branch is None or facts.failure is not None or facts.role not in (None, USER):
             return False
         if facts.calls or facts.results:
-            return False  # an agent that runs in the tool's place uses tools of its own
+            return False  # the event comes from an agent that runs inside the call, and calls tools
         head, _, call_id = branch.rpartition("@")
         call = self._registry.find(CallReference(call_id, author))
         if call is None or not call.is_open or not call.name == author == head.rpartition(".")[2]:
@@ -311,7 +313,7 @@ class FunctionResponses:
             self._fail(call, TOO_LARGE_TEXT)
             return
         if call.approved is False:
-            # The tool ran in spite of the denial, or asked for approval by itself. A denied call has no output chunk.
+            # The tool ran in spite of the denial, or asked for approval while it ran. A denied call gets no output.
             write_denial(self._sink, call.id, response)
             if not preliminary:
                 self._deny(call)

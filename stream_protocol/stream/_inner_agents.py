@@ -114,8 +114,8 @@ class InnerAgents:
         """Return the output of a tool call that ends without a result: the current message of the agent that ran inside
         the call.
 
-        Return ``None`` if the call must end with an error instead. The reason is that the agent has shown nothing, or
-        that the run failed before ADK ended the call. ``run_failed``: True if the run failed.
+        Return ``None`` if the agent has shown nothing, or if the run failed before ADK ended the call. In these cases,
+        the call must end with an error. ``run_failed``: True if the run failed.
         """
         if call not in self._messages or not self._settings.nests(call.name):
             return None

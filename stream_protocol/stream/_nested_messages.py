@@ -129,7 +129,7 @@ class NestedMessage:
     def _read(self) -> None:
         unread, self._unread = self._unread, []
         for event in unread:
-            with suppress(NotAnEventError):  # a session or a recording of different software may have such items
+            with suppress(NotAnEventError):  # other software may have stored items that are not events
                 self._conversion.feed(event)
                 self._apply(self._conversion.take())
 
@@ -140,7 +140,7 @@ class NestedMessage:
                 continue
             self._sending.count(chunk)
             self._has_begun_part = self._has_begun_part or chunk["type"] not in DELTA_KEYS
-            with suppress(ClientStreamError):  # an `error` chunk: the tool's result has the error
+            with suppress(ClientStreamError):  # an `error` chunk is not needed: the tool's result has the error
                 self._reducer.apply_checked(chunk)
 
 

@@ -58,10 +58,10 @@ class ConverterOptions(TypedDict, total=False):
     send_state: bool | Collection[str]
     """Send changes of the session state as ``data-adk-state``. A list names the keys to send. False by default."""
     hidden_tools: ToolSelection
-    """Tools whose calls are not sent, unless a call requests an approval.
+    """Tools whose calls are not sent. If such a call requests an approval, the request and the call are sent.
 
     ADK's control tools are always hidden: ``transfer_to_agent``, ``set_model_response``, ``exit_loop`` and
-    ``finish_task``. If a hidden tool requests an approval, the request and its call are sent.
+    ``finish_task``.
 
     With ``nested_agents="flat"``, ``ChatService`` also hides the calls that start task-mode agents. Without a
     ``ChatService``, pass the names that ``stream_protocol.serving.task_agent_tools(agent)`` returns.

@@ -45,7 +45,7 @@ class Sources:
     def add(self, facts: EventFacts, speaker: "AuthorStream", *, as_streamed: bool) -> None:
         """Write the new sources, citations and suggested searches of an event.
 
-        ``as_streamed``: True if the client has the event's texts without a change.
+        ``as_streamed``: True if the client has the event's texts unchanged. If False, citations are left out.
         """
         for report in facts.reports:
             if isinstance(report, Source) and report.uri not in self._sources:

@@ -97,8 +97,7 @@ class UnconfirmedStream:
         return sum(len(piece) for part in self.parts for piece in part.pieces)
 
     def note(self, fragment: EventFacts, begin: int) -> None:
-        """Store the next partial event, because its fields may be needed later. ``begin``: the number of complete
-        events before this event."""
+        """Store the next partial event as ``newest``. ``begin``: the number of complete events before this event."""
         if self.newest is None:
             self.begin = begin
         self.newest = fragment
@@ -120,7 +119,7 @@ class UnconfirmedStream:
                 self.parts.append(StreamedPart(whole=part))
             case ProviderPart(value) if value.name == CODE_EXECUTION:
                 self.parts.append(StreamedPart(whole=part))
-            case _:  # the signature of a text comes on a later part without text
+            case _:  # a later part without text may have the signature of a text
                 self.sign(part.signature)
 
     def sign(self, signature: bytes | None) -> None:
@@ -271,10 +270,11 @@ class AuthorStream:
 
 
 class InnerStreams:
-    """Streamed parts of agents that run inside tool calls. They are removed when a complete event has repeated them.
+    """Streamed parts of agents that run inside tool calls. A complete event with content removes the streamed parts of
+    its author.
 
-    ``max_length``: the maximum number of characters in all streams; ``None`` for no limit. With a limit, partial events
-    above the limit and partial events without text are left out.
+    ``max_length``: the maximum number of characters in all streams; ``None`` for no limit. With a limit, a partial
+    event is left out if it has no text, or if its text would exceed the limit.
     """
 
     __slots__ = ("_length", "_max_length", "_streams")
@@ -363,7 +363,7 @@ class Authors(Generic[T]):
             self._unconfirmed.inner.add(facts)
 
     def note_fragment(self, author: AuthorStream, facts: EventFacts) -> None:
-        """Store a partial event, because its fields may be needed later. Does nothing unless ``keep_unconfirmed`` was
+        """Store a partial event as ``UnconfirmedStream.newest``. Does nothing unless ``keep_unconfirmed`` was
         called."""
         if author.streamed.kept is not None:
             author.streamed.kept.note(facts, len(self.complete_ids))
@@ -383,8 +383,8 @@ class Authors(Generic[T]):
             self._unconfirmed.ended.append(stream)
 
     def confirm(self, author: AuthorStream, complete: EventFacts, calls: CallRegistry) -> Comparison:
-        """Compare a complete event with the parts that its author has streamed, and end the stream if the event ends
-        it.
+        """Compare a complete event with the parts that its author has streamed. If ``Comparison.ends_stream`` is True,
+        end the stream.
 
         If the event does not repeat all of these parts, ``unconfirmed`` still contains the stream. ``calls``: the tool
         calls of the message.

@@ -58,8 +58,8 @@ class Steps:
         of its own.
 
         A new step normally starts only after all running tool calls have ended, because these calls may still need
-        approval. The step for a credential request starts earlier: beside a running call, the client could not send the
-        user's answer. No step starts while the input of a call is streamed.
+        approval. A credential request starts its step without waiting: the client cannot send an answer from a step
+        with a running call. No step starts while the input of a call is streamed.
         """
         speaker.close()
         if not speaker.in_response:
@@ -79,7 +79,7 @@ class Steps:
         self._step_has_content = self.response_has_content = True
 
     def end_unfinished_calls(self, speaker: AuthorStream) -> None:
-        """End the tool calls in the author's ``unfinished_calls``. No complete event contained these calls."""
+        """End the author's ``unfinished_calls``: streamed tool calls that no complete event has contained."""
         for call in speaker.unfinished_calls:
             if call.state <= CallState.INPUT_STREAMING:
                 if call.is_shown:
@@ -94,7 +94,8 @@ class Steps:
         return bool(self._busy)
 
     def _call_stays(self, *, requests_credential: bool) -> bool:
-        """Return True if a new step must not start yet, because a tool call in the current step has no result."""
+        """Return True if a new step must not start yet, because a tool call has no result. Calls that wait for a
+        credential do not count. Before a credential request, running calls do not count either."""
         return any(
             call.state is not CallState.AWAITING_CREDENTIAL
             and not (requests_credential and call.state is CallState.RUNNING)
@@ -157,9 +158,10 @@ class Steps:
     def finish_last(self, ending: str, metadata: dict[str, Any] | None = None) -> dict[str, Any] | None:
         """End the last step of a response, so that the client's auto-send helpers do not loop.
 
-        If needed, an empty step is added. Returns the metadata to write after the last step. The client stores an empty
-        step only if metadata follow. So the result is never ``None`` after an empty step: it is ``metadata``, or ``{}``
-        if ``metadata`` is ``None``. Without an empty step, the result is ``metadata``. ``ending``: the type of the
+        An empty step is added if the last step has calls, all of them have a result, and the client calls its helpers
+        after ``ending``. Returns the metadata to write after the last step. The client stores an empty step only if
+        metadata follow. So the result is never ``None`` after an empty step: it is ``metadata``, or ``{}`` if
+        ``metadata`` is ``None``. Without an empty step, the result is ``metadata``. ``ending``: the type of the
         response's last chunk.
         """
         self.finish()

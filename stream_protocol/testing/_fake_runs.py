@@ -69,7 +69,7 @@ async def begin(worker: RunLog, request: str = "request", chat: str = CHAT) -> t
 
 
 async def running(worker: RunLog, chat: str = CHAT) -> RunInfo:
-    """Return the active run of the chat, as this worker sees it."""
+    """Return the active run of the chat, as ``worker`` sees it. A run must be active."""
     info = await worker.current(chat)
     assert info is not None
     return info
@@ -107,8 +107,8 @@ async def eventually(true: Callable[[], Awaitable[bool]]) -> None:
 
 
 async def freed(*workers: RunLog, chat: str = CHAT) -> None:
-    """Wait until none of these workers sees a lease on the chat. The worker of the run may see the lease longer than
-    others."""
+    """Wait until none of these workers sees a lease on the chat. The worker that has executed the run may be the last
+    to see the lease."""
 
     async def free() -> bool:
         return [await worker.current(chat) for worker in workers] == [None] * len(workers)

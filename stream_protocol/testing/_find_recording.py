@@ -27,7 +27,7 @@ class RecordingFinder:
             check_instance("folders", folder, Path, "a list of folders, each a Path")
 
     def __call__(self, name: str, *, session: str | None = None) -> Recording:
-        """Load the recording from the first folder that has the file ``name``, with or without its last suffix.
+        """Load the recording from the first folder that has a file with this name. ``name`` may omit the last suffix.
 
         ``session``: chooses a session if the file has several. Raises ``RecordingNotFoundError`` if there is no such
         file, and ``RecordingError`` if the file is not a recording.

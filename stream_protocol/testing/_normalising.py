@@ -25,7 +25,8 @@ _FIRST_TIME: Final = 10**9
 class Normaliser:
     """Replaces ids with numbered names such as ``call-1``, and times with ``<time>``.
 
-    Equal ids get equal names. So two streams with swapped outputs of calls remain different.
+    Equal ids get equal names. So if one stream has the outputs of two calls in swapped places, it still differs from
+    the other stream.
     """
 
     def __init__(self) -> None:
@@ -88,8 +89,8 @@ def _inputs_at_starts(chunks: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[s
 
 
 def _delta_key(numbered: tuple[int, Json]) -> tuple[Any, ...]:
-    """Return the key by which chunks are grouped. Consecutive deltas of one part have equal keys. All other keys
-    differ."""
+    """Return the key by which consecutive chunks are grouped. All deltas of one part have the same key. Any other chunk
+    has a unique key."""
     number, chunk = numbered
     return (chunk["type"], chunk["id"]) if chunk["type"] in _DELTAS else (number,)
 

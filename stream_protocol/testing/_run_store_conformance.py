@@ -33,7 +33,7 @@ class RunStoreConformance:
             await store.free(newer)
             token = await store.claim(last)
             await store.free(last)
-            await asyncio.sleep(0.01)  # some stores compare the times of a stop and of a token
+            await asyncio.sleep(0.01)  # some stores compare the time of a stop with the time of a claim
             assert await store.stop(CHAT, "", "the stop") is None
             renewal = await store.renew(last, token + 1, "open")
             assert renewal is not None
@@ -55,7 +55,7 @@ class RunStoreConformance:
 
 
 def _stores(workers: Workers) -> list[RunStore]:
-    """Return the stores of the run logs. A run log without a ``RunStore`` is skipped."""
+    """Return the stores of the run logs that have a ``RunStore``."""
     return [worker.store for worker in workers if isinstance(worker, SharedRunLog)]
 
 

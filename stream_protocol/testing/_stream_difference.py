@@ -110,7 +110,8 @@ def _changes(expected: Sequence[str], actual: Sequence[str]) -> Iterator[str]:
 
 
 def _mark_lines(mark: str, lines: Sequence[str], others: Sequence[str]) -> Iterator[str]:
-    """Yield the lines with ``mark`` before each. A long line is cut around the first difference from the other line."""
+    """Yield each line with ``mark`` before it. A long line is cut around its first difference from the line in
+    ``others`` with the same index."""
     for line, other in zip_longest(lines, others[: len(lines)]):
         yield f"{mark} {_cut(line, _first_unequal(line, other or line))}"
 
@@ -120,7 +121,7 @@ def _first_unequal(left: str, right: str) -> int:
 
 
 def _cut(text: str, at: int = 0) -> str:
-    """Return the text. If it is longer than a line, return the part around the index ``at``."""
+    """Return at most ``WIDTH`` characters of the text, around the index ``at``. ``…`` marks a cut."""
     begin = max(0, at - WIDTH // 2) if at >= WIDTH * 3 // 4 else 0
     end = begin + WIDTH
     return ("…" if begin else "") + text[begin:end] + ("…" if len(text) > end else "")

@@ -105,7 +105,7 @@ def _types(tool: BaseTool) -> ToolTypes | None:
 
 
 def _schema(json_schema: Any, schema: types.Schema | None) -> Any:
-    """Return ``json_schema``. If it is missing, convert ``schema`` to JSON schema. ``None`` if both are missing."""
+    """Return ``json_schema`` or, if it is ``None``, ``schema`` as JSON schema; ``None`` if both are ``None``."""
     if json_schema is not None or schema is None:
         return json_schema
     return schema.json_schema.model_dump(mode="json", by_alias=True, exclude_none=True)
@@ -129,7 +129,7 @@ def _outputs(tool: BaseTool, declared: Any) -> Iterator[WireForm]:
                 yield _AGENT_STARTED
         case RestApiTool():
             yield _declared(_response_of(tool))
-        case BaseTool() if is_instance(tool, "google.adk.tools.mcp_tool.mcp_tool", "McpTool"):  # needs an extra of ADK
+        case BaseTool() if is_instance(tool, "google.adk.tools.mcp_tool.mcp_tool", "McpTool"):  # in an extra of ADK
             yield WireForm(_mcp_result(declared))
         case NodeTool():
             yield _declared(declared)
@@ -176,8 +176,8 @@ def _mcp_result(declared: Any) -> Any:
 
 
 def _response_of(tool: RestApiTool) -> Any:
-    """Return the schema of the API's first successful response. If the API declares none, the schema allows any
-    value."""
+    """Return the schema of the first successful response in the OpenAPI operation of ``tool``. If the operation
+    declares none, the schema allows any value."""
     parser = tool._operation_parser  # noqa: SLF001 - the tool has no public attribute for it
     schema = parser.get_return_value().param_schema
     return ANYTHING if isinstance(schema, str) else schema.model_dump(mode="json", by_alias=True, exclude_none=True)

@@ -85,7 +85,7 @@ _OWN_NAMES: Final = (
 
 @dataclass(frozen=True)
 class _Entry:
-    """A row in a table of types. ``text``: its description."""
+    """A key of a generated object type, and the type of its value. ``text``: the description of the key."""
 
     name: str
     type: Node

@@ -78,14 +78,14 @@ class Object:
 
 @dataclass(frozen=True)
 class Union:
-    """The type of values that have at least one of the member types. ``union`` creates it."""
+    """The type of values that have at least one of the member types. Use ``union`` to create a ``Union``."""
 
     members: tuple[Node, ...]
 
 
 @dataclass(frozen=True)
 class Intersection:
-    """The type of values that have all of the member types. ``intersection`` creates it."""
+    """The type of values that have all of the member types. Use ``intersection`` to create an ``Intersection``."""
 
     members: tuple[Node, ...]
 

@@ -58,7 +58,7 @@ class SchemaReader:
         """Name -> the type with this name."""
         self._taken = set(taken)
         self._names: dict[str, str] = {}
-        """JSON of a schema with all schemas that it refers to -> name of its type."""
+        """JSON of a schema, and of all schemas to which it refers -> the name of the schema's type."""
 
     def read(self, schema: Any) -> Node:
         """Return the type of a schema. The schema must contain all schemas to which it refers."""
@@ -212,7 +212,8 @@ def _key(step: str) -> str:
 
 
 def _closure(reference: str, root: Any) -> list[Any]:
-    """Return this ``$ref`` and all references that are reachable from it, each with its schema."""
+    """Return a list of two items: this ``$ref``, and a mapping from references to their schemas. The mapping contains
+    this ``$ref`` and all references that are reachable from it."""
     reached: dict[str, Any] = {}
     waiting = [reference]
     while waiting:

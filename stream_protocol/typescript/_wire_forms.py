@@ -24,8 +24,9 @@ ANYTHING: Final = True
 class WireForm:
     """The JSON form in which the output of a tool is sent. ``schema``: the JSON schema of the value.
 
-    ``wrapped``: True if the value is sent as ``{"result": value}``; ``None`` if only values that are not objects are
-    sent in this form. ``nested``: True if the value is sent inside the message of the agent that runs as a tool.
+    ``wrapped``: True if the value is sent as ``{"result": value}``; False if it is sent unchanged. With ``None``,
+    objects are sent unchanged, and other values as ``{"result": value}``. ``nested``: True if the value is sent inside
+    the message of the agent that runs as a tool.
     """
 
     schema: Any
@@ -52,7 +53,7 @@ class _WireSchemas(GenerateJsonSchema):
 
 
 def schema_of(annotation: Any, *, by_alias: bool = True) -> Any:
-    """Return the JSON schema of values of this type, as they are sent; ``ANYTHING`` if pydantic has no schema for the
+    """Return the schema of the JSON form of values of this type; ``ANYTHING`` if pydantic has no schema for the
     type."""
     try:
         # The type is put into a list, so that pydantic gives it a name and a reference.

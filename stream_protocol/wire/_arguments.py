@@ -18,7 +18,7 @@ MAX_SHOWN: Final = 60
 """The maximum number of characters of a wrong text in an error message."""
 
 _SIMILAR: Final = 0.7
-"""How similar a name must be to be suggested, from 0 to 1."""
+"""The minimum similarity of a name that an error message suggests, from 0 (different) to 1 (equal)."""
 
 _USER_OF_URL: Final = re.compile(r"//[^/?#\s]*@")
 """Pattern for the user name in a URL, and for the password after it."""
@@ -59,8 +59,8 @@ def check_option_names(given: Iterable[str], known: Collection[str]) -> None:
 
 
 def shown(value: object) -> str:
-    """Return a value as text for an error message: a short text or a number itself, and only the type of any other
-    value."""
+    """Return a value as text for an error message. A long text is cut. A class or function appears with its name. Other
+    values, except numbers, bools and ``None``, appear only as the name of their type."""
     match value:
         case None | bool() | int() | float():
             return repr(value)[:MAX_SHOWN]
@@ -240,11 +240,12 @@ def check_interface(
 
 
 def check_iterable(function: str, value: object, items: str, *, is_async: bool = False, otherwise: str = "") -> None:
-    """Raise ``TypeError`` if the value is not an iterable, or not an asynchronous iterable where ``is_async`` is set.
-    ``function``: the name of the function with the argument, for the error message.
+    """Raise ``TypeError`` if the value is not an iterable of items. A text, a dictionary or a pydantic model counts as
+    one item. ``function``: the name of the function with the argument, for the error message.
 
-    ``items``: the description of the items in the error message. ``is_async``: True if the function uses ``async for``.
-    ``otherwise``: a hint for the error message if the value is asynchronous and must be synchronous, or the reverse.
+    ``items``: the description of the items in the error message. ``is_async``: True to require an asynchronous
+    iterable. ``otherwise``: a hint for the error message if the value is asynchronous and must be synchronous, or the
+    reverse.
     """
     if isinstance(value, AsyncIterable if is_async else Iterable) and (is_async or not _is_one_value(value)):
         return

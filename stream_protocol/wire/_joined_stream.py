@@ -36,8 +36,8 @@ class JoinedStream:
     message from the joined stream. The texts of deltas are joined as encoded JSON, without parsing. The time is linear
     in the number of bytes.
 
-    Input deltas of a call that began in an earlier step are not joined. For such a call, the client shows the first
-    delta only when the second delta arrives.
+    Input deltas of a call that began in an earlier step are not joined, because their number changes the client's
+    message. For such a call, the client shows the first delta only when the second delta arrives.
     """
 
     def __init__(self) -> None:
@@ -51,7 +51,8 @@ class JoinedStream:
 
     @property
     def growing(self) -> list[bytes]:
-        """The SSE events that come after those in ``complete``. Later deltas and outputs may still change them."""
+        """The newest SSE events of the stream, after the events in ``complete``. Later deltas and outputs may still
+        change the newest events."""
         return [event if isinstance(event, bytes) else event.joined() for event in self._open.values()]
 
     def add(self, events: Iterable[bytes]) -> None:

@@ -74,7 +74,7 @@ class TooManyValuesError(ValueError):
 
 def parse_json_in_slices(text: bytes | bytearray) -> Generator[int, None, Any]:
     """Generator that parses a JSON text in slices, and returns its value. After each slice, the generator yields the
-    number of bytes of memory, approximately, that the slice's values take. Texts are not counted.
+    approximate memory of the slice's values in bytes. The characters of texts are not counted.
 
     Keys that clients refuse are renamed, as by ``rename_forbidden_keys``. Lone surrogates become U+FFFD, and so does
     U+0000, because PostgreSQL refuses it. Raises ``ValueError`` for:
@@ -121,7 +121,7 @@ class _Open:
     def put(self, value: Any, end: int) -> None:
         """Add a large value to the list or object. The value was parsed separately. ``end``: the position in the JSON
         text after this value."""
-        assert self.items is not None  # the items before the value were added, even if there were none
+        assert self.items is not None  # `add` was called first, even without items before the value
         if isinstance(self.items, dict):
             self.items[safe_key(self.key, in_constructor=self.in_constructor)] = value
         else:
@@ -156,7 +156,7 @@ class _SlicedParser:
                 self._pass_mark(position - 1)
             elif position == before:  # a string that is longer than a piece begins here
                 position = last_mark = yield from self._read_long_string(position)
-            elif position - last_mark > 4 * PIECE:  # two strings and the text around them may be as long
+            elif position - last_mark > 4 * PIECE:  # two strings and the text around them may have this length
                 raise ValueError("a number or blanks without an end")
         if self._stack:
             raise ValueError("unexpected end")
@@ -166,8 +166,8 @@ class _SlicedParser:
         return self._results[0]
 
     def _end_slice(self) -> int:
-        """End the current slice, and begin a new slice. Return the memory that the values of the ended slice take,
-        approximately, in bytes."""
+        """End the current slice, and begin a new slice. Return the approximate memory of the ended slice's values in
+        bytes."""
         before = self._counted
         self._counted = self._containers * CONTAINER_BYTES + self._commas * VALUE_BYTES
         self._read = 0
@@ -262,7 +262,8 @@ class _SlicedParser:
         return self._stack[-1]
 
     def _begin_large_value(self, position: int) -> None:
-        """Begin a large value at ``position``. In each list and object around this value, parse the items before it."""
+        """Begin a large value at ``position``. In all lists and objects that contain it, first parse the items before
+        it."""
         self._parse_outer(len(self._stack) - 1)
         self._parse_before_value(self._stack[-1], position)
 

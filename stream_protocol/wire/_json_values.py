@@ -3,9 +3,9 @@
 A value is converted once, before it enters a chunk. After that, the encoder and the client's parser accept the value.
 The result is a copy, because a tool may change its dictionary later.
 
-``orjson`` copies values that are plain JSON, as nearly all values are. For values of other types inside them,
-``orjson`` calls ``_Walk``. If ``orjson`` refuses a value, for example because of its keys, ``_Walk`` converts the whole
-value.
+``orjson`` copies a value. For each inner value that is not plain JSON, ``orjson`` calls ``_Walk``. If ``orjson``
+refuses the value, for example because of its keys, ``_Walk`` converts the whole value. Nearly all values are plain
+JSON, so ``_Walk`` is rarely called.
 """
 
 import base64
@@ -137,7 +137,7 @@ def _json_of_foreign_type(value: Any) -> Any:
 
 
 class _Walk:
-    """Converts a value to plain JSON: converts the value itself, and then its members in the same way.
+    """Converts a value to plain JSON. First converts the value itself, and then each member in the same way.
 
     A nesting level takes only two Python frames, so that ``MAX_DEPTH`` levels fit Python's stack.
     """

@@ -142,8 +142,8 @@ def parse_chat_request_in_slices(
 ) -> Generator[int, None, ChatRequest]:
     """Generator that parses a chat request in slices of some milliseconds, and returns the request.
 
-    After each slice, the generator yields the number of bytes of memory, approximately, that the slice's values take.
-    Texts are not counted. Raises the same errors as ``parse_chat_request``.
+    After each slice, the generator yields the approximate memory of the slice's values in bytes. The characters of
+    texts are not counted. Raises the same errors as ``parse_chat_request``.
     """
     size, parsed = yield from _parse_json_object(body)
     fields = _object(parsed, "The request body")
@@ -196,19 +196,19 @@ def _refuse_sdk_4(fields: Mapping[str, Any]) -> None:
 
 
 def parse_chat_id(value: object) -> str:
-    """Return ``value`` if it is a valid chat id: a session id and a segment of a URL path. Otherwise raise
-    ``ChatRequestError`` (400)."""
+    """Return ``value`` if it is a valid chat id. A chat id must be usable as a session id of ADK, and as one segment of
+    a URL path. Raises ``ChatRequestError`` (400) for any other value."""
     if value is None:
         raise ChatRequestError("The chat id is missing.")
     if not isinstance(value, str):
         raise ChatRequestError("The chat id must be a string.")
     if not value.strip():
         raise ChatRequestError("The chat id is empty.")
-    if value != value.strip():  # ADK strips ids: two chats would share one session
+    if value != value.strip():  # ADK strips ids, so two chats would share one session
         raise ChatRequestError("The chat id must not begin or end with a space.")
     if len(value) > MAX_CHAT_ID_LENGTH:
         raise ChatRequestError(f"The chat id is longer than {MAX_CHAT_ID_LENGTH} characters.")
-    # U+FFFD replaces invalid bytes and U+0000, so different ids could name one chat.
+    # U+FFFD is refused because it replaces invalid bytes and U+0000: two different ids could become equal.
     if value in (".", "..") or re.search(r"[/\\\x00-\x1f\x7f-\x9f\u2028\u2029\ufffd\ud800-\udfff]", value):
         raise ChatRequestError("The chat id must not be a path or hold control characters.")
     return value

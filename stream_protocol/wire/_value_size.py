@@ -23,8 +23,8 @@ _SCALARS: Final = frozenset({int, float, bool, type(None)})
 
 
 def is_too_large(value: Any, *, max_length: int = MAX_VALUE_LENGTH, max_items: int = MAX_VALUE_ITEMS) -> bool:
-    """Return True if a value has more than ``max_items`` members, or if its texts and bytes together have more than
-    ``max_length`` characters and bytes.
+    """Return True if a value has more than ``max_items`` members on all levels together. Also return True if its texts
+    and bytes together have more than ``max_length`` characters and bytes.
 
     Never raises. Iterators, and values of types with a custom JSON form, count as one member. A value that contains
     itself may pass this check, but ``json_value`` refuses it.

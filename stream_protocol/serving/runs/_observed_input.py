@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MESSAGE_OF_OTHER_RUN: Final = (
     "another run has stored a message in this chat, because the run log had forgotten the lease of this run"
 )
-"""The reason that is logged if a run does not store its user message."""
+"""The text of the ``LeaseLostError`` if another run has stored a message first."""
 
 
 class StoppedBeforeStoredError(Exception):

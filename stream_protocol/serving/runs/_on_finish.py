@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """The end of a response."""
+    """The way in which a response ended. The ``on_finish`` hook gets this object."""
 
     kind: Ending
     """``finish``, ``error``, ``timeout`` or ``abort``. ``timeout``: the run has exceeded a limit of the server."""
@@ -61,8 +61,8 @@ async def notify(
     cancels the hook and logs a timeout.
 
     ``sent``: the SSE events of the response. ``stored``: the events of the chat's session. ``before``: a function that
-    builds the messages before the response. ``continues``: True if the response continued the last of these messages.
-    ``ending``: the kind of the run's end.
+    returns the chat's messages without the response. ``continues``: True if the response continued the last of these
+    messages. ``ending``: the ``outcome`` of the ``Run``.
     """
 
     def folded() -> tuple[list[UIMessage], UIMessage, Outcome]:

@@ -1,5 +1,5 @@
 """Provides ``Planner``. The planner creates the ``RequestPlan`` of a request, which is the input of the run. It also
-creates the job of the run."""
+creates the ``Job``, which yields the run's events."""
 
 from __future__ import annotations
 
@@ -95,8 +95,8 @@ class Planner:
         request_plan: NewUserTurn | AnsweredCalls,
         accept: Callable[[Sequence[CallAnswer]], None],
     ) -> Job:
-        """Returns the job of the run. Creates the session of a new chat. All other changes of the session belong to the
-        job: see ``Job.events``. ``accept``: see ``Job.on_stored``."""
+        """Returns the job of the run. For a new chat, creates the session. The job itself makes all other changes to
+        the session: see ``Job.events``. ``accept``: see ``Job.on_stored``."""
         session = planned.session or await create_session(planned.runner, *incoming.chat)
         writes = self._page_writes(session)
         written: dict[str, Any] = {} if writes is None else await writes.take()

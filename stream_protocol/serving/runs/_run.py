@@ -4,7 +4,7 @@ One task reads all events of the run, even after the readers have disconnected o
 store all events, and a started tool runs to its end. A stop immediately ends the *response* (with ``abort``) and asks
 ADK to end the run. If the run does not end by itself, it is cancelled some seconds later.
 
-The run's events and the beginning of its response come from ``_job``.
+The module ``_job`` provides the run's events, and starts the response.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ TEXTS_OF_TIMEOUTS: Final = frozenset({TOO_LONG_TEXT, TOO_SLOW_TEXT})
 
 
 class LeaseLostError(Exception):
-    """Raised if the lease of a chat was not renewed in time. Another run may hold the lease then."""
+    """Raised if the lease of a chat was not renewed in time. Another run may now hold the lease."""
 
 
 class Run:
@@ -67,9 +67,9 @@ class Run:
     Call the methods in this order: ``claim``; ``run_agent``; ``open`` as soon as the user's message is stored;
     ``release``. If the request is refused, skip ``run_agent`` and ``open``.
 
-    ``log``: the buffer with the SSE events of the response, which a ``RunLog`` gives to other requests. ``since_stop``:
-    the id of the chat's newest stop when the request arrived; later stops also stop this run. With ``None``, only stops
-    after the claim stop the run. With ``STOPPED``, the run is stopped as soon as it has claimed the chat.
+    ``log``: the buffer with the SSE events of the response. A ``RunLog`` gives these events to other requests.
+    ``since_stop``: the id of the chat's newest stop when the request arrived. Any later stop also stops this run. With
+    ``None``, stops before the claim have no effect. With ``STOPPED``, the run is stopped as soon as it claims the chat.
     ``chat_was_busy``: True if another run held the lease of the chat when the request arrived. ``requested_at``: the
     time at which the request arrived, a value of ``time.perf_counter``; by default now.
     """
@@ -140,8 +140,8 @@ class Run:
             self.stop()
 
     def continue_message(self, request: ChatRequest) -> None:
-        """If the request answers tool calls of an assistant message, the response continues this message. Must be
-        called before the run can be stopped."""
+        """Sets the assistant message that the response continues, if the request answers tool calls of this message.
+        Call this method before the run can be stopped."""
         self._response.continue_message(request.continued_message)
 
     @property
@@ -150,7 +150,7 @@ class Run:
         return {"idempotency_key": self.idempotency_key, "record": self._record_id}
 
     def belong_to(self, record_id: str) -> None:
-        """Sets the id under which the engine stores the run. Called before the run begins."""
+        """Sets the id under which the engine stores the run. Call this method before the run begins."""
         self._record_id = record_id
 
     @property
@@ -185,11 +185,11 @@ class Run:
         self.stop()
 
     def release(self) -> None:
-        """Frees the chat. Called once.
+        """Frees the chat. Call this method only once.
 
         Also removes the reference cycles between run, lease, log and job. So the memory of the response is freed
-        immediately. The garbage collector would free this memory late, because it counts objects, and a large response
-        has few objects.
+        immediately. The garbage collector would free this memory late: it starts only after many new objects, but a
+        large response has few objects.
         """
         self._timers.close()
         self._lease.release()
@@ -209,8 +209,8 @@ class Run:
         If the run was stopped before ``run_agent`` is called, its response has already ended. The run still reads the
         events, so that ADK stores the user's message.
 
-        ``is_recovered_after``: called with the exception if the run can be recovered. Returns True if another worker
-        recovers the run.
+        ``is_recovered_after``: if a run that can be recovered fails, this function gets the exception. Returns True if
+        another worker recovers the run.
         """
         if self._given_up or not await self.holds_lease():
             return
@@ -226,7 +226,7 @@ class Run:
             raise
         except BaseException as error:  # noqa: BLE001 - any error of the agent
             if not await self.holds_lease():
-                pass  # `lease_lost` has already ended or left the run; a store may refuse the events of a paused worker
+                pass  # `lease_lost` has ended or left the run. After a worker's pause, a store may refuse its events.
             elif self.can_be_recovered and not self.log.closed and await is_recovered_after(error):
                 self.leave()
             else:
@@ -234,7 +234,7 @@ class Run:
         finally:
             posts.close()
             if not self.was_left:
-                self.stop()  # if this task was cancelled, the response is still open
+                self.stop()  # ends the response if this task was cancelled
             self._timers.cancel_all()
             self.agent_task.end()
 
@@ -245,8 +245,7 @@ class Run:
 
     def may_store_input(self, request_plan: NewUserTurn | AnsweredCalls) -> bool:
         """Return True if the run may still store its input: the user's message, or the user's answers to tool calls. A
-        stopped run stores a user message, but no reply. Of the user's answers, a stopped run stores only the
-        denials."""
+        stopped run may still store a user message. Of the user's answers, a stopped run stores only the denials."""
         return isinstance(request_plan, NewUserTurn) or not self.agent_task.abort_signal.is_set()
 
     async def _read(self, events: AsyncGenerator[Event], posts: RunPosts) -> None:
@@ -256,7 +255,7 @@ class Run:
                     posts.write_waiting()
                 self._feed(event)
                 if not self._lease.held and not await self._lease.confirm():
-                    raise LeaseLostError  # before the tool of this event's call starts
+                    raise LeaseLostError  # so that a tool call in this event does not start
 
     def stop(self) -> None:
         """Ends a running response with ``abort``, and asks ADK to end the run."""
@@ -308,8 +307,8 @@ class Run:
             self._timers.start("reader", self._limits.disconnect_grace, self._stop_unread)
 
     def _stop_unread(self) -> None:
-        """Stop the run if it has no readers on other workers. Otherwise check again later. Called when the run had no
-        reader on this worker for ``disconnect_grace`` seconds."""
+        """Stop the run if it has no readers on other workers. Otherwise check again later. The timer calls this method
+        when the run had no reader on this worker for ``disconnect_grace`` seconds."""
         if self._lease.read_elsewhere:
             seconds = max(self._limits.disconnect_grace or 0, self._times.reader_check)
             self._timers.start("reader", seconds, self._stop_unread)
@@ -329,17 +328,16 @@ class Run:
             self.stop_at_limit(TOO_LONG_TEXT, f"Its response has more than {self._limits.max_chunks} chunks.")
 
     def _add_posted(self, event: Event) -> None:
-        """Write an event that a tool has posted.
-
-        Begin the response if no event of ADK has begun it.
-        """
+        """Write an event that a tool has posted. If the response has not begun, begin it."""
         if not self.was_left:
             self._response.show_nested(shows=bool(self.log.readers) or self._lease.read_elsewhere)
             self._feed(event)
 
     def _show_earlier(self) -> None:
-        """Send the stored events of the run's earlier executions that this execution has not repeated. Without these
-        events, the response would show less than the history. Does nothing if the run has not begun."""
+        """Send stored events of the run's earlier executions. Events that this execution has repeated are left out.
+
+        Without these events, the response would show less than the history. Does nothing if the run has not begun.
+        """
         if self._earlier_is_shown or self.was_left or not self._response.is_prepared:
             return
         self._earlier_is_shown = True

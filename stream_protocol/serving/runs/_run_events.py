@@ -30,7 +30,7 @@ MAX_WAITING: Final = 256
 
 
 def run_events(runner: Runner, *, session_id: str, **arguments: Any) -> AsyncGenerator[Event]:
-    """Run an agent like ``runner.run_async``, and yield its events, for ``stream_sse``.
+    """Run an agent, as ``runner.run_async`` does, and yield the agent's events. Pass the events to ``stream_sse``.
 
     In contrast to the runner, this function also yields the events of agents in an ``AgentTool``. It yields the data
     and the progress that tools send with ``emit_data``, ``report_progress`` and ``mcp_progress``, and ADK's compaction
@@ -63,7 +63,7 @@ class _WaitingEvents:
         return event
 
     def note_done(self) -> None:
-        """Must be called when the caller of ``run_events`` has asked for the next event."""
+        """Record that the caller of ``run_events`` has asked for the next event. Then ``add`` returns."""
         self._queue.task_done()
 
     async def add(self, event: Event) -> None:

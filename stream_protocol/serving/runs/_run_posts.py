@@ -42,8 +42,8 @@ class RunPosts:
         self._thread = threading.get_ident()
         self._lock = threading.Lock()
         self._newest: dict[str, Callable[[], Event] | None] = {}
-        """The key of each recent event of ``post_newest``, with the function that returns the key's next event.
-        ``None`` if no next event waits."""
+        """Key of ``post_newest`` -> the function that returns the key's next event; ``None`` if no next event waits.
+        A key is removed if no event follows within ``pause`` seconds."""
 
     @property
     def is_open(self) -> bool:
@@ -55,8 +55,8 @@ class RunPosts:
         self._call(lambda: self._take(event))
 
     def post_newest(self, key: str, make: Callable[[], Event]) -> None:
-        """Writes the event that ``make`` returns. Writes the first event of a key immediately. If several events of
-        this key follow within ``pause`` seconds, writes only the newest of them."""
+        """Writes the event that ``make`` returns. ``key``: identifies a series of events, such as the progress of one
+        tool call. Writes the first event of a series immediately, and then the newest event every ``pause`` seconds."""
         with self._lock:
             is_first = key not in self._newest
             self._newest[key] = make
@@ -74,7 +74,8 @@ class RunPosts:
             await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._room(), self._loop))
 
     def write_waiting(self) -> None:
-        """Writes the events that were given to ``post_newest`` and are not written yet. Called on the event loop."""
+        """Writes the events that were given to ``post_newest`` and are not written yet. Must be called on the event
+        loop."""
         if self._newest:
             with self._lock:
                 waiting = [make for make in self._newest.values() if make is not None]

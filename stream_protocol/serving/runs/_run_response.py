@@ -26,7 +26,7 @@ logger = logging.getLogger(__package__)
 
 @dataclass(frozen=True)
 class StartedResponse:
-    """The beginning of a response."""
+    """A response that has begun."""
 
     conversion: Conversion[bytes]
     past_sse: bytes = b""
@@ -48,8 +48,7 @@ class RunResponse:
 
     def __init__(self, log: EventBuffer, output: RunOutput, observer: RunObserver) -> None:
         self._continued: UIMessage | None = None
-        """The assistant message that the response continues, in the form in which the client sent the message; ``None``
-        for a new message."""
+        """The assistant message that the response continues, as the client sent it; ``None`` for a new message."""
         self._log = log
         self._output = output
         self._observer = observer
@@ -58,8 +57,7 @@ class RunResponse:
         self._conversion: Conversion[bytes] | None = None
 
     def continue_message(self, message: UIMessage | None) -> None:
-        """Sets the assistant message that the response continues. The message has the form in which the client sent
-        it."""
+        """Sets the assistant message that the response continues, as the client sent it."""
         self._continued = message
 
     @property
@@ -78,7 +76,7 @@ class RunResponse:
         self._recorder = recorder
 
     def forget_factory(self) -> None:
-        """Removes the reference to the function that starts the response, and so to the job of the run."""
+        """Removes the function that starts the response. This function refers to the run's job."""
         self._factory = _empty_response
 
     def add(self, event: Event) -> None:
@@ -154,6 +152,5 @@ class RunResponse:
 
 
 def _empty_response(_invocation_id: str | None) -> StartedResponse:
-    """Return an empty response. It is used if a run was stopped before its start, or if its response failed to
-    start."""
+    """Return an empty response, for a run that was stopped before its start, or whose response failed to start."""
     return StartedResponse(sse_conversion((), None, Settings()))

@@ -1,5 +1,5 @@
-"""Encodes the bytes that requests and runs send each other about steering messages. The store of the run log transports
-the bytes."""
+"""Encodes the bytes that requests and runs send each other about steering messages. The user sends a steering message
+while the agent works. The store of the run log transports the bytes."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class NextTurn:
     overrides: RunOverrides
     """The overrides of the previous run."""
     since_stop: str | None
-    """The id of the chat's newest stop before the previous run, or ``STOPPED``: see ``Run``. If the chat has a later
-    stop, this turn stores its message, but has no reply."""
+    """The id of the chat's newest stop before the previous run, or ``STOPPED``: see ``Run``. If a later stop exists,
+    the turn stores its message, but gets no reply."""
 
 
 def delivery(message: UIMessage, context: Any) -> bytes:
@@ -66,8 +66,8 @@ async def post(
 ) -> Reply | None:
     """Send the bytes ``content`` to the run, whichever worker executes the run. Return the run's reply.
 
-    Returns ``finished`` if the run has ended, and ``None`` after ``patience`` seconds. Raises ``ChatRequestError``
-    (503) when ``closing`` is set.
+    Returns ``finished`` if the run has ended, and ``None`` if no reply comes within ``patience`` seconds. Raises
+    ``ChatRequestError`` (503) when ``closing`` is set.
     """
     reply = asyncio.create_task(_post(run_log, chat, run, content, patience))
     waiting = asyncio.create_task(closing.wait()) if closing is not None else None

@@ -27,8 +27,8 @@ def export_to_otlp() -> None:
 
 
 def export_for_prometheus() -> Callable[[], bytes]:
-    """Set up the exporters of ``export_to_otlp``, and one for Prometheus. Return a function that returns the metrics as
-    Prometheus reads them.
+    """Set up the exporters of ``export_to_otlp`` and an exporter for Prometheus. Return a function without parameters.
+    This function returns the metrics in Prometheus' text format.
 
     The metrics are those of this library, of ADK and of the process. Raises ``ImportError`` if the extra ``prometheus``
     is not installed, and ``StreamProtocolError`` if a meter provider is set already.
@@ -50,14 +50,14 @@ def flush_exports() -> None:
     """Send the telemetry that is not sent yet. Must be called before the process ends, because exit handlers do not run
     after every signal."""
     for provider in (trace.get_tracer_provider(), metrics.get_meter_provider()):
-        flush: Any = getattr(provider, "force_flush", None)  # the placeholders of the API have no such method
+        flush: Any = getattr(provider, "force_flush", None)  # OpenTelemetry's default providers lack this method
         if flush is not None:
             flush(FLUSH_MILLISECONDS)
 
 
 def _resource() -> Resource:
-    """Return the OpenTelemetry resource of this process. A random id distinguishes processes at the same address. An
-    environment variable may set a different id."""
+    """Return the OpenTelemetry resource of this process. A random ``service.instance.id`` distinguishes processes at
+    the same address. The environment variable ``OTEL_RESOURCE_ATTRIBUTES`` may set a different id."""
     from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 
     own = Resource({"service.name": LIBRARY, "service.instance.id": uuid4().hex})

@@ -1,5 +1,5 @@
-"""The OpenTelemetry metrics. docs/monitoring.md has their meanings and their names in Prometheus. Without a meter
-provider, nothing is recorded."""
+"""The OpenTelemetry metrics. ``docs/monitoring.md`` explains each metric, and has its name in Prometheus. Without a
+meter provider, nothing is recorded."""
 
 import os
 from collections.abc import Iterable
@@ -28,7 +28,8 @@ VARIABLES: Final = ("OTEL_", "ADK_TELEMETRY_", "ADK_EXPERIMENTAL_TELEMETRY", "AD
 
 
 def is_recorded() -> bool:
-    """Return True if a tracer, meter or logger provider is set, or an environment variable asks for recording."""
+    """Return True if a tracer, meter or logger provider is set. Also return True if the name of an environment variable
+    begins with one of ``VARIABLES``."""
     if any(name.startswith(VARIABLES) for name in os.environ):
         return True
     return metrics_are_recorded() or any(map(_was_set, (trace.get_tracer_provider(), _logs.get_logger_provider())))
@@ -92,8 +93,8 @@ run_duration: Final = _meter.create_histogram(
     explicit_bucket_boundaries_advisory=_RUN_TIMES,
 )
 chunks: Final = Total()
-"""The number of written chunks, as the value of an observable counter. A ``Total`` is used because an addition is
-cheaper than a call of an OpenTelemetry instrument."""
+"""The number of written chunks. A ``Total`` is used because an addition is cheaper than a call of an OpenTelemetry
+instrument."""
 
 _meter.create_observable_counter(
     "adk_ui_stream.chunks", [chunks.observe], unit="{chunk}", description="Chunks that runs have written."
@@ -139,14 +140,14 @@ loop_lag: Final = _meter.create_histogram(
 def count_refusal(reason: str) -> None:
     """Count a refused request or connection.
 
-    ``reason``: a word of a fixed list, because each different word creates a new time series.
+    ``reason``: one of a few fixed words, never a variable text. Each different word creates a new time series.
     """
     refusals.add(1, {REASON: reason})
 
 
 def count_failed_recovery(reason: str) -> None:
-    """Count a run of another worker that ended with an error because it could not be recovered. ``reason``: see
-    ``count_refusal``."""
+    """Count a run whose worker is dead, and that this process has ended with an error instead of recovering it.
+    ``reason``: see ``count_refusal``."""
     failed_recoveries.add(1, {REASON: reason})
 
 

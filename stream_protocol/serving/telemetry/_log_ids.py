@@ -35,8 +35,7 @@ def note_chat(user_id: str, chat_id: str = "") -> None:
 
 
 def note_run(user_id: str, chat_id: str, run_id: str) -> None:
-    """Put the ids of a user, a chat and a run on the log records of the current task and its later tasks. See
-    ``note_chat``."""
+    """Put the ids of a user, a chat and a run on log records, like ``note_chat``."""
     _ids.set(_Ids(user_id=user_id, chat_id=chat_id, run_id=run_id))
 
 

@@ -38,7 +38,7 @@ USER_ID: Final = "user.id"
 RUN_ID: Final = "adk_ui_stream.run.id"
 
 FIRST_RUN_ID: Final = "adk_ui_stream.run.first_id"
-"""The span attribute that contains the run id of a recovered run's first execution."""
+"""Span attribute of a recovered run: the run id of the first execution."""
 
 _TRACEPARENT: Final = "traceparent"
 
@@ -113,11 +113,11 @@ class RunObserver:
         outcome: Callable[[], str | None],
         first_run: tuple[str, str | None] | None = None,
     ) -> Iterator[None]:
-        """Context manager: records the run, which must have a separate task.
+        """Context manager: records the run. Enter it in a task that only this run uses.
 
-        ADK's spans become children of the run's span. ``outcome``: a function that returns the outcome at the end of
-        the run. An outcome of ``None`` counts as an error. ``first_run``: for a recovered run, the run id and the
-        ``traceparent`` of its first execution.
+        ADK's spans become children of the run's span. ``outcome``: a function that returns the run's outcome; called
+        when the run has ended. An outcome of ``None`` counts as an error. ``first_run``: only for a recovered run: the
+        run id and the ``traceparent`` of its first execution.
         """
         note_run(user_id, chat_id, run_id)
         ids = {CHAT_ID: chat_id, USER_ID: user_id, RUN_ID: run_id, "gen_ai.agent.name": agent}
@@ -165,8 +165,8 @@ class RunObserver:
 def observed_resume(user_id: str, chat_id: str) -> Iterator[Callable[[str, SpanContext | None], None]]:
     """Context manager: records a span while the server looks for the running response that a client resumes.
 
-    If a response is found, call the yielded function with the run's id and span. If another worker executes the run,
-    the span is ``None``.
+    If the server finds the response, call the yielded function with the run's id and the run's span. Pass ``None`` as
+    the span if another worker executes the run.
     """
     with _tracer.start_as_current_span(
         "chat resume",

@@ -98,8 +98,8 @@ class EventMetadata:
     message_id: str | None = None
     """On a user event: the id of the message in the client; ``None`` if no chat client sent the message."""
     files: tuple[SentFile | None, ...] = ()
-    """On a user event: the file for each part of the message, ``None`` for a part without a file. If the message has no
-    files, the value is empty."""
+    """On a user event: one item for each part of the message. The item is ``None`` for a part without a file. The value
+    is empty if the message has no files."""
     idempotency_key: str | None = None
     """On the events of a run: the idempotency key of the request that started the run."""
     record: str | None = None
@@ -138,9 +138,10 @@ class EventMetadata:
         return cls(**_parsed(_stored_on(event)))
 
     def is_of_another_run(self, mark: RunMark) -> bool:
-        """Return True if the user event with this data was stored by a run other than the run that ``mark`` identifies.
+        """Return True if the run that stored the user event with this data is not the run that ``mark`` identifies.
 
-        Equal idempotency keys are not enough, because a client can send the same request twice.
+        The record ids are also compared, because a client can send the same request twice. Both requests have the same
+        idempotency key.
         """
         is_equal_request = self.idempotency_key in (None, mark["idempotency_key"])
         return not is_equal_request or (bool(self.record and mark["record"]) and self.record != mark["record"])
@@ -161,14 +162,14 @@ def update_metadata(event: Event, **changes: Any) -> None:
 
 
 def hidden_events(event: Event) -> tuple[str, ...]:
-    """Return ``EventMetadata.of(event).hidden_events``: the ids of events that the client is not shown. Fast, because
-    it is called for each event of a session."""
+    """Return ``EventMetadata.of(event).hidden_events``: the ids of events that the client is not shown. For most
+    events, this function is faster than ``EventMetadata.of``."""
     return EventMetadata.of(event).hidden_events if "untold" in _stored_on(event) else ()
 
 
 def moved_before(event: Event) -> str | None:
-    """Return ``EventMetadata.of(event).before``: the id of the event that the client was shown after ``event``. Fast,
-    because it is called for each event of a session."""
+    """Return ``EventMetadata.of(event).before``: the id of the event that the client was shown after ``event``. For
+    most events, this function is faster than ``EventMetadata.of``."""
     return EventMetadata.of(event).before if "before" in _stored_on(event) else None
 
 
@@ -184,10 +185,11 @@ def shown_event(event: Event) -> Event:
 
 
 def steering_state(event: Event) -> tuple[AcceptedMessage | None, str | None]:
-    """A steering message (sent while the agent works) waits until a model call reads it. Return two values: the message
-    that begins to wait with this event, and the id of a message that stops waiting.
+    """Return two values: the steering message that begins to wait with this event, and the id of a message that stops
+    waiting with this event.
 
-    A message also stops waiting when it begins a turn of its own.
+    A steering message (sent while the agent works) waits until a model call reads it, or until it begins a turn of its
+    own.
     """
     stored = _stored_on(event)
     if stored.keys().isdisjoint(("accepted", "steering", "message_id")):
@@ -198,8 +200,8 @@ def steering_state(event: Event) -> tuple[AcceptedMessage | None, str | None]:
 
 
 def kept_steering(event: Event) -> tuple[str, ...]:
-    """Return ``EventMetadata.of(event).kept_steering``: the ids of steering messages that a rewind keeps. Fast, because
-    it is called for each event of a session."""
+    """Return ``EventMetadata.of(event).kept_steering``: the ids of steering messages that a rewind keeps. For most
+    events, this function is faster than ``EventMetadata.of``."""
     return EventMetadata.of(event).kept_steering if "kept" in _stored_on(event) else ()
 
 

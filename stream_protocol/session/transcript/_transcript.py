@@ -70,8 +70,8 @@ class Turn:
     call_ids: CallIds
     """The client ids of calls in earlier turns."""
     compactions: Mapping[int, Sequence[Event]]
-    """The turn's compactions, which are summaries of earlier events. Key: the number of the turn's stored events before
-    the compactions. Value: the events with the compactions."""
+    """Number of the turn's stored events before a compaction -> the compaction events at this place. A compaction event
+    contains ADK's summary of earlier events."""
 
     @property
     def invocation_id(self) -> str:
@@ -137,8 +137,8 @@ class Turn:
         return self.shown(0, self.response_starts[1] if len(self.response_starts) > 1 else len(self.stored))
 
     def shown(self, begin: int, end: int) -> tuple[Event, ...]:
-        """Return the stored events from index ``begin`` to index ``end``, with the content that the client was shown.
-        Compaction events (summaries of earlier events) are included."""
+        """Return the stored events from index ``begin`` to index ``end`` (excluded), with the content that the client
+        was shown. Compaction events (summaries of earlier events) are included."""
         if self.compactions and begin < end:
             return tuple(self._with_compactions(begin, end))
         return tuple(shown_event(event) for event in self.stored[begin:end] if event.id not in self.hidden_events)
@@ -192,8 +192,8 @@ class Transcript:
         ``call_ids``: the ids of earlier calls, if ``events`` does not begin with the session's first event.
         """
         self.stored: Final = tuple(map(readable_event, events))
-        """All events of the session. In a live run, the content of a user event is the transcription of the user's
-        speech."""
+        """All events of the session. If the user spoke in a live run, the content of the user event is the
+        transcription of the speech."""
         self._facts = tuple(map(read, self.stored))
         first = FirstReading()
         for facts in self._facts:
@@ -247,12 +247,12 @@ class Transcript:
         return next((turn for turn in reversed(self.turns) if client_id in turn.user_message_ids), None)
 
     def find_steering(self, client_id: str) -> Turn | None:
-        """Return the turn whose run has read the steering message (sent while the agent worked) with this id."""
+        """Return the newest turn in which a run has read the steering message (sent while the agent worked) with this
+        id; ``None`` if there is none."""
         return next((turn for turn in reversed(self.turns) if client_id in turn.steering_ids), None)
 
     def versions(self, client_id: str) -> list[Turn]:
-        """Return all turns with the user message ``client_id``. Turns that a rewind removed, with earlier versions of
-        the message, are included."""
+        """Return all turns with a version of the user message ``client_id``, including turns that a rewind removed."""
         return [turn for turn in self._as_if_not_rewound if client_id in turn.user_message_ids]
 
     @cached_property
@@ -261,8 +261,7 @@ class Transcript:
         return VersionTree(self._facts)
 
     def has_taken_back(self, ids: frozenset[str]) -> bool:
-        """Return True if a rewind has removed the message with one of these ids, and the message is not in the current
-        chat."""
+        """Return True if a message with one of these ids is not in the chat now, because a rewind has removed it."""
         unknown = ids.difference(*(turn.message_ids for turn in self.turns))
         return bool(unknown) and any(unknown & turn.message_ids for turn in self._as_if_not_rewound)
 
@@ -273,7 +272,7 @@ class Transcript:
 
 
 class _SteeringMessages:
-    """The steering messages of a session: user messages that a run has accepted while it worked.
+    """The steering messages of a session: user messages that a run has accepted while the agent worked.
 
     ``stored``: all events of the session. ``current``: the events that no rewind has removed. The event directly before
     a rewind lists the steering messages that the rewind keeps. After the rewind, these messages wait for a model call
@@ -297,8 +296,8 @@ class _SteeringMessages:
 
 
 def _kept_by_rewinds(stored: Sequence[EventFacts]) -> dict[str, list[AcceptedMessage]]:
-    """Return the steering messages (sent while the agent worked) that a rewind does not remove: event id of the rewind
-    -> messages."""
+    """Return a mapping: id of the event with a rewind -> the steering messages (sent while the agent worked) that this
+    rewind does not remove."""
     ids = {
         facts.event.id: names
         for before, facts in pairwise(stored)

@@ -6,8 +6,9 @@ moved to the position at which the client was shown it. Some events belong to no
 monitor. Only the surrounding events show to which message such an event belongs.
 
 ``TranscriptReader`` then reads the events in the order in which the client was shown them. It finds the message and the
-response of each event, and reads the calls. ``Transcript`` uses this class for stored sessions. Recordings are also
-read with it. In a recording, a continued response can have a new invocation id, and user events can be missing.
+response of each event, and reads the calls. ``Transcript`` uses ``TranscriptReader`` for stored sessions. The package
+``recording`` also uses it. In a recording, a continued response can have a new invocation id, and user events can be
+missing.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class AppliedRewind(NamedTuple):
     """A rewind of the session that has removed events."""
 
     removed: range
-    """The numbers of the removed events. The event that contains the rewind comes directly after them."""
+    """The numbers of the removed events. The next number is that of the event with the rewind."""
     invocation_id: str | None
     """The invocation of the event that contains the rewind. A later rewind that names this invocation undoes the
     rewind. ``None`` if other events have the same invocation."""
@@ -72,7 +73,7 @@ class Rewinds:
 
     @property
     def removed(self) -> tuple[range, ...]:
-        """The numbers of the events that all rewinds together remove, in order and without overlap."""
+        """The numbers of all events that rewinds remove, as ranges, in order and without overlap."""
         return tuple(reversed([*self._removed()]))
 
     def _removed(self) -> Iterator[range]:
@@ -126,10 +127,8 @@ class FirstReading:
         self._hidden: set[str] = set()
         self._moved: dict[str, list[EventFacts]] = {}
         self._waiting: dict[_Speaker, EventFacts] = {}
-        """Invocation, agent and branch -> the newest event, if it has placeholder responses.
-
-        Requests for approvals and credentials do not count as the newest event.
-        """
+        """Invocation, agent and branch -> their newest event, only if this event has placeholder responses. An event
+        that requests an approval or a credential does not count as the newest event."""
         self._invocations: dict[str, _Invocation] = {}
         """The invocations in the order in which they began."""
         self._rewinds = Rewinds()
@@ -181,15 +180,15 @@ class FirstReading:
         end = -1
         for invocation_id, invocation in self._invocations.items():
             if invocation.by_agent is None:
-                continue  # it shows nothing, so no other invocation is nested in it
+                continue  # an invocation that shows nothing has no other invocation inside it
             if invocation.by_agent and invocation.last > end:
                 yield invocation_id
             end = max(end, invocation.last)
 
 
 def _has_settled_results(facts: EventFacts) -> bool:
-    """Return True if the event has a response to a call that needs no approval. A placeholder response to a call that
-    needs a credential also counts."""
+    """Return True if the event has a function response that is not a placeholder for an approval. A placeholder for a
+    credential counts."""
     return any(result.waits_for is not CallKind.APPROVAL for result in facts.results)
 
 
@@ -235,7 +234,7 @@ class TranscriptReader:
         self._moved = dict(self._hidden.moved)
         """The moved events that ``place`` has not yielded yet."""
         self._placed: set[str] = set()
-        """The ids of moved events that ``place`` has yielded before their stored position was reached."""
+        """The ids of moved events that ``place`` has already yielded, but whose stored position comes later."""
         self._call_ids = call_ids if call_ids is not None else CallIds()
         self.earlier_ids = NO_IDS
         """The client ids of calls before the newest message."""
@@ -340,7 +339,7 @@ class TranscriptReader:
         if not self._begun:
             return EventRole.NEW_MESSAGE if facts.shows_something or self._is_turn(facts) else EventRole.OUTSIDE
         if facts.by_user and self._after_user_event:
-            return EventRole.SAME_RESPONSE  # a request with several answers has an event for each
+            return EventRole.SAME_RESPONSE  # one request may have several answers, each in its own event
         if facts.by_user or shows_approval:
             return EventRole.NEW_RESPONSE
         return EventRole.NEW_MESSAGE if self._begins_run(facts) else EventRole.SAME_RESPONSE

@@ -68,7 +68,8 @@ class StoredCall:
     """The index of the event with the call."""
     call: Call
     known: KnownCall
-    """The call with its client id. For ADK's ``adk_request_confirmation``, this is the call that needs approval."""
+    """The entry of the call in ``KnownCalls``, with its client id. For ADK's ``adk_request_confirmation``: the entry of
+    the call that needs approval."""
     response_index: int
     """The index of the event with the model response that made the call. Calls of one model response have the same
     index."""
@@ -80,7 +81,7 @@ class StoredCall:
 
     @property
     def is_awaited(self) -> bool:
-        """True if the client must still answer the call. False if the tool of the call has run without an answer."""
+        """True if the client must still answer the call. False if the call's tool has run without an answer."""
         return self.kind is not None and self.is_pending and self.known.opened is not None
 
     @property
@@ -127,7 +128,8 @@ class StoredCall:
 
     @property
     def answer(self) -> dict[str, Any] | None:
-        """The user's answer to the call; ``None`` if the call has no answer yet, or if the agent ended the call."""
+        """The user's answer to the call; ``None`` if the call has no response, or if its first response does not come
+        from the user."""
         return self.responses[0].result.value if self.responses and self.responses[0].facts.by_user else None
 
 

@@ -63,8 +63,8 @@ class VersionTree:
         return self._facts[number]
 
     def versions(self, number: int) -> list[int]:
-        """Return the numbers of all versions of a message, including this message, in stored order. Versions are
-        messages that follow the same message."""
+        """Return the numbers of all versions of a message, including this message, in stored order. Messages are
+        versions of one another if they follow the same message."""
         return self._after[self._before[number]]
 
     def last_shown(self, number: int) -> float:

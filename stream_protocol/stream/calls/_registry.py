@@ -51,11 +51,8 @@ class CallRegistry:
         self.known = KnownCalls(ids.copy())
         """Finds the call to which an event refers. ``of`` returns its ``ToolCall``."""
         self._unsettled: list[ToolCall] | None = None
-        """The calls without a result, in order; ``None`` if there are none. Some calls in this list may have a result
-        by now.
-
-        They are removed from the beginning of the list when the list is read.
-        """
+        """The calls without a result, in order; ``None`` if there are none. A call may get its result while it is in
+        the list. Each reading of the list removes such calls from its beginning."""
         self._event: Event | None = None
         """The newest event, if it has fragments of calls; otherwise ``None``."""
         self._mentioned: tuple[ToolCall, ...] = ()
@@ -102,8 +99,8 @@ class CallRegistry:
         return call
 
     def _continued(self, speaker: "AuthorStream", fragment: CallPiece) -> ToolCall | None:
-        """A streamed piece of a call has an unknown id. Return the tool call that the piece continues; ``None`` if the
-        piece begins a new call."""
+        """Return the tool call that a streamed piece with an unknown id continues; ``None`` if the piece begins a new
+        call."""
         if not speaker.streaming_calls or (fragment.id and not fragment.id.startswith(_ADK_ID)):
             return None
         newest = speaker.streaming_calls[-1]
@@ -141,7 +138,7 @@ class CallRegistry:
         return None if found is None else self.of(found)
 
     def unsettled(self) -> list[ToolCall]:
-        """Return the tool calls of the current response that have no result and no error."""
+        """Return the tool calls of the message that have no output, error or denial."""
         return [*self._read_unsettled()]
 
     def _read_unsettled(self) -> Iterator[ToolCall]:
@@ -159,11 +156,10 @@ class CallRegistry:
         return (call for call in self._read_unsettled() if call.is_shown)
 
     def raising(self, speaker: SpeakerKey) -> ToolCall | None:
-        """Return the tool call whose failure has made the agent ``speaker`` fail; ``None`` if it may be one of several
-        calls.
+        """Return the running tool call that has made the agent ``speaker`` fail; ``None`` if this is not certain.
 
-        ADK's failure event does not name the call. It may also be a call that waits for the client, because a client
-        tool can raise an exception.
+        ADK's failure event does not name the call. The result is ``None`` if the agent has several calls without a
+        result. A call that waits for the client also counts, because a client tool can raise an exception.
         """
         own = (call for call in self._read_unsettled() if call.known.speaker == speaker)
         running = [*islice((call for call in own if call.state in (CallState.RUNNING, CallState.AWAITING_CLIENT)), 2)]

@@ -7,12 +7,12 @@ Model adapters stream arguments in three forms:
 - ``args`` with all arguments so far, in each partial event (custom models): ``GrowingText``.
 
 Each class takes fragments (the arguments in a partial event), and returns the new JSON text. The client concatenates
-these texts. ``complete`` takes the arguments of the complete call, and returns the missing text. It returns ``None`` if
-no text can complete the JSON. In this case, the client uses the input of the complete call. ``so_far`` returns the
-arguments so far, for a call that ends early.
+these texts. ``complete`` takes the arguments of the complete call, and returns the missing text, or ``None`` if no text
+can complete the JSON. After ``None``, the client uses the input of the complete call. ``so_far`` returns the arguments
+so far, for a call that ends early.
 
-After a fragment that cannot be appended, the text does not change any more, and later fragments are ignored. The work
-for a fragment does not depend on the length of the text before it.
+After a fragment that cannot be appended, all later fragments are ignored. The work for a fragment does not depend on
+the length of the text before it.
 """
 
 from collections.abc import Sequence
@@ -78,8 +78,7 @@ def _floats(value: Any) -> Any:
 
 
 class _Level:
-    """A JSON object or array that is not written to its end: its keys or its length so far, and its unfinished
-    child."""
+    """An unfinished JSON object or array: its keys or its length so far, and its unfinished child."""
 
     __slots__ = ("is_array", "keys", "length", "open_child")
 
@@ -144,7 +143,7 @@ class PathText:
     def _begin(self, path: str, fragment: "PartialArg") -> str:
         scalar, string = _scalar(fragment), fragment.string_value
         if (scalar is None and string is None) or (string == "" and path == self._last_path):
-            return ""  # an empty container, or a repeated end of a string
+            return ""  # a piece without a value, or an empty piece after the end of its string
         tokens = self._path(path)
         depth = self._place(tokens)
         if depth is None:
@@ -198,8 +197,8 @@ class PathText:
         )
 
     def _place(self, tokens: Path) -> int | None:
-        """Return the number of unfinished objects and arrays that the path goes through; ``None`` if a value with this
-        path cannot be appended."""
+        """Return the depth of the unfinished object or array to which a value with this path can be appended. The depth
+        of the outermost object is 0. Return ``None`` if the value cannot be appended."""
         if not tokens or len(tokens) > MAX_DEPTH:
             return None
         levels = self._levels or [_Level(is_array=False)]
@@ -310,9 +309,9 @@ class RawText:
 class GrowingText:
     """Builds the JSON text of a call's arguments from ADK's ``args``, if each partial event has all arguments so far.
 
-    The first partial event may be the whole call. So nothing is written before a second partial event adds arguments,
-    unless ``streaming`` is set. Text that may still change is held back: closing brackets and quotes, and a number at
-    the end.
+    The first partial event may be the whole call. So ``write`` returns no text for the first partial event, unless its
+    argument ``streaming`` is True. Text that may still change is held back: closing brackets and quotes, and a number
+    at the end.
     """
 
     def __init__(self) -> None:
@@ -338,7 +337,7 @@ class GrowingText:
             return ""
         stable = _stable(arguments)
         if not stable.startswith(self._sent):
-            # A beginning of the sent text does not contradict it: the arguments may grow again.
+            # If the new text is a beginning of the sent text, later arguments may still extend the sent text.
             self._frozen = not self._sent.startswith(stable)
             return ""
         text = stable[len(self._sent) :]
@@ -362,7 +361,7 @@ def _canonical(arguments: dict[str, Any]) -> str:
 
 
 def _stable(arguments: dict[str, Any]) -> str:
-    """Return the arguments as JSON text, without the end of the text that later arguments may change."""
+    """Return the beginning of the arguments' JSON text that later arguments cannot change."""
     text = _canonical(arguments).rstrip("]}")
     if text.endswith('"'):
         return text[:-1]

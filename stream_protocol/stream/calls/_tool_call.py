@@ -148,7 +148,7 @@ class ToolCall:
     def _text_of(self, fragment: CallPiece) -> str:
         """Return the JSON text that a streamed piece adds to the call's arguments."""
         if REQUEST_CREDENTIAL in {fragment.name, self.name}:
-            return ""  # a browser must not see these arguments, even from an adapter that streams them
+            return ""  # a browser must not see the arguments of a credential request; some adapters stream them
         if partial_args := fragment.partial_args:
             if self._text is None:
                 self._text = PathText() if partial_args[0].json_path else RawText()
@@ -170,7 +170,7 @@ class ToolCall:
         return self._guess.add([argument.json_path or "" for argument in fragment.partial_args], schemas)
 
     def announce(self, name: str, *, hidden: bool, dynamic: bool, title: str | None) -> None:
-        """Set the tool's name. Write ``tool-input-start`` and the argument text that was held back."""
+        """Set the tool's name. Unless ``hidden``, write ``tool-input-start`` and the arguments that were held back."""
         state = self._next("announce")
         self.name, self.hidden, self.dynamic, self.title = name, hidden, dynamic, title
         if hidden:
@@ -208,12 +208,12 @@ class ToolCall:
             self._input = arguments
 
     def complete_input_so_far(self) -> None:
-        """Use the arguments that were streamed so far as the final input. Call this method if a result comes before the
+        """Set the final input to the arguments that were streamed so far. Call this method if a result comes before the
         complete call."""
         self.complete_input(self._text.so_far() if self._text is not None else {})
 
     def fail_input(self, error_text: str) -> None:
-        """End the call with an error, because its arguments were streamed, but the complete call never came."""
+        """End the call with an error: its arguments were streamed, but the complete call never came."""
         state = self._next("fail input")
         if self.is_shown:
             self._sink.tool_input_error(
@@ -240,7 +240,7 @@ class ToolCall:
     # Waiting
 
     def announce_approval(self, *, gated: bool) -> None:
-        """Mark the call as needing approval. The approval request follows later.
+        """Record that the call needs approval. The approval request follows later.
 
         ``gated``: True if ADK asks before the tool runs. False if the tool itself asks while it runs.
         """
@@ -283,7 +283,7 @@ class ToolCall:
         self.lacks_credential = self.lacks_credential or lacking
 
     def stop_waiting(self) -> None:
-        """Mark the call as not waiting for an answer any more, because the run was stopped."""
+        """Record that the call no longer waits for an answer, because the run was stopped."""
         self.state = self._next("stop waiting")
 
     # Results

@@ -80,11 +80,11 @@ def any_approval_is_answered(parts: Sequence[UIPart]) -> bool:
 
 
 def is_sent_again(response: Iterable[bytes], continued: UIMessage | None = None) -> bool:
-    """Return True if a client sends its message again after this response, with one of the common predicates for
-    ``sendAutomaticallyWhen``.
+    """Return True if one of the common predicates for ``sendAutomaticallyWhen`` makes a client send its message again
+    after this response.
 
     Such a client would repeat its request in an endless loop. ``response``: SSE events with one chunk each.
-    ``continued``: the message that the response continues, in the form in which the client sent the message.
+    ``continued``: the message that the response continues, as the client sent it.
 
     Texts and values are ignored. A step at the end of the response counts only if a later chunk changes the message.
     Otherwise the client does not store the step.

@@ -101,10 +101,9 @@ def _either(by: str, **shapes: Check) -> Check:
 
 
 class _ObjectSchema:
-    """A check for objects with certain keys. Each argument describes one key: its name is the key, and its value is the
-    check for the key's value.
+    """A check for objects with certain keys. For each key, pass a keyword argument with the check for the key's value.
 
-    A name that ends in ``_`` describes an optional key.
+    For an optional key, append ``_`` to the name of the argument.
     """
 
     def __init__(self, **checks: Check) -> None:

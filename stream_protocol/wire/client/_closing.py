@@ -21,13 +21,13 @@ def close_stream(sink: Sink[Any], chunks: Iterable[AnyChunk], *, past: Iterable[
     contain the stream's last chunk.
 
     Ends texts, reasoning and the step. Calls whose tools ran in the dead process get the error text ``unanswered``.
-    ``past``: chunks for the message that the response continues. Calls of this message that wait for the client are not
-    ended.
+    ``past``: chunks that build the message that the response continues. If a call of this message waits for the client,
+    the call is not ended.
     """
     stream = _UnfinishedStream()
     try:
         stream.fold(chunks, past)
-    except ClientStreamError:  # the client has stopped reading this stream: nothing is open
+    except ClientStreamError:  # the client has failed on this stream, and reads no more chunks
         return stream.ended
     stream.close(sink, unanswered)
     return stream.ended

@@ -1,9 +1,9 @@
 """Convert a message to chunks from which a client builds the same message: the inverse of the client's reducer.
 
-The chunks are valid for all clients of the major version. So the metadata of results, ``toolMetadata`` and
-``inputEncoding`` are left out. For v7, the chunks include citations, and the reason and the descriptor of an approval.
-Chunks cannot express the name of a file, a text without a ``state`` (it becomes ``done``), or a part of an unknown
-type.
+The chunks are valid for all clients of the major version. So these keys are left out: ``toolMetadata``,
+``inputEncoding`` and ``resultProviderMetadata``. For v7, the chunks include citations, and the reason and the
+descriptor of an approval. Chunks cannot express the name of a file or a part of an unknown type. A text without a
+``state`` gets the state ``done``.
 
 For v6, chunks cannot express that the user has answered an approval request. So both the answer and the request are
 left out, and the state ``approval-responded`` becomes ``input-available``. With the approval request, the client would
@@ -103,7 +103,7 @@ def _tool(sink: ChunkSink, part: ToolPart, ai_sdk: AiSdkVersion) -> None:
         return
     _input(sink, part)
     if _approval(sink, part, ai_sdk) and state in ("input-streaming", "input-available"):
-        _input(sink, part)  # the input came again after the request for approval, which stays on the part
+        _input(sink, part)  # sent again, because the approval request has changed the state of the part
     match state:
         case "output-available":
             sink.tool_output_available(call_id, part.get("output"), preliminary=part.get("preliminary", False))
@@ -158,8 +158,8 @@ def _invalid_input(sink: ChunkSink, part: ToolPart, ai_sdk: AiSdkVersion) -> Non
 
 
 def _approval(sink: ChunkSink, part: ToolPart, ai_sdk: AiSdkVersion) -> bool:
-    """Write the approval request of a tool call, and the user's answer. Return False if chunks for this AI SDK version
-    cannot express them."""
+    """Write the approval request of a tool call, and the user's answer. Return False if the call has no request, or if
+    chunks for this AI SDK version cannot express the answer."""
     approval = part.get("approval")
     if approval is None or (ai_sdk == 6 and "approved" in approval):
         return False

@@ -148,7 +148,7 @@ class _Scan:
             self.after_scalar(char, index)
 
     def after_scalar(self, char: str, index: int) -> None:
-        """A number or a literal such as ``true`` has ended. Handle the next character in the outer array or object."""
+        """Handle the character after a number or a literal such as ``true``, in the outer array or object."""
         if self.stack[-1] == "object after value":
             self.object_after_value(char, index)
         elif self.stack[-1] == "array after value" and char in ",]":

@@ -18,11 +18,11 @@ _DATA_KEYS: Final = frozenset(get_type_hints(DataChunk))
 
 
 def unknown_keys(chunk: Mapping[str, Any], *, ai_sdk: AiSdkVersion) -> AbstractSet[str]:
-    """Return the keys of a chunk that the oldest clients of this major version do not accept. The chunk must have a
-    known type.
+    """Return the keys of a chunk that the oldest supported client of this major version does not accept. The chunk must
+    have a known type.
 
-    For v7, "oldest" means 7.0.32, which is not strict: this client ignores keys that only later clients use. So the
-    function does not return such keys.
+    The oldest supported v7 client is 7.0.32, which is not strict. It ignores keys that only later clients use, so such
+    keys are not returned.
     """
     kind, oldest = chunk["type"], OLDEST[ai_sdk]
     of_all = _CHUNK_KEYS.get(kind, _DATA_KEYS)
