@@ -69,7 +69,8 @@ class StreamChecker:
         self.in_response = True
 
     def _findings(self, check: Callable[[SimulatedChat], Iterable[Problem]]) -> Iterator[Finding]:
-        """Call ``check`` for the client of each version. Yield a finding for each new problem."""
+        """Call ``check`` for the client of each AI SDK version. Yield a finding for each problem, unless an earlier
+        call has found it for the same version in this response."""
         versions_by_problem: dict[Problem, list[AiSdkVersion]] = {}
         for version, chat in self._chats.items():
             for problem in check(chat):

@@ -184,16 +184,16 @@ class ReplayEndpoints(FileEndpoints):
         return self._json(await anyio.to_thread.run_sync(self._chats.entries, chat_id, after), user_id)
 
     async def chat_findings(self, request: Request, user_id: str) -> Response:
-        """Return the findings of ``check`` for the recording that the chat plays."""
+        """Return the findings of ``check`` for the recording that is replayed in this chat."""
         return self._json(await anyio.to_thread.run_sync(self._chats.findings, self._file(request)), user_id)
 
     async def chat_recording(self, request: Request, user_id: str) -> Response:
-        """Return the recording that the chat plays, without secrets."""
+        """Return the recording that is replayed in this chat, without secrets."""
         made = await anyio.to_thread.run_sync(recording_of_file, self._file(request), self._chats.session)
         return self._download(*made, user_id)
 
     async def chat_test(self, request: Request, user_id: str) -> Response:
-        """Return a Python test for the recording that the chat plays."""
+        """Return a Python test for the recording that is replayed in this chat."""
         made = await anyio.to_thread.run_sync(test_of_file, self._file(request), self._chats.session)
         return self._text(made, user_id)
 

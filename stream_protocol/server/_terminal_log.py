@@ -29,9 +29,10 @@ def log_to_terminal(
     errors. Lines may quote chats. Control characters are escaped.
 
     ``"json"`` prints each record as a line of JSON with the ids of its chat, run, user and trace. Each run adds a line
-    at its end. No line quotes a chat: from records of other code, only text that is a literal in the source code is
-    printed. Records of the loggers in ``whole`` are printed completely. Uncaught exceptions and Python's warnings also
-    become lines of JSON. With ``verbose``, this library's debug records are printed, too.
+    at its end. No line quotes a chat. If a record comes from another library, only the constant text of its message is
+    printed, without the inserted values. Records of the loggers in ``whole`` are printed completely. Uncaught
+    exceptions and Python's warnings also become lines of JSON. With ``verbose``, this library's debug records are
+    printed, too.
 
     With ``"text"``, this function does nothing if the root logger has a handler, so the app's own setup is kept. With
     ``"json"``, this function replaces the root logger's handlers that print on a stream.

@@ -216,7 +216,8 @@ def _is_readable(response: StoredResponse) -> bool:
 
 
 def _responses_event(outcomes: Sequence[tuple[StoredCall, dict[str, Any] | None]]) -> Event:
-    """Return one event with responses to calls. All of the calls come from one event."""
+    """Return an event with the responses to calls. ``outcomes``: each call with its response. The calls must come from
+    a single event."""
     responses = [
         types.FunctionResponse(id=stored.call.id, name=stored.name, response=outcome) for stored, outcome in outcomes
     ]

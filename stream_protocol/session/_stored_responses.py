@@ -141,11 +141,11 @@ def response_with_steering(turn: Turn, *, is_superseded: bool) -> NothingToRun:
 def response_to_superseded_answers(
     request: ChatRequest, message: UIMessage, transcript: Transcript, known_key: str | None
 ) -> NothingToRun | None:
-    """A client may repeat a request with answers to calls after the user has sent a newer message. Return the stored
-    response to the answers.
+    """Return the stored response to a repeated request with answers to calls, if the user has sent a newer message
+    since the first request. Return ``None`` for any other request.
 
-    Return ``None`` for any other request. For example, while one tab has no connection, the user sends a message in
-    another tab. Later, the first tab repeats its request.
+    For example, a tab sends answers and loses its connection. The user sends a message in another tab. Then the first
+    tab repeats its request.
     """
     key = known_key or idempotency_key(request)
     for turn in transcript.turns:

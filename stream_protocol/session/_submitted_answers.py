@@ -188,8 +188,8 @@ def approval_payloads(request: ChatRequest) -> Mapping[str, Any]:
 def adk_response(
     answer: SubmittedAnswer, call: StoredCall, payloads: Mapping[str, Any], budget: Budget
 ) -> dict[str, Any]:
-    """Return the user's answer as a function response for ADK. ``budget``: the remaining work for checking all answers
-    of the request.
+    """Return the user's answer as a function response for ADK. ``budget``: the work that may still be spent on checking
+    all answers of the request.
 
     Raises ``ChatRequestError`` (422) for an answer that ADK cannot use or that cannot be stored.
     """
@@ -226,8 +226,8 @@ def _check_input(args: Mapping[str, Any], answer: Any, response: Mapping[str, An
     """Validate the user's answer to a call of ``adk_request_input`` with the call's schema and with ADK's parser.
 
     ``args``: the arguments of the call, which may contain a schema. ``response``: the function response for ADK.
-    ``budget``: the remaining work for all answers. Raises ``ChatRequestError`` (422) with the name of the first field
-    that does not match.
+    ``budget``: the work that may still be spent on checking all answers. Raises ``ChatRequestError`` (422) with the
+    name of the first field that does not match.
     """
     schema = args.get("response_schema")
     if not isinstance(schema, dict):

@@ -226,8 +226,8 @@ def artifact_path(chat_id: str, name: str, version: int) -> str:
 
 
 def linked_artifact_path(chat_id: str, url: str) -> str:
-    """Return the end of ``url`` that begins like an ``artifact_path`` of this chat; empty if the URL has no such
-    end."""
+    """Return the part of ``url`` that begins with the path of this chat's artifacts, up to the end of the URL. Return
+    an empty string if the URL does not contain the path."""
     _, folder, name = url.partition(_artifacts_folder(chat_id))
     return folder + name
 
@@ -269,8 +269,8 @@ def content_from_record(
     """Return the texts and files of a message from JSON that ``record_content`` made. Files that ADK saved as artifacts
     are not loaded: the caller must load them.
 
-    ``message``: the message in the request. ``events``: all events of the session, including events that a rewind
-    removed. Raises ``ChatRequestError`` if a file does not exist any more.
+    ``message``: the client's message in the request; the JSON may refer to its files. ``events``: all events of the
+    session, including events that a rewind removed. Raises ``ChatRequestError`` if a file does not exist any more.
     """
     return [_from_record(item, message, events) for item in recorded]
 

@@ -237,7 +237,7 @@ def _observe(context: InvocationContext, call: NestedCall) -> None:
 
 def _with_changes(event: Event, changed: Event) -> Event:
     """Return the event with the fields of ``changed``, the event that a plugin has returned. ADK merges the two events
-    by an equal rule."""
+    in the same way."""
     kept = {"id", "invocation_id", "timestamp"}
     return event.model_copy(update={name: getattr(changed, name) for name in changed.model_fields_set - kept})
 

@@ -71,7 +71,7 @@ class LocalRun:
 
     @property
     def is_recorded(self) -> bool:
-        """True if the engine has stored this execution. False if the engine has only stored an earlier execution."""
+        """True if the engine has stored this execution. False if it has stored no execution, or only an earlier one."""
         return self.is_kept or (self.earlier is None and self.has_record.is_set())
 
     def keep(self) -> None:
@@ -204,8 +204,8 @@ class LocalRuns:
             log_absence(f"Run {local.record.id} may be counted as one that has crashed its worker.", error)
 
     async def _forget_refused(self, local: LocalRun) -> bool:
-        """Delete from the engine the run of a refused request, unless another worker executes the run again. Return
-        False while the chat has an active run."""
+        """Delete the run of a refused request from the engine. If another worker has begun to execute the run again,
+        the run stays. If any run of the chat is active, delete nothing, and return False."""
         claim = await self._runs.claim_free(local.key, local.record.idempotency_key)
         if claim is None:
             return False

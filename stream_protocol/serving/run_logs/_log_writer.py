@@ -49,9 +49,9 @@ class LogWriter:
     """Copies ``log`` to the store.
 
     A batch has all events that were appended while the previous batch was sent. So a slow store gets fewer and larger
-    batches. The store gets the end of the log and the phase ``closed`` in one step. Readers of all workers get the end
-    only after this step, because a client may send its next request to another worker. If the store does not respond,
-    readers of this worker get the end after ``END_SECONDS``.
+    batches. The store gets the end of the log and the phase ``closed`` in one step. A reader at any worker gets the end
+    only after this step. Otherwise, a client could send its next request to another worker, which would still see an
+    active run. If the store does not respond, readers of this worker get the end after ``END_SECONDS``.
 
     ``renew_lease``: called when the store has no lease of the run, or does not store the end in time.
     ``read_elsewhere``: set while other workers read the run. ``patience``: seconds for which ``log`` keeps its original

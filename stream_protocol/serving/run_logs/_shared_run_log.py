@@ -169,8 +169,9 @@ class SharedRunLog:
         return own.info() if own is not None and own.held else None
 
     async def _ask_to_stop(self, chat: str, run_id: str, stop_id: str = "") -> str | None:
-        """Ask the chat's run to stop: see ``RunStore.stop``. Then ask the run's worker to renew the lease immediately.
-        Return the id of the run; ``None`` if the chat has no run to stop."""
+        """Ask the chat's run to stop: see ``RunStore.stop``. Then ask the run's worker to renew its lease immediately,
+        because the renewal tells the worker about the stop. Return the id of the run; ``None`` if the chat has no run
+        to stop."""
         stopped = await self.store.stop(chat, run_id, stop_id)
         if stopped is None:
             return None

@@ -27,8 +27,8 @@ _ENDS: Final = (b'data: {"type":"finish"', b'data: {"type":"abort"')
 def prevent_auto_resend(
     ending: list[bytes], *, before: Iterable[bytes] = (), continued: UIMessage | None = None
 ) -> list[bytes]:
-    """Returns ``ending``. If a client would automatically send its answers again after this ending, an ``error`` chunk
-    replaces the last chunk of ``ending``.
+    """Returns ``ending``, or a copy that ends with an ``error`` chunk. The copy is for a client that would otherwise
+    send its outputs and approvals of tool calls again automatically.
 
     ``ending``: the last SSE events of a response, without ``[DONE]``. ``before``: the earlier SSE events.
     ``continued``: the message that the response continues, in the form in which the client sent the message.

@@ -127,7 +127,8 @@ class StoredCall:
 
     @property
     def answer(self) -> dict[str, Any] | None:
-        """The user's answer to the call; ``None`` if the call has no answer yet, or if the agent ended the call."""
+        """The user's answer to the call. ``None`` if the call has no response yet, or if its first response comes from
+        the agent."""
         return self.responses[0].result.value if self.responses and self.responses[0].facts.by_user else None
 
 

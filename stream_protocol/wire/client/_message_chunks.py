@@ -1,9 +1,9 @@
 """Convert a message to chunks from which a client builds the same message: the inverse of the client's reducer.
 
-The chunks are valid for all clients of the major version. So the metadata of results, ``toolMetadata`` and
-``inputEncoding`` are left out. For v7, the chunks include citations, and the reason and the descriptor of an approval.
-Chunks cannot express the name of a file, a text without a ``state`` (it becomes ``done``), or a part of an unknown
-type.
+The chunks are valid for all clients of the major version. So these fields are left out: ``toolMetadata``,
+``inputEncoding``, and the metadata of results. For v7, the chunks include citations, and the reason and the descriptor
+of an approval. Chunks cannot express the name of a file, a text without a ``state`` (it becomes ``done``), or a part of
+an unknown type.
 
 For v6, chunks cannot express that the user has answered an approval request. So both the answer and the request are
 left out, and the state ``approval-responded`` becomes ``input-available``. With the approval request, the client would
