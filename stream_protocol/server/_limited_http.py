@@ -73,7 +73,8 @@ class ServerLimits:
     body_seconds: float = 20.0
     """Time in which a body must arrive. Otherwise the client gets 408."""
     body_bytes_per_second: int = 500
-    """Received bytes that extend ``body_seconds`` by one second. A faster body has no time limit."""
+    """Number of received bytes that add one second to ``body_seconds``. So a body that always arrives faster has no
+    time limit."""
     write_seconds: float = 60.0
     """Time after which the server disconnects a client that reads none of the waiting data.
 
