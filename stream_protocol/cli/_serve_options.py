@@ -92,7 +92,7 @@ class ServeOptions:
         metavar="NAME",
         multiple=True,
         help="Host header to accept besides localhost, such as chat.example; repeatable.  "
-        "[default: only localhost; with --user-header or a --host other than 127.0.0.1, all hosts]",
+        "[default: only localhost; all hosts if you set --user-header or another --host than 127.0.0.1]",
     )
     origins: tuple[str, ...] = _option(
         "--cors-origin",
@@ -212,7 +212,7 @@ class ServeOptions:
     )
     disconnect_grace: float | None = _in_file(
         type=Seconds(),
-        help="Seconds that a run continues without a reader.  [default: to its end]",
+        help="Seconds that a run continues while no client reads its response.  [default: to its end]",
     )
     truncated_history: Literal["append", "rewind"] = _in_file(
         type=click.Choice(["append", "rewind"]),
@@ -258,7 +258,7 @@ class ServeOptions:
     max_runs: int = _in_file(default=300, help="Maximum number of active runs of all users.", **_COUNT)
     max_runs_per_user: int = _in_file(default=50, help="Maximum number of active runs of one user.", **_COUNT)
     requests_per_minute: int = _in_file(
-        default=1200, help="Maximum requests per minute of one user, except stops.", **_COUNT
+        default=1200, help="Maximum number of requests of one user in a minute, without requests to stop.", **_COUNT
     )
     run_log_prefix: str | None = _in_file(
         help="With --run-log: prefix of keys or tables, for deployments that share a store.  "

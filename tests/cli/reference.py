@@ -37,7 +37,7 @@ In zsh, use `zsh_source`. In fish, add `_ADK_UI_STREAM_COMPLETE=fish_source adk-
 
 
 IN_FILE: Final = """\
-`init` writes all further options into `pyproject.toml`, such as:
+`serve` reads further options from `pyproject.toml`, where `init` lists them all. For example:
 
 ```toml
 [tool.adk-ui-stream.serve]

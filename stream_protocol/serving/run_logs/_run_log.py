@@ -37,8 +37,8 @@ class LogBounds:
     """
 
     coalesce_above: int = 2**20
-    """Size above which the server joins text deltas into longer ones. The server joins only deltas that every reader
-    has received."""
+    """If the log is larger than this size, the server joins text deltas into longer ones. The server joins only deltas
+    that every reader has received."""
     max_size: int = 64 * 2**20
     """Size limit of the log. A larger response ends in an error.
 
