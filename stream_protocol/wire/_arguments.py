@@ -146,8 +146,8 @@ def check_number(name: str, value: object, accepts: Callable[[float], bool], exp
 
     ``expected``: the description of accepted numbers in the error message.
     """
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not accepts(value) or (isinstance(value, int) and abs(value) > sys.float_info.max):
+    is_wrong = not isinstance(value, int | float) or isinstance(value, bool) or not accepts(value)
+    if is_wrong or (isinstance(value, int) and abs(value) > sys.float_info.max):
         raise argument_error(name, expected, value)
 
 
