@@ -18,6 +18,7 @@ from stream_protocol.cli._command_options import (
     AttributeName,
     Count,
     HeaderName,
+    Host,
     Origin,
     Pace,
     Port,
@@ -32,6 +33,9 @@ TABLE: Final = ("tool", "adk-ui-stream", "serve")
 """The path of the table with the options in the file ``SETTINGS``."""
 
 _DECLARED: Final = "option"
+
+_SIMPLE: Final = (str, int, float)
+"""Types of a single value in the file. TOML also has dates and tables."""
 
 
 def _option(
@@ -67,6 +71,7 @@ class ServeOptions:
         common=True,
         section="Address and users",
         beside_replay=True,
+        type=Host(),
         default="127.0.0.1",
         show_default=True,
         metavar="ADDRESS",
@@ -333,13 +338,15 @@ def _value(context: click.Context, key: str, option: click.Option, table: Mappin
     given = {}
     if key in table:
         value = table[key]
-        if option.multiple != isinstance(value, list) or option.is_flag != isinstance(value, bool):
+        items = value if isinstance(value, list) else [value]
+        is_kind = option.multiple == isinstance(value, list) and option.is_flag == isinstance(value, bool)
+        if not is_kind or not all(isinstance(item, _SIMPLE) for item in items):
             _refuse(f"{key} must be {_kind(option)}")
         given = {option.name: value}
     try:
         value, _ = option.handle_parse_result(context, given, [])
-    except (click.BadParameter, TypeError) as error:
-        _refuse(f"{key}: {error.message if isinstance(error, click.BadParameter) else error}")
+    except click.BadParameter as error:
+        _refuse(f"{key}: {error.message}")
     return value
 
 

@@ -246,7 +246,7 @@ _CHECKS: Final[Mapping[str, Callable[[str, object], None]]] = {
     "tool_titles": partial(check_mapping, of_texts=True),
     "tool_schemas": check_mapping,
     "artifact_url": partial(check_callable, arguments=("name", "version"), plain=True, or_none=True),
-    "transform": partial(check_callable, arguments=("chunk",), plain=True, or_none=True),
+    "transform": partial(check_callable, arguments=("chunk",), plain=True, or_none=True, may_yield=True),
     "on_error": partial(check_callable, arguments=("error",), plain=True),
     "message_metadata": partial(check_callable, arguments=("metadata",), plain=True),
 }
@@ -255,7 +255,7 @@ _CHECKS: Final[Mapping[str, Callable[[str, object], None]]] = {
 
 def _selects(selection: ToolSelection, tool: str) -> bool:
     if callable(selection):
-        return selection(tool)
+        return bool(selection(tool))
     return selection == "all" or tool in selection
 
 
