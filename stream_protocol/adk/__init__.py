@@ -17,7 +17,7 @@ Where to change what:
 - ``_grounding``: sources, citations, and their positions (Google counts positions in bytes).
 - ``_calls``: ``KnownCalls``. It recognizes ids that a model uses again, and requests that ADK repeats.
 - ``_running_calls``: finds the calls whose tools run or have raised, and names tool executions.
-- ``_call_index``: the indexes of calls by id, and of messages by call.
+- ``_call_index``: the indexes of calls by id and by tool. ``CallMessages`` decides which message gets a late result.
 - ``_call_ids``: the ids that calls have in the client, such as ``<id>.2`` and ``call_0``.
 - ``_event_dicts``: events that are dictionaries.
 - ``_lenient_events``: JSON of events that a different ADK version has written.

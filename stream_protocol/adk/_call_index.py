@@ -364,10 +364,8 @@ class OpenCalls:
 
 
 class CallMessages(Generic[T]):
-    """Index of the messages of a chat by their tool calls. Finds the message with the call of a later result.
-
-    If several messages have a call with the id and the tool of the result, the newest of them is found.
-    """
+    """Index of the messages of a chat by their tool calls. Decides which message gets a later result: the newest
+    message with a call of the result's id and tool."""
 
     __slots__ = ("_by_call",)
 
