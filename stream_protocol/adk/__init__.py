@@ -116,7 +116,6 @@ from stream_protocol.adk._marks import (
     POSTED_WIDGETS,
     STEERING_KEY,
     ApprovalNote,
-    answered_numbers,
     carried_event,
     is_posted_data,
     items_by_id,
@@ -147,6 +146,7 @@ from stream_protocol.adk._running_calls import (
     RunningCall,
     RunningCalls,
     UsedCalls,
+    answered_numbers,
     raising_calls,
     running_call,
 )
