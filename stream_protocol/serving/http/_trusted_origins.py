@@ -4,12 +4,14 @@ A browser lets any page send a ``POST`` without a body to any server, with the u
 ``fetch`` with ``no-cors``. The browser only hides the response from the page. A ``POST`` without a body would be enough
 to stop a run. Only requests that change data are refused, because the page cannot read the response to a ``GET``.
 
-``_admit`` has the rule for changes, and ``_cross_origin`` the rule for reads. ``admit`` applies the rule for changes to
-all routes: chats, Inspector, replay server and ``/metrics``. ``admit_headers`` applies this rule to requests of other
-frameworks.
+Four parts together refuse requests of foreign pages:
 
-``_cross_origin`` responds to preflights, and adds the CORS headers to responses. ``_cross_origin`` passes on all other
-requests.
+- ``_admit`` has the rule for changes. ``admit`` applies this rule to all routes: chats, Inspector, replay server and
+  ``/metrics``. ``admit_headers`` applies the rule to requests of other frameworks.
+- ``_cross_origin`` has the rule for reads. It responds to preflights, and adds the CORS headers to responses. It passes
+  on all other requests.
+- ``_request_body`` accepts only JSON, which a foreign page cannot send without a preflight.
+- ``server/_allowed_hosts`` refuses unknown host names, which a foreign page uses in DNS rebinding.
 """
 
 from collections.abc import Collection, Iterable
