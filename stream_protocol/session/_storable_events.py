@@ -17,7 +17,13 @@ from google.adk.sessions.state import State
 from pydantic_core import to_jsonable_python
 
 from stream_protocol.adk import REQUEST_CONFIRMATION, REQUEST_INPUT, unrepresentable_text
-from stream_protocol.wire import StreamProtocolError, UnrepresentableValueError, json_value, short_json
+from stream_protocol.wire import (
+    StreamProtocolError,
+    UnrepresentableValueError,
+    json_value,
+    short_json,
+    to_well_formed,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -149,7 +155,12 @@ def _take_unstorable(delta: dict[str, Any]) -> dict[str, UnrepresentableValueErr
     reason."""
     refusals: dict[str, UnrepresentableValueError] = {}
     for key, value in delta.items():
-        if key.startswith(State.TEMP_PREFIX) or _is_kept_by_adk(value):  # temporary values are not stored
+        if key.startswith(State.TEMP_PREFIX):  # temporary values are not stored
+            continue
+        if "\0" in key or to_well_formed(key) != key:
+            refusals[key] = UnrepresentableValueError("The key has a character that stores refuse.")
+            continue
+        if _is_kept_by_adk(value):
             continue
         try:
             delta[key] = _stored(value)
@@ -165,6 +176,7 @@ def _is_kept_by_adk(value: Any) -> bool:
     JSON."""
     try:
         _stored(plain := to_jsonable_python(value))
-        return _NUL.search(json.dumps(plain, allow_nan=False).encode()) is None
+        # Without `ensure_ascii=False`, lone surrogates would pass, which most stores refuse.
+        return _NUL.search(json.dumps(plain, allow_nan=False, ensure_ascii=False).encode()) is None
     except Exception:  # noqa: BLE001 - serializers of the app may raise anything
         return False

@@ -201,6 +201,16 @@ def test_what_an_agent_wrote_is_left_out_and_told() -> None:
     assert event.actions.state_delta == {}
 
 
+@pytest.mark.parametrize("key", ["a\0", "a\ud83d"])
+def test_a_key_that_stores_refuse_is_left_out_and_told(key: str) -> None:
+    event = Event(author="root", actions=changing(**{key: 1, "kept": 1}))
+    (text,) = make_storable(event, {})
+    assert text.endswith(
+        " to a value that cannot be stored. The key has a character that stores refuse. It is left out."
+    )
+    assert event.actions.state_delta == {"kept": 1}
+
+
 def test_a_temporary_value_may_be_anything() -> None:
     value = Opaque()
     event = Event(author="root", actions=EventActions(state_delta={"temp:client": value}))
@@ -229,6 +239,7 @@ def test_agents_of_the_run_keep_the_object_that_adk_can_store(value: Any) -> Non
     value={
         "no number": (math.nan, None),
         "U+0000": ("a\0", "a\ufffd"),
+        "a lone surrogate": ("a\ud83d", "a\ufffd"),
         "of a type that ADK would store as its repr": (memoryview(b"\xfb\xff"), "+/8="),
     }
 )
