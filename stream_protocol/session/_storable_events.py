@@ -50,6 +50,7 @@ def make_storable(event: Event, state_writers: Mapping[str, Sequence[bool]]) -> 
     response in the event: True if the call of the response wrote the key.
     """
     problems: list[str] = []
+    _make_model_content_storable(event)
     responses = event.get_function_responses()
     for response in responses:
         if response.response is not None:
@@ -81,6 +82,25 @@ def make_storable(event: Event, state_writers: Mapping[str, Sequence[bool]]) -> 
         if confirmation.payload is not None:
             confirmation.payload = _lossy(confirmation.payload, "The payload of a confirmation", problems)
     return problems
+
+
+def _make_model_content_storable(event: Event) -> None:
+    """Replace lone surrogates in texts and in arguments of calls. A model's JSON may have them, and most stores refuse
+    them."""
+    for part in (event.content.parts if event.content is not None else None) or ():
+        if part.text is not None and (text := to_well_formed(part.text)) is not part.text:
+            part.text = text
+        call = part.function_call
+        if call is not None and call.args is not None and _has_lone_surrogate(call.args):
+            call.args = storable_json(call.args)
+
+
+def _has_lone_surrogate(value: Any) -> bool:
+    try:
+        orjson.dumps(value)
+    except orjson.JSONEncodeError as error:
+        return "surrogates" in str(error)
+    return False
 
 
 def storable_state(delta: Mapping[str, Any]) -> dict[str, Any]:

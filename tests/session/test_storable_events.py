@@ -165,6 +165,29 @@ def test_a_stored_result_is_read_as_it_was_shown(value: Any) -> None:
     assert "\\u0000" not in json.dumps(stored.response).replace("\\\\", "")
 
 
+def test_what_a_model_wrote_with_a_broken_character_is_valid_unicode() -> None:
+    args = {"a\ud83d": ["b\ud83d"]}
+    parts = [
+        types.Part(text="a\ud83d"),
+        types.Part(text="\ud83d\ude00"),
+        types.Part(function_call=types.FunctionCall(name="f", args=args)),
+    ]
+    event = Event(author="root", content=types.Content(role="model", parts=parts))
+    assert make_storable(event, {}) == []
+    assert [part.text for part in parts] == ["a\ufffd", "\U0001f600", None]
+    assert [call.args for call in event.get_function_calls()] == [{"a\ufffd": ["b\ufffd"]}]
+    event.model_dump_json()
+
+
+def test_arguments_that_are_not_json_stay_as_they_are() -> None:
+    args = {"a": Opaque()}
+    event = Event(
+        author="root", content=types.Content(parts=[types.Part(function_call=types.FunctionCall(name="f", args=args))])
+    )
+    assert make_storable(event, {}) == []
+    assert event.get_function_calls()[0].args == args
+
+
 # State
 
 
