@@ -22,7 +22,7 @@ from stream_protocol.adk import is_user_message
 from stream_protocol.session._files import FilePlace, InlineFile, LinkedFile, SavedFile, TextOrFile, read_file
 from stream_protocol.session.transcript import EventMetadata, SentFile
 from stream_protocol.stream import UNKNOWN_MEDIA_TYPE, DataUrl
-from stream_protocol.wire import ChatRequestError
+from stream_protocol.wire import ChatRequestError, to_well_formed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -220,7 +220,9 @@ def _ui_file(media_type: str, url: Any, name: str | None) -> dict[str, Any]:
 
 
 def artifact_path(chat_id: str, name: str, version: int) -> str:
-    """Return the path of an artifact's URL below the chat endpoint: ``/<chat>/artifacts/<name>?version=<n>``."""
+    """Return the path of an artifact's URL below the chat endpoint: ``/<chat>/artifacts/<name>?version=<n>``. In a URL,
+    a lone surrogate in the name becomes U+FFFD."""
+    name = to_well_formed(name)
     is_relative = {".", ".."} & {*name.split("/")}  # a browser would resolve relative segments
     return f"{_artifacts_folder(chat_id)}{quote(name, safe='' if is_relative else '/')}?version={version}"
 
