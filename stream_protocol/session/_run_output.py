@@ -13,14 +13,13 @@ from stream_protocol.stream import Conversion, PartKind, StreamedPart, Unconfirm
 
 
 class RunOutput:
-    """Compares the response of a run with the events that ADK has stored for it."""
+    """Compares the response of a run with the events that ADK has stored for it. Without a response (see ``follow``),
+    the client was shown nothing."""
 
-    def __init__(self, response: Conversion[Any] | None = None) -> None:
+    def __init__(self) -> None:
         self._response: Conversion[Any] | None = None
         self._shown_earlier: dict[str, Event] = {}
         """Event id -> event, for events that earlier executions of the run have stored."""
-        if response is not None:
-            self.follow(response)
 
     def follow(self, response: Conversion[Any]) -> None:
         """Set the response to compare with the session. Call this method before the response has sent a chunk."""
