@@ -21,10 +21,9 @@ CHOICE: Final = "choice"
 
 
 async def choose_version(service: ServiceContext, user_id: str, chat_id: str, version_id: str) -> None:
-    """Chooses a version of a message. Raises ``ChatRequestError``: see ``ChatService.choose_version``.
+    """Chooses a version of a message: see ``ChatService.choose_version``.
 
-    The choice is one rewind of the session. This function claims the chat, so that no run begins during the rewind.
-    While a response is running, the choice is refused.
+    The choice rewinds the session, and claims the chat, so that no run begins meanwhile.
     """
     key = chat_key(user_id, chat_id)
     with service.audit.acting(user_id, chat_id, "branch"):
@@ -42,8 +41,8 @@ async def choose_version(service: ServiceContext, user_id: str, chat_id: str, ve
 
 
 async def _find(service: ServiceContext, key: ChatKey, version_id: str) -> tuple[Session, str | None]:
-    """Return the session, and the invocation to which the session must be rewound. The invocation is ``None`` if the
-    chat already continues from the chosen version."""
+    """Return the session, and the invocation to which it must be rewound; ``None`` if the chat already continues from
+    this version."""
     session = await service.store.session(key)
     if session is None:
         raise no_such_chat()

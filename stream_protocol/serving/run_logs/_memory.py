@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from stream_protocol.serving.run_logs._run_log import RunHandle
 
 MAX_STOPS: Final = 1_000
-"""The maximum number of stop ids that are kept, one per chat. The limit is needed because a client can also stop chats
-that have no run."""
+"""The maximum number of stop ids that are kept, one per chat. A client can also stop chats that have no run."""
 
 
 class MemoryRunLog:
@@ -34,7 +33,7 @@ class MemoryRunLog:
         self.bounds = bounds or LogBounds()
         self._leases: dict[str, _MemoryLease] = {}
         self._stops: dict[str, str] = {}
-        """The id of the newest stop of each chat. The chat with the oldest stop comes first."""
+        """The id of the newest stop of each chat, the oldest stop first."""
 
     async def claim(self, chat: str, idempotency_key: str, owner: RunHandle) -> _MemoryLease:
         if (other := self._leases.get(chat)) is not None:
