@@ -107,6 +107,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 def _check_url(url: str) -> None:
     try:
+        url.encode()  # the shell may pass bytes that are not UTF-8
         parts = urlsplit(url)
         is_address = parts.scheme in ("http", "https") and parts.hostname is not None and parts.port != 0
     except ValueError:

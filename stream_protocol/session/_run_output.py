@@ -149,9 +149,9 @@ def unfinished_events(stream: UnconfirmedStream) -> Iterator[Event]:
 def _is_for_model(part: StreamedPart, stream: UnconfirmedStream) -> bool:
     """Return True if the model must read this streamed part, because no stored event contains the part.
 
-    Returns False for code and its results, because some models refuse code without its result.
+    Returns False for tools of the provider and their results, because some models refuse a call without its result.
     """
-    return not part.is_code and part.kind not in stream.repeated
+    return not part.is_of_provider and part.kind not in stream.repeated
 
 
 def _part(streamed: StreamedPart) -> types.Part:
