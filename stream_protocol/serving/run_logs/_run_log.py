@@ -44,7 +44,7 @@ class LogBounds:
     The size is measured after text deltas are joined.
     """
     max_backlog: int = 16 * 2**20
-    """Limit of the unread data of a reader.
+    """Limit of the data that a reader has not read yet.
 
     A reader with more unread data is disconnected. For a reader that starts late, the limit is at least twice the size
     that the log has when the reader starts. An event counts as at most 64 KiB. Events that were written in the newest
