@@ -1,4 +1,4 @@
-"""Errors for requests that cannot be served now, because of the state of the chat, of a store or of the server."""
+"""Errors for requests that cannot be served because of the state of the chat, of a store or of the server."""
 
 from typing import Final
 
@@ -15,6 +15,11 @@ def closing_refusal() -> ChatRequestError:
     """Return the error (503) for a request to a worker that shuts down. Another worker can serve the request."""
     text = "The server is shutting down. Try again in a moment."
     return ChatRequestError(text, status=503, retry_after=RETRY_AFTER, reason="draining")
+
+
+def unknown_chat_refusal() -> ChatRequestError:
+    """Return the error (404) for a chat that this user does not have."""
+    return ChatRequestError("There is no such chat.", status=404)
 
 
 def busy_refusal() -> ChatRequestError:
