@@ -55,6 +55,7 @@ from stream_protocol.serving.base._tasks import (
     abandon,
     cancel_and_wait,
     ignore_failure,
+    wait_for_first,
     with_timeout,
 )
 from stream_protocol.serving.base._times import DEFAULT_TIMES, ServiceTimes
