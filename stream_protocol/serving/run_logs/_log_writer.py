@@ -33,8 +33,8 @@ UNREAD_GATHER_SECONDS: Final = 0.25
 as all other work on a chunk. If this worker dies, the unsent events are lost."""
 
 END_SECONDS: Final = 1.0
-"""The maximum number of seconds for which readers of this worker do not get the end of a response, because the store
-does not have the end."""
+"""Readers of this worker do not get the end of a response before the store has it, but wait at most this number of
+seconds."""
 
 MAX_PIECE: Final = 2**20
 """The maximum number of bytes in one batch, unless a single event is larger."""
