@@ -72,7 +72,6 @@ def is_in_memory(uri: str) -> bool:
 
 
 def sqlite_file(uri: str) -> str | None:
-    """Return the path of the URI's SQLite file; ``None`` if the URI names no file."""
     address = urlsplit(uri)
     if address.scheme.partition("+")[0] != "sqlite" or is_in_memory(uri):
         return None
@@ -106,7 +105,6 @@ def wrong_form(uri: str) -> str | None:
 
 
 def unknown_scheme(uri: str) -> str:
-    """Return an error message for a scheme without an ADK session service."""
     scheme = urlsplit(uri).scheme
     text = f"ADK has no session service for {scheme}"
     if scheme == "file":
@@ -189,7 +187,6 @@ def _sqlite_offer(path: str) -> str:
 
 
 def _wrong_file(path: str | None) -> str | None:
-    """Return an error message for a path that cannot be an SQLite store; otherwise ``None``."""
     file = Path(path or "")
     try:
         if path is None or (file.is_file() and file.stat().st_size == 0):

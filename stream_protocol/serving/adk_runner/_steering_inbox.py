@@ -90,10 +90,10 @@ class SteeringInbox:
         """Sets the client's context, and adds the steering messages of earlier runs and executions, before the run
         starts.
 
-        ``waiting``: the messages that the session contains as accepted. ``context``: the context of the request.
-        ``delivered``: the ids of messages that earlier runs have read. ``taken_in``: the events with messages that an
-        earlier execution of this run has read. ``earlier``: the executions that the run repeats, or ``None``. Repeated
-        model calls return stored results, so new messages wait for the first model call that is not repeated.
+        ``waiting``: the messages that the session contains as accepted. ``delivered``: the ids of messages that earlier
+        runs have read. ``taken_in``: the events with messages that an earlier execution of this run has read.
+        ``earlier``: the executions that the run repeats, or ``None``. Repeated model calls return stored results, so
+        new messages wait for the first model call that is not repeated.
         """
         self.context = context
         self._earlier = earlier or self._earlier
@@ -222,8 +222,8 @@ class SteeringInbox:
         *,
         repeated: Event | None = None,
     ) -> None:
-        """Add a message to the session, the response and the model call. ``repeated``: the event in which an earlier
-        execution has stored the message."""
+        """Add a message to the session, the response and the model call. ``repeated``: the stored event of an earlier
+        execution."""
         invocation = context._invocation_context  # noqa: SLF001 - the public attribute has a copy of the session
         event = Event(
             author=USER,

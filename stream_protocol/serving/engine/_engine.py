@@ -92,7 +92,6 @@ class RunRecord:
 
     @property
     def key(self) -> tuple[str, str]:
-        """The key of the run's chat: user id, chat id."""
         return self.user_id, self.chat_id
 
     def to_json(self) -> dict[str, Any]:

@@ -1,5 +1,4 @@
-"""Provides ``OrphanedRuns``, which finds the runs of dead workers. It claims a run's chat before it recovers the
-run."""
+"""Provides ``OrphanedRuns``, which claims a run's chat before it recovers the run."""
 
 from __future__ import annotations
 
@@ -75,7 +74,6 @@ class OrphanedRuns:
         self._draining = True
 
     async def aclose(self) -> None:
-        """Ends the periodic search."""
         if self._watching is not None:
             self._watching.cancel()
             await asyncio.gather(self._watching, return_exceptions=True)

@@ -1,4 +1,4 @@
-"""Provides ``ResumedSessions``: the session service of a recovered run."""
+"""Provides ``ResumedSessions``."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _VERSION: Final = re.compile(r"\d+$")
 
 
 class ResumedSessions(DelegatingSessions):
-    """Session service for a run that is executed again. Returns the session as it was when the run first began. A
+    """The session service of a run that is executed again. Returns the session as it was when the run first began. A
     partial text is the text of a model call during which a worker died.
 
     A new event that equals a stored event of an earlier execution is not stored again, and gets the stored id.

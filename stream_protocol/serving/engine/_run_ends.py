@@ -1,7 +1,7 @@
 """Provides ``RunEnds``, which stores the ends of runs in the engine.
 
 An end is the outcome of a run's response, with its error text: see ``ToldEnd``. It is stored as soon as the client has
-received it. A run with an end is never executed again.
+received it, and the run is never executed again.
 """
 
 from __future__ import annotations

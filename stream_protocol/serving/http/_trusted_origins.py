@@ -4,10 +4,7 @@ A browser lets any page send a ``POST`` without a body to any server, with the u
 response from the page. Such a ``POST`` could stop a run. Requests that only read are allowed, because the page cannot
 read the response.
 
-``_admit`` has the rule for changes, which ``admit`` applies to all routes, and ``admit_headers`` to requests of other
-frameworks.
-
-``_cross_origin`` has the rule for reads: CORS headers and preflights.
+``_admit`` has the rule for changes, ``_cross_origin`` the rule for reads: CORS headers and preflights.
 """
 
 from collections.abc import Collection, Iterable
@@ -99,7 +96,6 @@ def _header_bytes(text: str) -> bytes:
 def _admit(
     method: str, headers: Headers, trusted: frozenset[str], cors: CORSMiddleware | None, *, also_reads: bool
 ) -> bool:
-    """Apply the rule of ``admit``. ``cors``: the app's ``CORSMiddleware``, if it has one."""
     origin = headers.get("origin")
     permission = None if origin is None else permission_of(origin, trusted, cors, method)
     is_trusted = permission == "with cookies" or (permission is not None and "cookie" not in headers)
@@ -126,7 +122,6 @@ def check_cors_of_app(app: object, allow_origins: Collection[str]) -> None:
 
 
 def _cors_of(app: object) -> CORSMiddleware | None:
-    """Return the app's own ``CORSMiddleware``, if it has one."""
     if isinstance(app, Starlette):
         for kind, args, options in app.user_middleware:
             if isinstance(kind, type) and issubclass(kind, CORSMiddleware):

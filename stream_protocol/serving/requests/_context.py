@@ -57,8 +57,6 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceContext:
-    """The objects that serve the requests of one service."""
-
     runner: Runner
     served: ServedRunner
     """Closes ``runner`` if the service has created the runner."""

@@ -1,4 +1,4 @@
-"""Provides ``EventList``: the events of one response, each kept once."""
+"""Provides ``EventList``."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
@@ -16,8 +16,8 @@ JOIN_AT_ONCE: Final = 4096
 
 
 class EventList:
-    """The events of one response. Above a size limit, the oldest events are joined into longer events. ``known``: the
-    number of events that no reader needs in their original form."""
+    """The events of one response, each kept once. Above a size limit, the oldest events are joined into longer events.
+    ``known``: the number of events that no reader needs in their original form."""
 
     def __init__(self, bounds: LogBounds) -> None:
         self._bounds = bounds
@@ -86,11 +86,10 @@ class EventList:
         self._tail_begin = needed
 
     def piece(self, position: int) -> Sequence[bytes]:
-        """Returns the next events from number ``position`` on: up to ``PIECE_BYTES``, or one larger event."""
+        """See ``first_piece``."""
         return first_piece(self._tail, position - self._tail_begin)
 
     def since(self, position: int) -> Iterator[bytes]:
-        """Returns the events from number ``position`` on, without copying them."""
         return map(self._tail.__getitem__, range(position - self._tail_begin, len(self._tail)))
 
     def all(self) -> Iterator[bytes]:

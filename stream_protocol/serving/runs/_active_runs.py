@@ -1,4 +1,4 @@
-"""Provides ``ActiveRuns``, which claims, resumes and stops runs on all workers."""
+"""Provides ``ActiveRuns``."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ request has waited."""
 
 @asynccontextmanager
 async def _refuse_if_unreachable() -> AsyncIterator[None]:
-    """Context manager: refuse a request (503) if the run log, and so the active run of the chat, is unknown."""
+    """Context manager: refuse a request (503) if the run log is unreachable."""
     try:
         yield
     except RunLogError as error:
@@ -322,8 +322,7 @@ class ActiveRuns:
             self._begin_turn(key, run.next_turn)
 
     async def _taken(self, key: ChatKey, other: RunInfo, idempotency_key: str) -> Taken | None:
-        """Return the chat's active run; ``None`` if the request has to wait until this run ends. A reader needs a
-        readable response of a run that is not ending."""
+        """Return the chat's active run; ``None`` if the request has to wait until this run ends."""
         if other.idempotency_key != idempotency_key:
             return Taken(other) if other.healthy and other.phase != "closed" else None
         if idempotency_key == DELETION or other.phase == "claimed":

@@ -1,4 +1,4 @@
-"""Provides ``AgentTask``: the task that reads the events of one run's agent."""
+"""Provides ``AgentTask``."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Provides ``prevent_auto_resend``, which keeps a client from sending the same answers to tool calls again and again.
 
 A client with ``sendAutomaticallyWhen`` sends again if all tool calls of the last message have outputs. Usually, the end
-of a response prevents this, but not if the server cannot use the answers. For example, an answer belongs to an unknown
-tool call, comes twice, or is only one of two approvals that the agent needs together. Then the response ends with an
-error, because no client sends automatically after an error. The user's next answer is sent as usual.
+of a response prevents this, but not if the server cannot use the answers. For example, the agent needs two approvals
+together, and only one was sent. Then the response ends with an error, because no client sends automatically after an
+error. The user's next answer is sent as usual.
 """
 
 import logging

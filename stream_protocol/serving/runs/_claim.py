@@ -1,5 +1,4 @@
-"""Provides ``Claim``, which reserves a chat for a request or for the recovery of a run, until the run's end is
-stored."""
+"""Provides ``Claim`` and ``Taken``."""
 
 from __future__ import annotations
 
@@ -33,8 +32,8 @@ class NotRecordedError(Exception):
 
 
 class Claim:
-    """Reserves a chat for one run. The end of a ``with`` block releases the claim, unless ``start`` was called.
-    ``release``: frees the chat. ``tasks``: contains the task of the run."""
+    """Reserves a chat for a request or a recovery, until the run's end is stored. The end of a ``with`` block releases
+    the claim, unless ``start`` was called. ``release``: frees the chat. ``tasks``: contains the task of the run."""
 
     def __init__(self, run: Run, release: Callable[[Run], None], tasks: Tasks) -> None:
         self.run = run
@@ -50,7 +49,6 @@ class Claim:
         self.give_back()
 
     def give_back(self) -> None:
-        """Releases the claim, unless ``start`` was called."""
         if self._execution is None:
             self.release()
 

@@ -101,8 +101,7 @@ class RunWork:
                     run.begin_after(late[0], job.overrides)
 
     async def _is_recovered_after(self, run: Run, job: Job, error: BaseException) -> bool:
-        """Return True if another worker recovers the run after the error, perhaps only when the session store is
-        reachable again.
+        """Return True if another worker recovers the run after the error, perhaps later.
 
         If the store failed before the request was accepted, the request is usually refused, and the result is False.
         But after a rewind the result is True, because the removed message is stored again only by a recovery.
@@ -205,8 +204,9 @@ class Executor:
             await self._work.do(run, job, job.events(run))
 
     async def recover_same(self, key: ChatKey, claim: Claim) -> FoundOrphans:
-        """Recovers the run of a dead worker that an earlier request with the same idempotency key has begun. ``claim``:
-        the current request's right to begin a run; the recovered run uses it."""
+        """Recovers the run of a dead worker that an earlier request with the same idempotency key has begun.
+        ``claim``: the current request's right to begin a run; the recovered run uses it. Other runs of dead workers do
+        not change."""
         return "none"
 
     async def recover(self, key: ChatKey) -> None:

@@ -57,7 +57,6 @@ class ServerHistory:
         return await self._store.session_without_events(key) is not None
 
     async def plan(self, incoming: Incoming, runner: Runner, *, chat_was_busy: bool) -> Planned:
-        """Decides what to run for the request, from the stored session. Stores nothing."""
         request = incoming.request
         session = await self._store.find(incoming.chat)
         events = session.events if session is not None else []
@@ -118,7 +117,6 @@ class ClientHistory:
         return True
 
     async def plan(self, incoming: Incoming, runner: Runner, *, chat_was_busy: bool) -> Planned:
-        """Decides what to run for the request, in a new session in memory."""
         return Planned(*await restore_session(runner, incoming.request, user_id=incoming.user_id, mode=self._mode))
 
     async def with_files(self, planned: Planned) -> Planned:

@@ -1,5 +1,4 @@
-"""Provides ``Job``: the work of one run, created from the ``RequestPlan``. It has the ADK events of the run, the
-beginning of its response, and the messages before it."""
+"""Provides ``Job``: the work of one run, created from the ``RequestPlan``."""
 
 from __future__ import annotations
 
@@ -65,8 +64,6 @@ _COMPUTED: Final = ("transcript", "_continuation")
 
 @dataclass(eq=False, kw_only=True)
 class Job:
-    """All data that the run of a request needs."""
-
     request: ChatRequest
     request_plan: NewUserTurn | AnsweredCalls
     session: Session
@@ -82,7 +79,7 @@ class Job:
     invocation_id: str | None = None
     """The invocation id for the run of a new user message; ``None`` if ADK generates the id."""
     context: Any = None
-    """The client's context for this request, as JSON; ``None`` without context."""
+    """The client's context for this request, as JSON."""
     page_state: Mapping[str, Any] = field(default_factory=dict)
     """Session state that the client wrote before the run, or sent with the request. Only this run stores it."""
     page_writes: PageWrites | None = None
@@ -269,7 +266,6 @@ class Job:
         return {**title, **self.page_state, **self.overrides.state()}
 
     def _config_with_context(self, inbox: SteeringInbox) -> RunConfig:
-        """Return ADK's run config with the client's context, which every model call gets."""
         run_config = with_cheap_telemetry(self.overrides.run_config or self.run_config)
         if inbox.context is None:
             return run_config
@@ -280,7 +276,6 @@ class Job:
         self, run: Run, plugin: RunPlugin, events: Sequence[Event], failure: BaseException | None
     ) -> list[Event]:
         """Append an error response for each unanswered call whose tool raised an exception. Return the appended events.
-        Return the appended events.
 
         ``events``: those of the session and of the run. ``failure``: the exception of the run. If the store fails,
         still returns the events, so that the client gets them.
@@ -301,7 +296,6 @@ class Job:
         return missing
 
     def is_overtaken(self, run: Run, session: Session) -> bool:
-        """Return True if a later run, or a later execution of this run, has stored an event."""
         since = session.events[len(self.session.events) :]
         return is_overtaken(since, mark=run.mark, execution=run.id)
 

@@ -186,7 +186,6 @@ class Connections:
                 return await _in_pool(pool, run)
 
     async def row(self, statement: str, *arguments: Any, urgent: bool = False) -> Any:
-        """Runs a statement, and returns its first row, if there is one."""
         return next(iter(await self.rows(statement, *arguments, urgent=urgent)), None)
 
     async def send(self, worker: str, message: str) -> None:

@@ -138,10 +138,9 @@ SELECT stop OR EXISTS (
 ) AS posts
 FROM renewed
 """
-"""Renews a lease. Returns no row if a newer run has taken the chat. Otherwise returns ``stop`` (true if the run must
-stop), the number of other workers that read the run, and the messages without a reply. If a fail-over has lost the
-lease, writes it again, even over the lease of an older run. A stop of the chat after the loss also stops the run.
-Messages from before the loss are dropped, because their senders were already told that the run is over."""
+"""Renews a lease: see ``RunStore.renew``. Returns ``stop`` (true if the run must stop), the number of other workers
+that read the run, and the messages without a reply. Messages from before a loss of the lease are dropped, because their
+senders were already told that the run is over."""
 
 APPEND: Final = """
 -- arrays: chat, run, token, after, count, events, ending, past; channel, log ms
@@ -179,9 +178,8 @@ SELECT run, CASE WHEN stored = after AND ended = '' THEN count ELSE stored END A
     (SELECT count(*) FROM told) AS told
 FROM held
 """
-"""Appends entries to the logs of several runs, and notifies their readers. Returns the number of events in each log; no
-row for a run that does not hold the lease. Appends nothing to a log that has an end, or that does not have the expected
-number of events. The end of a log changes the phase of an open run to ``closed``."""
+"""Appends entries to the logs of several runs, and notifies their readers: see ``RunStore.append``. Returns no row for
+a run that does not hold the lease."""
 
 REPLACE: Final = """
 -- chat, run, token, joined, events, past, log ms
@@ -199,8 +197,8 @@ SELECT greatest($4::integer, (
     SELECT count FROM adk_ui_stream_entries WHERE run = $2 ORDER BY after DESC LIMIT 1
 )) AS stored FROM lease
 """
-"""Replaces the oldest entries of a run with longer events. Returns the number of events in the log; no row for a run
-that does not hold the lease."""
+"""Replaces the oldest entries of a run with longer events: see ``RunStore.replace``. Returns no row for a run that does
+not hold the lease."""
 
 FREE: Final = """
 -- chat, run, channel, log ms
@@ -221,8 +219,8 @@ WITH freed AS (
 )
 SELECT pg_notify($3 || reader.worker, 'more ' || reader.run) FROM ended JOIN adk_ui_stream_readers AS reader USING (run)
 """
-"""Frees the chat. A log without an end gets the end ``broken``. The token grows, so that a delayed renewal from another
-connection cannot take the chat again."""
+"""Frees the chat: see ``RunStore.free``. The token grows, so that a delayed renewal from another connection cannot take
+the chat again."""
 
 WATCH: Final = """
 -- chat, run, worker, ms (0: no longer)
@@ -242,15 +240,14 @@ SELECT coalesce(lease.run, '') AS holder, coalesce(lease.worker, '') AS worker, 
 ) AS available
 FROM (VALUES (1)) AS one LEFT JOIN lease ON true
 """
-"""Registers a worker as a reader of a run, for some milliseconds; 0 removes the registration. Returns the run that
-holds the chat's lease, its worker and its token. Also returns the number of events of the run that is read, or NULL
-without a log."""
+"""Registers a worker as a reader of a run, for some milliseconds; 0 removes the registration. Returns the fields of
+``LeaseView``."""
 
 HEAD: Final = """
 -- run
 SELECT joined, events, past FROM adk_ui_stream_logs WHERE run = $1
 """
-"""Returns the data that comes before a log's first entry."""
+"""Returns the fields of ``Snapshot``."""
 
 ENTRIES: Final = """
 -- arrays: run, position; limit
@@ -281,8 +278,7 @@ UPDATE adk_ui_stream_leases SET stop = true
 WHERE chat = $1 AND run <> '' AND held_until > clock_timestamp() AND $2 IN ('', run)
 RETURNING run, worker
 """
-"""Asks the run that holds the lease to stop. With a run id, asks only this run. The run's worker gets the stop when it
-renews the lease. Keeps the id of the stop, unless it is empty."""
+"""Asks the run that holds the lease to stop: see ``RunStore.stop``."""
 
 NEWEST_STOP: Final = """
 -- chat
@@ -301,8 +297,7 @@ WITH lease AS (
 )
 SELECT worker FROM lease
 """
-"""Keeps a message for a run, until its worker renews the lease. Returns the worker; no row if the run does not hold the
-lease."""
+"""Keeps a message for a run: see ``RunStore.post``. Returns no row if the run does not hold the lease."""
 
 REPLY: Final = """
 -- run, id, reply, ms

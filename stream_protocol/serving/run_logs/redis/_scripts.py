@@ -72,8 +72,8 @@ redis.call('HSET', KEYS[1], 'run', ARGV[1], 'worker', ARGV[2], 'request', ARGV[3
 redis.call('PEXPIRE', KEYS[1], ARGV[4])
 return {1, token}
 """
-"""Gives the chat to a run. Returns 1 and the run's token. If another run holds the lease, returns 0 and the data that
-``PEEK`` returns. May be repeated if the first reply got lost."""
+"""Gives the chat to a run. Returns 1 and the run's token. If another run holds the lease, returns 0 and the data of
+``PEEK``."""
 
 PEEK: Final = """
 -- KEYS lease
@@ -81,8 +81,8 @@ local lease = redis.call('HMGET', KEYS[1], 'run', 'request', 'phase', 'stop')
 if not lease[1] then return {} end
 return {lease[1], lease[2], lease[3], lease[4] and 1 or 0, redis.call('PTTL', KEYS[1])}
 """
-"""Returns the run that holds the lease: its id, its idempotency key, its phase, 1 if it was asked to stop, and the
-lease's remaining milliseconds. Empty if the chat is free."""
+"""Returns the run that holds the lease: id, idempotency key, phase, 1 if it was asked to stop, and the lease's
+remaining milliseconds. Empty if the chat is free."""
 
 RENEW: Final = """
 -- KEYS lease token log head readers posts stopped
@@ -110,11 +110,10 @@ if not lease[1] and left > 0 then
 end
 return {1, stop and 1 or 0, redis.call('ZCARD', KEYS[5]), unpack(redis.call('HGETALL', KEYS[6]))}
 """
-"""Renews a lease. Returns 0 if a newer run has taken the chat. Otherwise returns 1, then 1 if the run must stop, and
-the number of other workers that read the run. Then come the messages to the run: id, content, id, content, and so on.
-If a fail-over has lost the lease, writes it again, even over the lease of an older run. A stop of the chat after the
-loss also stops the run. Messages from before the loss are dropped, because their senders were already told that the run
-is over. A stored phase ``closed`` stays."""
+"""Renews a lease: see ``RunStore.renew``. Returns 0 if a newer run has taken the chat. Otherwise returns 1, then 1 if
+the run must stop, and the number of other workers that read the run. Then come the messages to the run: id, content,
+id, content, and so on. Messages from before a loss of the lease are dropped, because their senders were already told
+that the run is over."""
 
 APPEND: Final = """
 -- KEYS lease log head; ARGV run token expected count events past end log-ms
@@ -137,9 +136,7 @@ redis.call('PEXPIRE', KEYS[2], ARGV[8])
 redis.call('PEXPIRE', KEYS[3], ARGV[8])
 return tonumber(ARGV[4])
 """
-"""Appends events to a run's log. Returns the number of events in the log, or -1 if the run does not hold the lease.
-Appends nothing unless the log has the expected number of events, so the script may be repeated. The end of the log
-changes the phase of an open run to ``closed``."""
+"""Appends events to a run's log: see ``RunStore.append``. Returns -1 if the run does not hold the lease."""
 
 REPLACE: Final = """
 -- KEYS lease log head; ARGV run token joined events past log-ms
@@ -153,8 +150,8 @@ redis.call('PEXPIRE', KEYS[2], ARGV[6])
 redis.call('PEXPIRE', KEYS[3], ARGV[6])
 return count
 """
-"""Replaces the oldest entries of a run with longer events. Returns the number of events in the log, or -1 if the run
-does not hold the lease."""
+"""Replaces the oldest entries of a run with longer events: see ``RunStore.replace``. Returns -1 if the run does not
+hold the lease."""
 
 FREE: Final = """
 -- KEYS lease token log head; ARGV run token-ms expiry-ms end
@@ -171,8 +168,8 @@ redis.call('PEXPIRE', KEYS[3], ARGV[3])
 redis.call('PEXPIRE', KEYS[4], ARGV[3])
 return 1
 """
-"""Frees the chat. A log without an end gets the given end. The token grows, so that a delayed renewal from another
-connection cannot take the chat again."""
+"""Frees the chat: see ``RunStore.free``. The token grows, so that a delayed renewal from another connection cannot take
+the chat again."""
 
 WATCH: Final = """
 -- KEYS lease head readers; ARGV run reader until-ms
@@ -188,9 +185,8 @@ elseif lease[1] == ARGV[1] then
 end
 return {lease[1] or '', lease[2] or '', lease[3] or '0', tonumber(count or '-1')}
 """
-"""Registers a worker as a reader of a run, for some milliseconds; 0 removes the registration. Returns the run that
-holds the chat's lease, its worker and its token. Also returns the number of events of the run that is read, or -1
-without a log."""
+"""Registers a worker as a reader of a run, for some milliseconds; 0 removes the registration. Returns the fields of
+``LeaseView``."""
 
 STOP: Final = """
 -- KEYS lease stopped; ARGV run stop-id seconds
@@ -204,9 +200,8 @@ if ARGV[2] ~= '' then redis.pcall('SET', KEYS[2], ARGV[2], 'EX', ARGV[3]) end
 if not found then return {} end
 return {lease[1], lease[2]}
 """
-"""Asks the run that holds the lease to stop. With a run id, asks only this run. Returns the run and its worker; an
-empty reply without such a run. The worker gets the stop when it renews the lease. Keeps the id of the stop, unless it
-is empty or Redis is full."""
+"""Asks the run that holds the lease to stop: see ``RunStore.stop``. Returns an empty reply if no such run holds the
+lease."""
 
 POST: Final = """
 -- KEYS lease posts reply; ARGV run id content ms
@@ -218,8 +213,7 @@ if redis.call('EXISTS', KEYS[3]) == 0 then
 end
 return {lease[2]}
 """
-"""Keeps a message for a run, unless it already has a reply. Returns the worker of the run, which gets the message when
-it renews the lease. The reply is empty if the run does not hold the lease."""
+"""Keeps a message for a run, unless it already has a reply: see ``RunStore.post``."""
 
 REPLY: Final = """
 -- KEYS posts reply; ARGV id reply ms
