@@ -118,7 +118,6 @@ def unknown_scheme(uri: str) -> str:
 
 
 def failure(uri: str, error: Exception) -> str:
-    """Return an error message for an exception of the store or its driver."""
     address = urlsplit(uri)
     backend, _, driver = address.scheme.partition("+")
     causes = [*_causes(error)]
@@ -178,8 +177,7 @@ def _no_uri(text: str) -> str:
 
 
 def _sqlite_offer(path: str) -> str:
-    """Return a sentence that suggests an SQLite URI: that of ``path`` if this file can be a store, otherwise an
-    example."""
+    """Return a sentence that suggests the SQLite URI of ``path``, or an example if this file cannot be a store."""
     file = Path(path).expanduser()
     if _wrong_file(str(file)) is None:
         return f" Did you mean `sqlite:///{file}`?"

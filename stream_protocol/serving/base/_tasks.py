@@ -130,7 +130,7 @@ class CachedProbe(Generic[T]):
 
 
 class HookTimeoutError(Exception):
-    """Raised if a hook or a store took longer than its time limit."""
+    """Raised if a hook or a store took too long."""
 
 
 async def with_timeout(seconds: float | None, work: Coroutine[Any, Any, T]) -> T:

@@ -137,8 +137,8 @@ def title_delta(session: Session, transcript: Transcript, request_plan: NewUserT
 def _unread(
     listed: Sequence[Session], reached: ChatCursor, *, archived: bool
 ) -> tuple[list[Session], dict[str, ChatDetails]]:
-    """Return the chats with this archive mark that were on no earlier page, newest first. Also return the details of
-    all chats."""
+    """Return the chats with this archive mark that were on no earlier page, newest first, and the details of all
+    chats."""
     by_id = details_by_id(listed)
     details = {chat.id: by_id.get(details_id(chat.id), NO_DETAILS) for chat in listed if not is_details_id(chat.id)}
     chats = [chat for chat in listed if chat.id in details and details[chat.id].archived == archived]

@@ -117,7 +117,6 @@ class ResumedSessions(DelegatingSessions):
 
     @property
     def found(self) -> Session:
-        """The session as it was before the run."""
         return self._copy()
 
     async def fence(self, execution: str) -> None:
@@ -181,12 +180,10 @@ class ResumedSessions(DelegatingSessions):
         return await super().get_session(app_name=app_name, user_id=user_id, session_id=session_id, config=config)
 
     async def _store(self, event: Event) -> None:
-        """Store a new event. Concurrent calls wait for each other."""
         async with self._storing:
             await append_in_order(self._sessions, self._stored, event)
 
     def _pass_partial_texts(self, index: int) -> None:
-        """Move all partial texts before item ``index`` of ``_earlier`` to ``_partial_texts``."""
         passed = [event for event in self._earlier[:index] if is_partial_text(event)]
         self._earlier = [event for event in self._earlier if event not in passed]
         self._partial_texts += passed

@@ -14,7 +14,6 @@ _ENCODINGS: Final = {"br": ".br", "gzip": ".gz"}
 """The suffix of compressed files for each content coding, the best first."""
 
 _HASHED: Final = "assets/"
-"""The folder of the files whose names contain a hash."""
 
 _FOREVER: Final = "public, max-age=31536000, immutable"
 _REVALIDATE: Final = "no-cache"

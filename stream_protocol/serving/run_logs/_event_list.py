@@ -45,12 +45,11 @@ class EventList:
 
     @property
     def size(self) -> int:
-        """The bytes that the events take in memory."""
         return self.joined.size + self._bytes - self._joined_bytes
 
     @property
     def begin(self) -> int:
-        """The number of the oldest events, which are no longer kept in their original form."""
+        """The number of events at the beginning that are no longer kept in their original form."""
         return self._tail_begin
 
     @property
@@ -93,7 +92,7 @@ class EventList:
         return map(self._tail.__getitem__, range(position - self._tail_begin, len(self._tail)))
 
     def all(self) -> Iterator[bytes]:
-        """Returns all events, the oldest perhaps joined, without copying them."""
+        """Returns all events without copying them. The oldest events may be joined."""
         return chain(self.joined.complete, self.joined.growing, self.since(self.joined_count))
 
 

@@ -176,7 +176,6 @@ class LogWriter:
 
 
 def _first(events: Iterable[bytes]) -> list[bytes]:
-    """Return the first events that fit into one batch."""
     piece: list[bytes] = []
     size = 0
     for event in events:

@@ -66,7 +66,6 @@ class Cursor:
     position: int = 0
     """The number of events that the reader has read."""
     read_bytes: int = 0
-    """The size of the events that the reader has read."""
     max_unread: int = 0
     """The maximum number of unread bytes. A reader with more is disconnected."""
     cut_off: asyncio.Event = field(default_factory=asyncio.Event)
@@ -105,7 +104,6 @@ class Readers:
         return len(self._cursors)
 
     def forget_writer(self) -> None:
-        """Removes the callback ``on_readers``."""
         self._on_readers = None
 
     def position(self, copied: int) -> int:

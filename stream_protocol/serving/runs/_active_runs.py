@@ -108,7 +108,7 @@ class ActiveRuns:
         False, only returns the active run of a request with the same idempotency key.
 
         Raises ``ChatRequestError`` (503) if the active run does not end in time, and after ``close``. With
-        ``begins_run=False``, also raises it without such a run.
+        ``begins_run=False``, also raises this error if no such run is active.
         """
         deadline = _now() + self._limits.stop_timeout
         # Read before the claim, because some run logs wait in `claim` for a run that is about to end.

@@ -41,8 +41,7 @@ logger = logging.getLogger(__name__)
 FoundOrphans: TypeAlias = Literal["recovered", "others", "none"]
 """The runs of dead workers that a request has found in its chat.
 
-``recovered``: a run of the same idempotency key, which the request now continues. ``others``: only runs of other
-requests.
+``recovered``: a run of the same idempotency key, which the request now continues. ``others``: runs of other requests.
 """
 
 
@@ -101,7 +100,8 @@ class RunWork:
                     run.begin_after(late[0], job.overrides)
 
     async def _is_recovered_after(self, run: Run, job: Job, error: BaseException) -> bool:
-        """Return True if another worker recovers the run after the error, perhaps later.
+        """Return True if another worker recovers the run after the error, now or when the session store is reachable
+        again.
 
         If the store failed before the request was accepted, the request is usually refused, and the result is False.
         But after a rewind the result is True, because the removed message is stored again only by a recovery.
@@ -199,7 +199,6 @@ class Executor:
         """Ends the recovery of dead workers' runs, and closes the engine."""
 
     async def execute(self, run: Run, job: Job) -> None:
-        """Executes a new run to its end. Raises ``NotRecordedError``."""
         with self._work.observed(run, job):
             await self._work.do(run, job, job.events(run))
 

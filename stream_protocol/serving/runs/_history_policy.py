@@ -37,7 +37,6 @@ class Planned(NamedTuple):
 
     @property
     def answers(self) -> tuple[CallAnswer, ...]:
-        """The user's answers to tool calls in the request."""
         return () if isinstance(self.request_plan, NothingToRun) else self.request_plan.answers
 
 

@@ -87,7 +87,7 @@ class Job:
     known_transcript: Transcript | None = None
     """The conversation before the run, if the request has loaded it."""
     on_answered: Callable[[Sequence[CallAnswer]], None] = lambda _: None
-    """Called when answers to tool calls that came with a new message are stored."""
+    """Like ``on_stored``, for answers that came with a new message."""
     is_rewound: bool = False
     """True once ``events`` has rewound the session. Until the user's message is stored, the chat lacks this message."""
 
@@ -97,7 +97,6 @@ class Job:
 
     @property
     def answers(self) -> tuple[CallAnswer, ...]:
-        """The user's answers to tool calls, which the run gives to ADK."""
         return self.request_plan.answers if isinstance(self.request_plan, AnsweredCalls) else ()
 
     def with_runner(self, runner: Runner) -> Job:
@@ -105,7 +104,8 @@ class Job:
         return self.changed(runner=with_sessions(runner, self.runner.session_service))
 
     def changed(self, **values: Any) -> Job:
-        """Return a copy of the job with other ``values``, and with what ``read_session`` has computed."""
+        """Return a copy of the job with other ``values``. The copy keeps the values that ``read_session`` has
+        computed."""
         other = replace(self, **values)
         vars(other).update({name: vars(self)[name] for name in _COMPUTED if name in vars(self)})
         return other
@@ -201,7 +201,7 @@ class Job:
         """Yield the steering messages that earlier runs have accepted and not read, except the message that begins this
         run.
 
-        An earlier message than ``beginning`` loses its own context, because the client's context of this run is newer.
+        A message that was sent before ``beginning`` loses its own context, because this run's context is newer.
         ``beginning``: the client's id of the message that begins this run.
         """
         is_newer = False

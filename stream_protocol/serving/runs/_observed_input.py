@@ -34,7 +34,7 @@ def observed_sessions(
     ``compactions``.
 
     If the run is stopped before the answers are stored, the service raises ``StoppedBeforeStoredError``. But if some
-    answers are already stored, it stores the others.
+    answers are already stored, the service stores the others even after a stop.
 
     After a fail-over of the run log, two runs of a chat may be active. This run has read the first ``known`` events. If
     another run has stored a later message, the service raises ``LeaseLostError``.

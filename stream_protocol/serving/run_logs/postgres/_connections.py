@@ -118,7 +118,6 @@ class Connections:
         self._on_gap = on_gap
         self._turns = Turns(STATEMENTS_AT_ONCE)
         self._answered_at = 0.0
-        """The event-loop time of the last reply to a statement."""
         self._is_silent = False
         """True if the last statement did not get a reply in time."""
         self._opening = asyncio.Lock()
@@ -126,7 +125,6 @@ class Connections:
         self._closed = False
         self._listening: Connection | None = None
         self._checked = asyncio.Event()
-        """Set when the message ``CHECK`` has arrived."""
         self._listen_task: asyncio.Task[None] | None = None
 
     @property
@@ -136,7 +134,7 @@ class Connections:
 
     @property
     def channels(self) -> str:
-        """The channels' names without the worker's id."""
+        """The beginning of all channel names. A worker's id follows."""
         return f"{self._prefix}_"
 
     async def rows(self, statement: str, *arguments: Any, urgent: bool = False) -> list[Any]:

@@ -255,7 +255,6 @@ class PostgresStore:
 
 
 def _entries(row: Any) -> list[Entry]:
-    """Return the entries of a row: one with its events, and one with the end of the log."""
     after, count, events, end = row["after"], row["count"], row["events"], row["ending"]
     return [
         *([Entry(after, count, events)] if count > after else ()),

@@ -4,9 +4,8 @@ In these statements, all table names begin with ``adk_ui_stream``. ``named`` rep
 prefix. The tables:
 
 - ``leases``: a row for each chat that has a run or recently had a run. ``run`` is empty if the chat is free. ``token``
-  is the greatest fencing token of the chat, and outlives the lease. With the token, a worker whose lease has expired
-  detects that a newer run has taken the chat. A chat that was recently stopped has a second row, ``<chat> stopped``,
-  whose ``request`` is the id of the newest stop. This row is never the lease of a run.
+  is the greatest fencing token of the chat, and outlives the lease. A chat that was recently stopped has a second row,
+  ``<chat> stopped``, whose ``request`` is the id of the newest stop. This row is never the lease of a run.
 - ``logs``: a row for each run, with the data that comes before its entries: its oldest events, joined into longer
   events, and ``past``.
 - ``entries``: the events of a run, several per row. ``after`` is the number of events before the row.

@@ -79,7 +79,6 @@ class Commands:
         self._patience = patience
         self._turns = asyncio.Semaphore(COMMANDS_AT_ONCE)
         self._limits: set[asyncio.Timeout] = set()
-        """The time limits of the running commands."""
         self._idle = asyncio.Event()
         self._idle.set()
         self._closed = False
