@@ -63,7 +63,7 @@ class SteeringInbox:
         self._delivered: set[str] = set()
         """The ids of all steering messages that this run has accepted or read."""
         self._earlier_events: defaultdict[str, list[Event]] = defaultdict(list)
-        """The events with the messages that earlier executions have read, by the model call that has read them."""
+        """The events with messages that earlier executions have read. The key is the model call that has read them."""
         self._calls = Counter[str]()
         """The number of started model calls for each agent and branch."""
         self._invocation: InvocationContext | None = None

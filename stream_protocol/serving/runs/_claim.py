@@ -32,8 +32,9 @@ class NotRecordedError(Exception):
 
 
 class Claim:
-    """Reserves a chat for a request or a recovery, until the run's end is stored. The end of a ``with`` block releases
-    the claim, unless ``start`` was called. ``release``: frees the chat. ``tasks``: contains the task of the run."""
+    """Reserves a chat for a request or a recovery, until the end of the run is stored. The end of a ``with`` block
+    releases the claim, unless ``start`` was called. ``release``: frees the chat. ``tasks``: contains the task of the
+    run."""
 
     def __init__(self, run: Run, release: Callable[[Run], None], tasks: Tasks) -> None:
         self.run = run
