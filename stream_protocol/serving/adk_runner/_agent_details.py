@@ -22,7 +22,6 @@ credentials over the network."""
 
 
 MAX_TEXT: Final = 160
-"""The maximum number of characters of a tool's description."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ class UsedModels:
 
     names: tuple[str, ...]
     missing: tuple[str, ...]
-    """A sentence for each missing API key or package, as in the log of a failed run."""
+    """A sentence for each missing API key or package. The log of a failed run has the same sentence."""
 
 
 def model_names(root: BaseNode) -> tuple[str, ...]:

@@ -28,7 +28,6 @@ _MAX_ENTRIES: Final = 5000
 """The maximum number of directory entries that one search lists."""
 
 _MAX_BYTES: Final = 500_000
-"""The maximum size of a Python file that a search reads."""
 
 _MAX_SECONDS: Final = 2.0
 """The time after which a search ends with the results so far."""

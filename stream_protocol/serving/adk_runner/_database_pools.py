@@ -33,8 +33,8 @@ REFUSED_PAUSES: Final = (0.1, 0.2, 0.4, 0.8, 1.6)
 """The pauses, in seconds, between attempts to connect to a database server that is full or starting."""
 
 NOTIFY_SECONDS: Final = 6.0
-"""The maximum number of seconds that a starting server waits for its ``NOTIFY`` message, which may be slow on a busy
-machine. This timeout is shorter than ``ProbeTimes.limit``, which would raise a less precise error."""
+"""The maximum number of seconds that a starting server waits for its ``NOTIFY`` message. Must be shorter than
+``ProbeTimes.limit``, which would raise a less precise error."""
 
 STATEMENT_ERRORS: Final = ("42P05", "26000")
 """The SQLSTATE codes for a prepared statement that already exists, or does not exist."""
@@ -117,7 +117,8 @@ async def _connect(*arguments: Any, **options: Any) -> Any:
 
 
 def _ping(connection: Any, _record: object, _proxy: object) -> None:
-    """Check a connection from the pool. For a ``DisconnectionError``, the pool opens a new connection."""
+    """Check a connection from the pool. Raise ``DisconnectionError`` for a dead connection, so that the pool opens a
+    new one."""
     driver = connection.driver_connection
     try:
         await_only(driver.execute("SELECT 1", timeout=PING_SECONDS))

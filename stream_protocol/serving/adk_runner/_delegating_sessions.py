@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 class DelegatingSessions(BaseSessionService):
-    """Session service that delegates to ``sessions``. Unknown attributes are delegated too, because tools may use the
-    methods of the app's own session service."""
+    """Session service that delegates to ``sessions``, also for attributes of the app's own session service, which tools
+    may use."""
 
     def __init__(self, sessions: BaseSessionService) -> None:
         self._sessions = sessions

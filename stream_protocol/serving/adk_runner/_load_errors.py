@@ -65,7 +65,6 @@ def _fields(error: BaseException) -> Collection[str]:
 
 
 def closest(word: str, words: Iterable[str]) -> str | None:
-    """Return the most similar entry of ``words``; ``None`` if no entry is similar."""
     words = [*words]
     same_letters = [each for each in words if sorted(each.lower()) == sorted(word.lower())]
     return next(iter(same_letters or get_close_matches(word, words, 1, _CLOSENESS)), None)

@@ -33,8 +33,7 @@ _WITHOUT_EVENTS: Final = GetSessionConfig(num_recent_events=0)
 class MemorySessionService(InMemorySessionService):
     """Session service in the memory of this process, whose reads do not block the event loop.
 
-    ``get_session`` returns the content that the session had at the start of the call. In ``list_sessions``, a session
-    may change before it is copied.
+    A session may change while ``list_sessions`` copies the sessions before it.
     """
 
     async def get_session(

@@ -90,7 +90,6 @@ class NestedCall:
 
     @property
     def is_open(self) -> bool:
-        """True until the run's response has ended."""
         return self.outer.is_open
 
     def begin(self) -> None:
@@ -158,7 +157,6 @@ class NestedCall:
 
 
 def current_nested_call() -> NestedCall | None:
-    """Return the ``AgentTool`` call around the caller; ``None`` outside of such a call."""
     channel = run_channel()
     return channel if isinstance(channel, NestedCall) else None
 
@@ -248,8 +246,7 @@ def _to_json(event: Event) -> Any:
 def _ends_streams_whole(context: InvocationContext) -> bool:
     """Return True if the agents of an ``AgentTool`` call can stream without changing the result of the call.
 
-    ADK does not stream these agents, because the result is the content of the last event. The agents can stream if the
-    last event of each stream has the whole content.
+    The result is the content of the last event. So the last event of each stream must have the whole content.
     """
     plugins: list[BasePlugin] = context.plugin_manager.plugins
     if any(type(plugin).after_model_callback is not BasePlugin.after_model_callback for plugin in plugins):

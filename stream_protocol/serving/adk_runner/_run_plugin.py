@@ -60,8 +60,7 @@ class RunPlugin(BasePlugin):
     client writes.
 
     ADK also calls this plugin for agents inside an ``AgentTool``, which have other invocations and sessions.
-    ``session_id``: the session of the run. ``inbox``: ``None`` if the run accepts no steering messages. ``writes``:
-    ``None`` if the client cannot write state. ``nests``: see ``NestedRuns``.
+    ``session_id``: the session of the run. ``nests``: see ``NestedRuns``.
     """
 
     def __init__(

@@ -58,9 +58,9 @@ def with_cheap_telemetry(run_config: RunConfig) -> RunConfig:
     """Return the config with the cheapest telemetry. A config that sets ``telemetry`` is returned unchanged.
 
     Without ``telemetry``, ADK reads the environment for each chunk, which takes a fifth of the chunk's time. A
-    ``TelemetryConfig`` contains these values. If no telemetry is recorded, each option is "off", because ADK looks up
-    an unset option several times per chunk. Older semantic conventions of OpenTelemetry are then selected. With the
-    newer conventions, ADK would keep each chunk in memory until the model has ended.
+    ``TelemetryConfig`` contains the values of the environment. If no telemetry is recorded, each option is "off",
+    because ADK looks up an unset option several times per chunk. The older semantic conventions of OpenTelemetry are
+    then selected. With the newer conventions, ADK would keep each chunk in memory until the model has ended.
     """
     if run_config.telemetry is not None:
         return run_config
@@ -173,9 +173,9 @@ def announces_user_message(root: BaseNode) -> bool:
 
 
 def resumed_agent(runner: Runner, author: str) -> str:
-    """Return the name of the agent that ADK resumes after the user's answer to a tool call of the agent ``author``.
+    """Return the name of the agent that ADK resumes after the user's answer to a tool call of ``author``.
 
-    In a workflow or a resumable app, this is the root agent. In any other app, it is ``author``, or the agent that has
+    In a workflow or a resumable app, this is the root agent. Otherwise it is ``author``, or the agent that has
     delegated to ``author``.
     """
     root = runner.agent

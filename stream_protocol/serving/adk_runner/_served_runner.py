@@ -1,4 +1,4 @@
-"""Provides ``ServedRunner``, which closes the ADK runner that a service has created."""
+"""Provides ``ServedRunner``."""
 
 from __future__ import annotations
 

@@ -72,7 +72,6 @@ def is_in_memory(uri: str) -> bool:
 
 
 def sqlite_file(uri: str) -> str | None:
-    """Return the path of the URI's SQLite file; ``None`` if the URI names no file."""
     address = urlsplit(uri)
     if address.scheme.partition("+")[0] != "sqlite" or is_in_memory(uri):
         return None
@@ -106,7 +105,6 @@ def wrong_form(uri: str) -> str | None:
 
 
 def unknown_scheme(uri: str) -> str:
-    """Return an error message for a scheme without an ADK session service."""
     scheme = urlsplit(uri).scheme
     text = f"ADK has no session service for {scheme}"
     if scheme == "file":
@@ -120,7 +118,6 @@ def unknown_scheme(uri: str) -> str:
 
 
 def failure(uri: str, error: Exception) -> str:
-    """Return an error message for an exception of the store or its driver."""
     address = urlsplit(uri)
     backend, _, driver = address.scheme.partition("+")
     causes = [*_causes(error)]
@@ -180,8 +177,7 @@ def _no_uri(text: str) -> str:
 
 
 def _sqlite_offer(path: str) -> str:
-    """Return a sentence that suggests an SQLite URI: that of ``path`` if this file can be a store, otherwise an
-    example."""
+    """Return a sentence that suggests the SQLite URI of ``path``, or an example if this file cannot be a store."""
     file = Path(path).expanduser()
     if _wrong_file(str(file)) is None:
         return f" Did you mean `sqlite:///{file}`?"
@@ -189,7 +185,6 @@ def _sqlite_offer(path: str) -> str:
 
 
 def _wrong_file(path: str | None) -> str | None:
-    """Return an error message for a path that cannot be an SQLite store; otherwise ``None``."""
     file = Path(path or "")
     try:
         if path is None or (file.is_file() and file.stat().st_size == 0):

@@ -223,8 +223,7 @@ class _Scope:
                     self._bindings.pop(target.id if isinstance(target, ast.Name) else "", None)
 
     def kind(self, name: str, seen: frozenset[str] = frozenset()) -> type | None:
-        """Return the class of the target; ``None`` if the name is not a target. A ``root_agent`` of unknown class
-        counts as an agent."""
+        """Return the class of the target, or ``None``. A ``root_agent`` of unknown class counts as an agent."""
         binding = self._bindings.get(name)
         match binding:
             case ast.Call(func=function) if (made := self._class_of(function)) is not None:
@@ -250,8 +249,7 @@ class _Scope:
         return next((file.resolve() for file in files if is_file(file)), None)
 
     def _class_of(self, function: ast.expr) -> object:
-        """Return the class that the expression names: an ADK class, or a class of this file. ``None`` for an unknown
-        class."""
+        """Return the class that the expression names: an ADK class, or a class of this file."""
         match function:
             case ast.Name(id=name):
                 binding = self._bindings.get(name)
@@ -283,8 +281,7 @@ def _statements(body: Sequence[ast.AST]) -> Iterator[ast.stmt]:
 
 
 def _adk_object(dotted: str) -> Any:
-    """Return the ADK object with this dotted name; ``None`` if it does not exist. Importing ADK costs nothing here,
-    because it is loaded anyway."""
+    """Return the ADK object with this dotted name, or ``None``. ADK is loaded anyway, so importing it costs nothing."""
     module, _, attribute = dotted.rpartition(".")
     if not module.startswith("google.adk"):
         return None

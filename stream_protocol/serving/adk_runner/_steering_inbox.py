@@ -63,7 +63,7 @@ class SteeringInbox:
         self._delivered: set[str] = set()
         """The ids of all steering messages that this run has accepted or read."""
         self._earlier_events: defaultdict[str, list[Event]] = defaultdict(list)
-        """The events with the messages that earlier executions have read, by the model call that has read them."""
+        """The events with messages that earlier executions have read. The key is the model call that has read them."""
         self._calls = Counter[str]()
         """The number of started model calls for each agent and branch."""
         self._invocation: InvocationContext | None = None
@@ -90,10 +90,10 @@ class SteeringInbox:
         """Sets the client's context, and adds the steering messages of earlier runs and executions, before the run
         starts.
 
-        ``waiting``: the messages that the session contains as accepted. ``context``: the context of the request.
-        ``delivered``: the ids of messages that earlier runs have read. ``taken_in``: the events with messages that an
-        earlier execution of this run has read. ``earlier``: the executions that the run repeats, or ``None``. Repeated
-        model calls return stored results, so new messages wait for the first model call that is not repeated.
+        ``waiting``: the messages that the session contains as accepted. ``delivered``: the ids of messages that earlier
+        runs have read. ``taken_in``: the events with messages that an earlier execution of this run has read.
+        ``earlier``: the executions that the run repeats, or ``None``. Repeated model calls return stored results, so
+        new messages wait for the first model call that is not repeated.
         """
         self.context = context
         self._earlier = earlier or self._earlier
@@ -194,7 +194,7 @@ class SteeringInbox:
             self._changed.notify_all()
 
     async def _seen_by_plugins(self, invocation: InvocationContext, content: types.Content) -> types.Content:
-        """Return the content that the app's plugins return for it, as ADK does for each user message."""
+        """Let the app's plugins change the content, as ADK does for each user message."""
         changed = await invocation.plugin_manager.run_on_user_message_callback(
             user_message=content, invocation_context=invocation
         )
@@ -222,8 +222,8 @@ class SteeringInbox:
         *,
         repeated: Event | None = None,
     ) -> None:
-        """Add a message to the session, the response and the model call. ``repeated``: the event in which an earlier
-        execution has stored the message."""
+        """Add a message to the session, the response and the model call. ``repeated``: the stored event of an earlier
+        execution."""
         invocation = context._invocation_context  # noqa: SLF001 - the public attribute has a copy of the session
         event = Event(
             author=USER,

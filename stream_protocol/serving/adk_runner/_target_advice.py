@@ -46,8 +46,8 @@ _LISTED: Final = 10
 class Advice:
     """The error message for a wrong name.
 
-    ``text``: the problem. ``example``: a valid target to name instead, unless ``text`` already suggests one.
-    ``is_fixable``: True if a change of the agent's files can make the name a target.
+    ``example``: a valid target to name instead, unless ``text`` already suggests one. ``is_fixable``: True if a change
+    of the agent's files can make the name a target.
     """
 
     text: str
@@ -70,7 +70,6 @@ def not_a_folder(name: str) -> Advice:
 
 
 def not_a_module(name: str) -> Advice:
-    """Return an error message for ``module:attribute`` if the module does not exist."""
     module, _, attribute = name.partition(":")
     if not module:
         return _unknown_name("it names no module", module)

@@ -25,7 +25,7 @@ THREAD_NAME: Final = "session-reads"
 
 @runtime_checkable
 class Closable(Protocol):
-    """Interface of session services that keep connections."""
+    """Session service that keeps connections."""
 
     async def close(self) -> None: ...
 

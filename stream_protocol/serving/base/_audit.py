@@ -40,7 +40,7 @@ MAX_ID_LENGTH: Final = 256
 """The maximum number of characters of an id in an audit record. A refused request may contain any text as an id."""
 
 MAX_WAITING: Final = 10_000
-"""The maximum number of audit records that wait for a slow ``on_audit`` hook, about 5 MB. Additional records are only
+"""The maximum number of records that wait for a slow ``on_audit`` hook, about 5 MB. Additional records are only
 logged."""
 
 _CANONICAL: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=str)
@@ -177,8 +177,8 @@ class AuditScope:
 
 
 class AuditTrail:
-    """Writes the audit records of a service to ``audit_logger`` and to the ``on_audit`` hook. ``timeout``: seconds that
-    the hook may take for one record; ``None`` for no limit."""
+    """Writes audit records to ``audit_logger`` and to the ``on_audit`` hook. ``timeout``: seconds for one record;
+    ``None`` for no limit."""
 
     def __init__(self, app: str, hook: OnAudit | None, *, timeout: float | None) -> None:
         self._app = app

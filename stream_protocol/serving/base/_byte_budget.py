@@ -1,4 +1,4 @@
-"""Provides ``ByteBudget``, which bounds the memory of concurrent requests and responses."""
+"""Provides ``ByteBudget``."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from stream_protocol.wire import ChatRequestError
 
 UNCOUNTED_BYTES: Final = 64 * 1024
-"""The number of bytes of each request that are not counted, so small requests are served even if the budget is full.
-The maximum number of connections limits the small requests."""
+"""The number of bytes of each request that are not counted, so small requests are served even if the budget is full."""
 
 USER_SHARE: Final = 2
 """Divisor for the limit of one user: a user can hold at most half of the budget."""
@@ -23,10 +22,10 @@ USER_SHARE: Final = 2
 class ByteBudget:
     """Budget of bytes that the requests of all users share.
 
-    ``limit``: the maximum number of bytes of all requests together; ``None`` for no limit. ``of_user``: returns the
-    error (429) for a user who would hold more than half of ``limit``. ``of_all``: returns the error (503) if all
-    requests together would exceed ``limit``. ``single_fits``: True if a user's only request may hold up to ``limit``
-    bytes. If no other request holds bytes, this request may even exceed ``limit``.
+    ``limit``: the maximum for all requests together; ``None`` for no limit. ``of_user``: returns the error (429) for a
+    user who would hold more than half of ``limit``. ``of_all``: returns the error (503) if all requests together would
+    exceed ``limit``. ``single_fits``: True if a user's only request may hold up to ``limit`` bytes. If no other request
+    holds bytes, this request may even exceed ``limit``.
     """
 
     def __init__(
@@ -99,7 +98,6 @@ class ByteShare:
         self._budget.count(self._user_id, self._counted - counted)
 
     def has_room(self, count: int) -> bool:
-        """Return True if ``count`` more bytes fit into the budget."""
         return self._refusal(count) is None
 
     async def wait_for_room(self, count: int, seconds: float) -> None:

@@ -46,22 +46,18 @@ READS_PER_USER: Final = 2
 time."""
 
 HISTORIES_AT_ONCE: Final = 8
-"""Maximum number of sessions that are loaded at the same time. The size of a session is unknown until it is in
-memory."""
+"""Maximum number of sessions that are loaded at the same time, because their size is unknown before."""
 
 ARTIFACTS_AT_ONCE: Final = 16
-"""Maximum number of artifacts that are loaded at the same time. The size of an artifact is unknown until it is in
-memory."""
+"""Maximum number of artifacts that are loaded at the same time, because their size is unknown before."""
 
 RUN_TIMEOUT: Final = 3600.0
-"""Default time limit of a run, in seconds: enough for deep research. A run that hangs then no longer blocks its
-chat."""
+"""Default time limit of a run, in seconds: enough for deep research."""
 
 STOP_TIMEOUT: Final = 10.0
-"""Default number of seconds that a request waits for the earlier run of its chat to end."""
 
 HOOK_TIMEOUT: Final = 30.0
-"""Default time limit of a hook, in seconds: enough to generate a title, or to wait for a store that has to start."""
+"""Default time limit of a hook, in seconds: enough to generate a title, or to wait for a starting store."""
 
 RUN_RETRY_AFTER: Final = 5
 """Seconds in the ``Retry-After`` header of a refusal because of too many runs."""
@@ -159,7 +155,6 @@ class RequestRates:
         """The time at which each user's allowance is full again. A user without an entry has the full allowance."""
 
     def __len__(self) -> int:
-        """Return the number of users in memory."""
         return len(self._whole_at)
 
     def count(self, user_id: str) -> None:

@@ -80,7 +80,6 @@ class TurnRecorders:
             self._tell(lambda recorder: recorder.written(sse))
 
     def plugins(self) -> list[BasePlugin]:
-        """Return the ADK plugins of the recorders that observe the run."""
         return [recorder.plugin() for recorder in self._recorders if isinstance(recorder, RunObserving)]
 
     def failed(self, error: BaseException) -> None:
@@ -99,7 +98,6 @@ class TurnRecorders:
 
 
 def all_recorders(recorder: Recorder | Sequence[Recorder] | None) -> Sequence[Recorder]:
-    """Return the recorders in the option ``recorder`` of ``ChatService``."""
     if recorder is None:
         return ()
     return recorder if isinstance(recorder, Sequence) else (recorder,)

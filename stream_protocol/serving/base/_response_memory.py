@@ -1,4 +1,4 @@
-"""Provides ``ResponseMemory``, which bounds the memory of responses with stored content."""
+"""Provides ``ResponseMemory``."""
 
 from __future__ import annotations
 

@@ -143,17 +143,17 @@ class CachedProbe(Generic[T]):
 
 
 class HookTimeoutError(Exception):
-    """Raised if a hook or a store took longer than its time limit."""
+    """Raised if a hook or a store took too long."""
 
 
 async def with_timeout(seconds: float | None, work: Coroutine[Any, Any, T]) -> T:
     """Returns the result of ``work``. ``seconds``: the time limit; ``None`` for no limit.
 
-    Use it for the app's hooks and its session store. Without a limit, a hook that hangs would block the chat until the
-    server restarts.
+    The app's hooks and its session store need a limit. Without a limit, a hook that hangs would block the chat until
+    the server restarts.
 
-    After the limit, cancels the work and raises ``HookTimeoutError``. Does not wait for the end of the work, because
-    the work may swallow the cancellation.
+    After the limit, cancels the work and raises ``HookTimeoutError``. Does not wait for the end of the work, which may
+    swallow the cancellation.
     """
     task = asyncio.create_task(work)
     try:

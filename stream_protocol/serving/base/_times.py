@@ -51,8 +51,8 @@ class ServiceTimes:
     recovery_check: float = 0.2
     """The time between two checks while a client waits for the recovery of a run."""
     recovery: float = 30.0
-    """The time that a reconnecting client waits until another worker recovers the run. First, the lease must expire,
-    which gave the dead worker the right to execute the run."""
+    """The time that a reconnecting client waits until another worker recovers the run. The dead worker's lease, which
+    is its right to execute the run, must expire first."""
     suspect: float = 30.0
     """The time that a busy worker leaves a suspect run, which may have crashed its workers, to idle workers."""
     alone: float = 10.0

@@ -18,7 +18,6 @@ WARNING: Final = (
 
 
 def warn_of_other_workers() -> None:
-    """Logs a warning if other workers serve the same app."""
     if _several_configured() or _other_worker_runs():
         logger.warning(WARNING)
 

@@ -1,4 +1,4 @@
-"""Provides ``ChatCursor``: the position of a client in the pages of a list of chats.
+"""Provides ``ChatCursor``.
 
 A changed chat moves to the top of the list, so a position is not enough for a cursor. A cursor also names each chat on
 the earlier pages. See ``docs/decisions/the-list-of-chats.md``.

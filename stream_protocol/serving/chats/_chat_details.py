@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from google.adk.sessions import Session
 
 MAX_TITLE_LENGTH: Final = 200
-"""The maximum number of characters of a title that a user sets."""
 
 WITHOUT_EVENTS: Final = GetSessionConfig(num_recent_events=0)
 
@@ -98,7 +97,6 @@ def is_details_id(session_id: str) -> bool:
 
 
 def details_by_id(sessions: Iterable[Session]) -> dict[str, ChatDetails]:
-    """Return the chats' details that ``sessions`` contain, by the session id of ``details_id``."""
     return {session.id: _details(session) for session in sessions if is_details_id(session.id)}
 
 
@@ -108,7 +106,6 @@ def details_id(chat_id: str) -> str:
 
 
 async def find_details(runner: Runner, chat: Session) -> ChatDetails:
-    """Returns the chat's details, or the defaults if none are stored."""
     session = await runner.session_service.get_session(**_key(chat), config=WITHOUT_EVENTS)
     return NO_DETAILS if session is None else _details(session)
 

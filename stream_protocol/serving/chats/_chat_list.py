@@ -36,7 +36,6 @@ PAGE_SIZE: Final = 20
 MAX_PAGE_SIZE: Final = 100
 
 MAX_SEARCH_LENGTH: Final = 200
-"""The maximum number of characters of a search text."""
 
 APP_TITLE_KEY: Final = "title"
 """The key in the session's state for a title that the app or its agent sets."""
@@ -82,9 +81,9 @@ async def list_chats(
     """Returns one page of the list of chats. Each chat has ``running=False``, which the caller may replace.
 
     Each chat is on only one page, even if it changes between two pages. Titles are in the session's state, so no events
-    are loaded. Sessions of other programs, or of earlier versions of this library, contain no title. For the newest
-    ``MAX_LOADED`` of these sessions, the events are loaded to find a title. The others have no title until the user's
-    next message. Raises ``ChatRequestError`` (422) for a cursor of a different list, and for a search that is too long.
+    are loaded. Sessions of other programs, or of earlier versions of this library, contain no title. The events of the
+    newest ``MAX_LOADED`` of these are loaded to find a title. Raises ``ChatRequestError`` (422) for a cursor of a
+    different list, and for a search that is too long.
     """
     if len(search) > MAX_SEARCH_LENGTH:
         raise ChatRequestError(f"The search is longer than {MAX_SEARCH_LENGTH} characters.", status=422)
@@ -138,8 +137,8 @@ def title_delta(session: Session, transcript: Transcript, request_plan: NewUserT
 def _unread(
     listed: Sequence[Session], reached: ChatCursor, *, archived: bool
 ) -> tuple[list[Session], dict[str, ChatDetails]]:
-    """Return the chats with this archive mark that were on no earlier page, newest first. Also return the details of
-    all chats."""
+    """Return the chats with this archive mark that were on no earlier page, newest first, and the details of all
+    chats."""
     by_id = details_by_id(listed)
     details = {chat.id: by_id.get(details_id(chat.id), NO_DETAILS) for chat in listed if not is_details_id(chat.id)}
     chats = [chat for chat in listed if chat.id in details and details[chat.id].archived == archived]

@@ -1,4 +1,4 @@
-"""Provides ``ChatStore``: access to the stored chats of a service."""
+"""Provides ``ChatStore``."""
 
 from __future__ import annotations
 

@@ -78,8 +78,8 @@ async def rewind_session(
     message is lost if the worker then dies.
 
     Raises ``ChatRequestError`` (503) if the session has changed since it was read. After a fail-over of the run log,
-    another worker may have accepted a message, which the rewind would remove. So this worker first stores an event.
-    From then on, the store refuses messages from the other worker, whose copy of the session is outdated.
+    another worker may have accepted a message, which the rewind would remove. So this worker first stores an event. The
+    store then refuses messages from the other worker, whose copy of the session is outdated.
     """
     event = Event(author=USER, invocation_id=session.events[-1].invocation_id)
     update_metadata(event, kept_steering=kept_steering)

@@ -1,5 +1,4 @@
-"""Provides ``deployment_of``, which names a service's app and stores. By these names, the engine finds the runs of one
-deployment."""
+"""Provides ``deployment_of``."""
 
 from __future__ import annotations
 
@@ -31,7 +30,8 @@ class _Placed(Protocol):
 
 
 def deployment_of(runner: Runner, run_log: RunLog) -> Deployment:
-    """Return the names of the app and its stores, without passwords. They are equal on all workers of a deployment."""
+    """Return the names of the app and its stores, without passwords. They are equal on all workers, and tell the engine
+    which runs belong to this deployment."""
     return Deployment(
         app=runner.app_name,
         run_log=run_log.place if isinstance(run_log, _Placed) else _class_name(run_log),

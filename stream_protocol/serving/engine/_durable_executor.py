@@ -1,4 +1,4 @@
-"""Provides ``DurableExecutor``, whose runs other workers can recover."""
+"""Provides ``DurableExecutor``."""
 
 from __future__ import annotations
 
@@ -58,7 +58,6 @@ class DurableExecutor(Executor):
         self._orphans = OrphanedRuns(service, self._local, self._isolation)
 
     async def start(self) -> None:
-        """Connects to the engine, and starts to recover the runs of dead workers. Later calls do nothing."""
         await self._orphans.start()
 
     def drain(self) -> None:
@@ -101,11 +100,6 @@ class DurableExecutor(Executor):
 
     @_of_engine
     async def recover_same(self, key: ChatKey, claim: Claim) -> FoundOrphans:
-        """Recovers the run of a dead worker that an earlier request with the same idempotency key has begun.
-
-        ``claim``: the request's right to begin a run in the chat; the recovered run uses it. Other runs of dead workers
-        do not change.
-        """
         others, idempotency_key = False, claim.run.idempotency_key
         for each in self._local.in_chat(key):  # such a run has lost the chat's lease, and becomes an orphaned run
             if each.record.idempotency_key == idempotency_key:
@@ -133,11 +127,8 @@ class DurableExecutor(Executor):
 
     @_of_engine
     async def stop(self, key: ChatKey) -> bool:
-        """Stops the active run of the chat, and its runs of dead workers. Returns False if there were none.
-
-        The engine has then stored the stop, so no worker executes a stopped run again. A worker that recovers a stopped
-        run only stores its end. Runs that begin later are not stopped.
-        """
+        """See ``Executor.stop``. The engine has then stored the stop, so no worker executes a stopped run again. A
+        worker that recovers a stopped run only stores its end. Runs that begin later are not stopped."""
         unfinished: list[LocalRun | OrphanedRun] = [*self._local.in_chat(key)]
         reading = asyncio.create_task(self._in_stored_chat(key))
         try:
@@ -157,8 +148,7 @@ class DurableExecutor(Executor):
         return active is not None or bool(unfinished)
 
     async def lacks_message(self, key: ChatKey, session: Session) -> bool:
-        """Returns True if the user message of a dead worker's run is not yet stored. Returns False if the engine is
-        unreachable."""
+        """See ``Executor.lacks_message``. Returns False if the engine is unreachable."""
         try:
             async with asyncio.timeout(self._times.engine):
                 orphans = await self._orphans.in_chat(key)

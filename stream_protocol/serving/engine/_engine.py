@@ -77,7 +77,6 @@ class RunRecord:
     found_events: int
     """Number of events in the session when the engine stored the run."""
     state: dict[str, Any]
-    """The session's state when the engine stored the run."""
     state_delta: dict[str, Any]
     artifact_base: str | None
     """See ``RunOverrides``."""
@@ -95,7 +94,6 @@ class RunRecord:
 
     @property
     def key(self) -> tuple[str, str]:
-        """The key of the run's chat: user id, chat id."""
         return self.user_id, self.chat_id
 
     def to_json(self) -> dict[str, Any]:
@@ -130,8 +128,8 @@ class OrphanedRun:
 
     @property
     def crashes(self) -> int:
-        """The number of workers that may have crashed with the run, because they have not left it to others. Includes
-        the last worker, even if it is alive."""
+        """The number of workers that executed the run and have not left it to others. Includes the last worker, even if
+        it is alive."""
         return sum(state != "left" for state in self.executions.values())
 
     @property

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 
 
 class Isolation:
-    """Counts this worker's runs. A suspect, which may crash its worker, is executed alone for a limited time.
-    ``alone``: see ``ServiceTimes``."""
+    """Counts this worker's runs, and executes a suspect alone for a limited time. ``alone``: see ``ServiceTimes``."""
 
     def __init__(self, alone: float) -> None:
         self._alone = alone
@@ -27,7 +26,6 @@ class Isolation:
 
     @property
     def is_empty(self) -> bool:
-        """True if this worker executes no run."""
         return not self._running and not self._has_suspect
 
     @asynccontextmanager

@@ -1,4 +1,4 @@
-"""Provides ``LocalRuns``, which reports the states of this worker's durable runs to the engine."""
+"""Provides ``LocalRuns``."""
 
 from __future__ import annotations
 
@@ -63,7 +63,6 @@ class LocalRun:
 
     @property
     def log_id(self) -> str:
-        """The run's id in the run log."""
         return self.run.id
 
     @property
@@ -77,8 +76,8 @@ class LocalRun:
 
 
 class LocalRuns:
-    """The durable runs of this worker. Reports the end of a run to the engine until this succeeds. Until then, the chat
-    stays busy, because another worker could continue the ended run."""
+    """The durable runs of this worker. Reports their states to the engine, and repeats a failed report of an end. Until
+    then, the chat stays busy, because another worker could continue the ended run."""
 
     def __init__(self, service: DurableService) -> None:
         self._engine = service.engine
@@ -112,11 +111,11 @@ class LocalRuns:
 
     async def execute(self, local: LocalRun, execution: Coroutine[None, None, None]) -> None:
         """Executes a run. Stores its stop in the engine immediately, so that no worker executes the run again. Deletes
-        an ended run from the engine. Stores the state ``left`` for a run that other workers continue.
+        an ended run from the engine. Marks a run that other workers continue as ``left``.
 
         The lease is this worker's right to execute the run. If a new run loses its lease before it begins, the worker
-        claims the chat again, and deletes the run. The claim keeps other workers from recovering the run. A recovered
-        run that loses its lease stays in the engine, and other workers recover it.
+        claims the chat again, and deletes the run. The claim prevents a recovery of the run. A recovered run that loses
+        its lease stays in the engine, and other workers recover it.
         """
         run, task = local.run, asyncio.current_task()
         assert task is not None

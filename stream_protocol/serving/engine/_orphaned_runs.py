@@ -1,5 +1,4 @@
-"""Provides ``OrphanedRuns``, which finds the runs of dead workers. It claims a run's chat before it recovers the
-run."""
+"""Provides ``OrphanedRuns``, which claims a run's chat before it recovers the run."""
 
 from __future__ import annotations
 
@@ -39,7 +38,8 @@ UNRECOVERABLE_TEXT: Final = "The server broke down, and this answer cannot be re
 """Error text for the client after ``MAX_FAILURES`` failed recoveries."""
 
 MAX_FAILURES: Final = 5
-"""The maximum number of failed recoveries of a run on this worker, without those because of an unreachable store."""
+"""The maximum number of failed recoveries of a run on this worker. Failures because of an unreachable store do not
+count."""
 
 
 class OrphanedRuns:
@@ -65,17 +65,14 @@ class OrphanedRuns:
         self._draining = False
 
     async def start(self) -> None:
-        """Connects to the engine, and starts the periodic search. Later calls do nothing."""
         await self._engine.start()
         if self._watching is None:
             self._watching = asyncio.create_task(self._watch(), context=Context())
 
     def drain(self) -> None:
-        """Ends the recovery of runs."""
         self._draining = True
 
     async def aclose(self) -> None:
-        """Ends the periodic search."""
         if self._watching is not None:
             self._watching.cancel()
             await asyncio.gather(self._watching, return_exceptions=True)

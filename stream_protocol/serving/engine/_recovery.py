@@ -179,7 +179,6 @@ class Recovery:
         return not self._run.was_left
 
     async def _logs(self) -> list[list[bytes]]:
-        """Return the SSE events of each earlier execution, the oldest first."""
         runs = self._tools.service.runs
         return [await runs.written(self._record.key, log_id) for log_id in self._sessions.executions]
 
@@ -190,7 +189,7 @@ async def _ending(
     """End a run that is not executed again. Before the end, yield an empty event with the invocation id, the run's
     stored events, and its last partial texts.
 
-    ``logs``: the SSE events of each earlier execution, the oldest first. ``end``: the end of the run for the client.
+    ``logs``: see ``RepeatedRun``. ``end``: the end of the run for the client.
     """
     invocation_id = job.invocation_id or ""
     yield Event(author="user", invocation_id=invocation_id)

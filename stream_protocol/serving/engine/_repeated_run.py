@@ -1,4 +1,4 @@
-"""Provides ``RepeatedRun``, which shows the partial texts of a run's earlier executions."""
+"""Provides ``RepeatedRun``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class RepeatedRun:
 
     Stored partial texts keep their position. The partial text of the interrupted model call is only in the run log. The
     new execution repeats the call. It stores the partial text before the model's new response, and before the steering
-    messages that the call reads. Only the first event of a response that is not streamed comes before the partial text.
+    messages that the call reads. If a response is not streamed, its first event comes before the partial text.
 
     ``logs``: the SSE events of each earlier execution, the oldest first. ``response``: the SSE events of this
     execution.
@@ -43,11 +43,8 @@ class RepeatedRun:
         return self._sessions.is_repeating() or await self._execution.repeats_model_call(agent, branch)
 
     async def events_before(self, message: Event | None, *, author: str, invocation_id: str) -> list[Event]:
-        """Return the partial texts that come before a steering message. Store the texts that are only in the run log.
-
-        ``message``: the stored event with the message, or ``None`` if no earlier execution has stored it. ``author``:
-        the agent that reads the message.
-        """
+        """Return the partial texts that come before a steering message: see ``EarlierExecutions``. Store the texts that
+        are only in the run log."""
         if message is not None:
             return self._sessions.take_partial_texts(before=message)
         stored = self._sessions.take_partial_texts(rest=True)

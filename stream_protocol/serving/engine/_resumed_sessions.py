@@ -1,4 +1,4 @@
-"""Provides ``ResumedSessions``: the session service of a recovered run."""
+"""Provides ``ResumedSessions``."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _VERSION: Final = re.compile(r"\d+$")
 
 
 class ResumedSessions(DelegatingSessions):
-    """Session service for a run that is executed again. Returns the session as it was when the run first began. A
+    """The session service of a run that is executed again. Returns the session as it was when the run first began. A
     partial text is the text of a model call during which a worker died.
 
     A new event that equals a stored event of an earlier execution is not stored again, and gets the stored id.
@@ -120,7 +120,6 @@ class ResumedSessions(DelegatingSessions):
 
     @property
     def found(self) -> Session:
-        """The session as it was before the run."""
         return self._copy()
 
     async def fence(self, execution: str) -> None:
@@ -184,12 +183,10 @@ class ResumedSessions(DelegatingSessions):
         return await super().get_session(app_name=app_name, user_id=user_id, session_id=session_id, config=config)
 
     async def _store(self, event: Event) -> None:
-        """Store a new event. Concurrent calls wait for each other."""
         async with self._storing:
             await append_in_order(self._sessions, self._stored, event)
 
     def _pass_partial_texts(self, index: int) -> None:
-        """Move all partial texts before item ``index`` of ``_earlier`` to ``_partial_texts``."""
         passed = [event for event in self._earlier[:index] if is_partial_text(event)]
         self._earlier = [event for event in self._earlier if event not in passed]
         self._partial_texts += passed

@@ -1,7 +1,7 @@
 """Provides ``RunEnds``, which stores the ends of runs in the engine.
 
 An end is the outcome of a run's response, with its error text: see ``ToldEnd``. It is stored as soon as the client has
-received it. A run with an end is never executed again.
+received it, and the run is never executed again.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _ENDS: Final[tuple[Ending, ...]] = ("abort", "error", "timeout")
-"""The ends of responses, by priority: the first end of any execution of a run counts."""
+"""The ends of responses, by priority. If the executions of a run ended differently, the first of these ends counts."""
 
 
 class RunEnds:
@@ -65,7 +65,7 @@ class RunEnds:
             await self.repeat(local.record, partial(self.store, local))
 
     async def store(self, unfinished: LocalRun | OrphanedRun) -> ToldEnd:
-        """Stores the end of a run in the engine, and returns the end: ``abort`` for an unfinished response.
+        """Stores the end of a run in the engine, and returns the end. An unfinished response gets the end ``abort``.
 
         The end ``finish`` is not stored, because a repeated execution finishes again. Pending tool calls then still
         wait for the user.
@@ -121,7 +121,7 @@ def end_of_orphan(orphan: OrphanedRun, log: Sequence[bytes]) -> ToldEnd | None:
 
 
 def end_of_local(run: Run) -> ToldEnd:
-    """Return the end of a run of this worker: ``abort`` for an unfinished response."""
+    """Return the end of a run of this worker. An unfinished response gets the end ``abort``."""
     if run.outcome == "finish":
         return ToldEnd("finish")
     shown, unfinished = tuple(run.output.shown_ids) if run.log.closed else None, run.output.unfinished_text

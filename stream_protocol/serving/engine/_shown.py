@@ -48,7 +48,7 @@ def _unfinished_text(shown: Sequence[str], again: Iterable[str]) -> str:
 
 
 def _take_repeated(text: str, left: list[str]) -> bool:
-    """Remove the text, or else a text that begins with it, from ``left``. Return False without such a text."""
+    """Remove the text, or else a text that begins with it, from ``left``. Return False if there is none."""
     repeated = text if text in left else next((whole for whole in left if whole.startswith(text)), None)
     if repeated is None:
         return False

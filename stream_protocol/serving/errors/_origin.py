@@ -59,7 +59,6 @@ def stated_problem(error: BaseException) -> tuple[str, str] | None:
 
 
 def _place(file: str, line: int) -> str:
-    """Return the file name and the line number. For an ``__init__.py``, the name includes the folder."""
     path = Path(file)
     name = f"{path.parent.name}/{path.name}" if path.name == "__init__.py" else path.name
     return f"{name}, line {line}"

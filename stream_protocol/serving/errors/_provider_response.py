@@ -31,12 +31,11 @@ class ProviderResponse:
 
     @property
     def name(self) -> str:
-        """The HTTP status and the most general code of the error."""
+        """The HTTP status and the most general code."""
         return " ".join([str(self.status), *self.codes[:1]])
 
 
 def read_response(error: BaseException) -> ProviderResponse | None:
-    """Return the provider's response in the exception; ``None`` without a response."""
     status = getattr(error, "status_code", None) or getattr(error, "code", None)
     if not isinstance(status, int) or not 400 <= status < 600:
         return None

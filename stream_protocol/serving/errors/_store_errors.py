@@ -71,8 +71,6 @@ def is_unreachable(error: BaseException) -> bool:
 
     A database code (SQLSTATE or SQLite) alone decides. Without a code, the class of the error decides. Drivers and
     SQLAlchemy wrap errors, so ``.orig``, ``__cause__`` and exception groups are also checked.
-
-    Classes are compared by name, so that no library of a store is imported.
     """
     errors = [*_with_causes(error)]
     if any(_has_lost_connection(each) for each in errors):

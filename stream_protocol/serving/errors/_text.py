@@ -67,7 +67,6 @@ def _message(error: BaseException) -> str:
 
 
 def _inner(group: BaseExceptionGroup) -> Iterator[BaseException]:
-    """Yield the exceptions in a group, nested groups included."""
     left: list[BaseException] = [group]
     while left:
         error = left.pop()

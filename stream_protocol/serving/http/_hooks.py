@@ -60,7 +60,6 @@ def header_user(name: str) -> Identify:
 
 
 async def identify_user(identify: Identify, request: Request) -> str:
-    """Return the user's id from the app's hook. Raises the errors of ``require_user``."""
     found = identify(request)
     user_id = await found if inspect.isawaitable(found) else found
     if user_id is not None:
@@ -85,7 +84,6 @@ def require_user(user_id: str) -> None:
 
 
 async def prepare_run(overrides: RunOverrides | Prepare, request: Request, chat_request: ChatRequest) -> RunOverrides:
-    """Return the settings of the run: ``overrides``, or its result if it is a ``prepare`` hook."""
     if isinstance(overrides, RunOverrides):
         return overrides
     prepared = overrides(request, chat_request)

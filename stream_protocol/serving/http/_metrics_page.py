@@ -16,7 +16,6 @@ from stream_protocol.serving.http._trusted_origins import admit
 METRICS_PATH: Final = "/metrics"
 
 TEXT_FORMAT: Final = "text/plain; version=0.0.4; charset=utf-8"
-"""The media type of Prometheus's text format."""
 
 REMEMBERED_SECONDS: Final = 1.0
 """Seconds for which the metrics are cached, because creating the text takes milliseconds."""

@@ -14,14 +14,12 @@ _ENCODINGS: Final = {"br": ".br", "gzip": ".gz"}
 """The suffix of compressed files for each content coding, the best first."""
 
 _HASHED: Final = "assets/"
-"""The folder of the files whose names contain a hash."""
 
 _FOREVER: Final = "public, max-age=31536000, immutable"
 _REVALIDATE: Final = "no-cache"
 
 
 def page_files(directory: Path) -> ASGIApp:
-    """Return an ASGI app that serves the built page in ``directory``, with the page's security headers."""
     return ResponseHeaders(_PageFiles(directory=directory, html=True), PAGE_HEADERS)
 
 
@@ -45,7 +43,6 @@ class _PageFiles(StaticFiles):
 
 
 def _accepted_codings(header: str) -> set[str]:
-    """Return the content codings that an ``Accept-Encoding`` header accepts."""
     accepted = set()
     for part in header.lower().split(","):
         coding, _, parameter = part.partition(";")

@@ -181,7 +181,6 @@ def _in_words(size: int) -> str:
 
 
 def _declared_length(request: Request) -> int:
-    """Return the ``Content-Length``; 0 if the header is missing."""
     declared = request.headers.get("content-length", "")
     return int(declared[:20]) if declared.isascii() and declared.isdigit() else 0
 

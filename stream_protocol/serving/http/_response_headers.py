@@ -62,6 +62,5 @@ class ResponseHeaders:
 
 
 def add_headers(response: MutableHeaders, headers: Mapping[str, str]) -> None:
-    """Add ``headers`` to the response. Existing headers are not replaced."""
     for name, value in headers.items():
         response.setdefault(name, value)

@@ -141,7 +141,6 @@ def _route(
     sends_artifacts: bool = False,
 ) -> Route:
     """Return the route at ``path`` + ``suffix``. The endpoint gets the user's id and the path parameters in ``suffix``.
-    The endpoint gets the user's id and the path parameters in ``suffix``.
 
     ``sends_artifacts``: True if the endpoint also gets ``artifact_path``: the URL path without ``suffix``.
     """

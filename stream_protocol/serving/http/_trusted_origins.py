@@ -103,7 +103,6 @@ def _header_bytes(text: str) -> bytes:
 def _admit(
     method: str, headers: Headers, trusted: frozenset[str], cors: CORSMiddleware | None, *, also_reads: bool
 ) -> bool:
-    """Apply the rule of ``admit``. ``cors``: the app's ``CORSMiddleware``, if it has one."""
     origin = headers.get("origin")
     permission = None if origin is None else permission_of(origin, trusted, cors, method)
     is_trusted = permission == "with cookies" or (permission is not None and "cookie" not in headers)
@@ -130,7 +129,6 @@ def check_cors_of_app(app: object, allow_origins: Collection[str]) -> None:
 
 
 def _cors_of(app: object) -> CORSMiddleware | None:
-    """Return the app's own ``CORSMiddleware``, if it has one."""
     if isinstance(app, Starlette):
         for kind, args, options in app.user_middleware:
             if isinstance(kind, type) and issubclass(kind, CORSMiddleware):

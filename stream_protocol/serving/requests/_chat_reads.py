@@ -108,7 +108,6 @@ class ChatReads:
         return await service.store.with_timeout(readable_state(service.runner, session, shared))
 
     async def artifact(self, key: ChatKey, name: str, version: int | None) -> types.Part:
-        """Returns an artifact of a chat. Raises ``ChatRequestError`` (404)."""
         session = await self._service.store.session_without_events(key)
         if session is None:
             raise ChatRequestError("There is no such artifact.", status=404)
@@ -150,8 +149,7 @@ def _stored_chat(session: Session, answered: str | None, options: ConverterOptio
 
 
 def _last_messages(turns: Iterable[Turn], shown: Container[str]) -> list[str]:
-    """Return the id of each turn's last message that the client sees. ``shown``: the ids of all messages that the
-    client sees."""
+    """Return the id of each turn's last message that the client sees. ``shown``: the ids of these messages."""
     ids = (next(filter(shown.__contains__, (turn.message_id, *turn.user_message_ids)), None) for turn in turns)
     return [message_id for message_id in ids if message_id is not None]
 

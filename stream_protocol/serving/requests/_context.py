@@ -57,8 +57,6 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceContext:
-    """The objects that serve the requests of one service."""
-
     runner: Runner
     served: ServedRunner
     """Closes ``runner`` if the service has created the runner."""
@@ -74,7 +72,7 @@ class ServiceContext:
     readiness: Readiness
     rates: RequestRates
     foreign_rates: RequestRates
-    """The rate limiter for requests from pages of other sites."""
+    """Limits requests from pages of other sites."""
     tasks: Tasks
     """The tasks of runs, and of requests that still wait although their response has begun."""
     slots: RunSlots
@@ -112,7 +110,6 @@ class ServiceContext:
 
 
 def assemble(target: Target, given: ServiceOptions, options: ConverterOptions) -> ServiceContext:
-    """Creates the objects of a service. ``options``: the converter's options."""
     runner = as_runner(target, given["session_service"])
     options = hide_task_agents(task_agent_tools(runner.agent), options)
     if (shared := given["shared_state"]) is not None:

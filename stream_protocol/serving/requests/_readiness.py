@@ -1,4 +1,4 @@
-"""Provides ``Readiness``: the check of a service's stores for readiness probes."""
+"""Provides ``Readiness``."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NAME: Final = "readyz"
 
 
 class Readiness:
-    """Checks the stores of a service."""
+    """Checks the stores of a service for readiness probes."""
 
     def __init__(self, runner: Runner, run_log: RunLog, engine: Engine | None, times: ServiceTimes) -> None:
         self._times = times

@@ -1,4 +1,4 @@
-"""Provides ``steer``, which sends a message of the user to the active run of the chat."""
+"""Provides ``steer``."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ async def deliver(service: ServiceContext, key: ChatKey, run: RunInfo, request: 
 async def steer(
     service: ServiceContext, request: ChatRequest, user_id: str, overrides: RunOverrides
 ) -> SteeringOutcome:
-    """Sends the request's message to the active run: see ``ChatService.steer``."""
+    """Sends the user's message to the active run of the chat: see ``ChatService.steer``."""
     if not service.keeps_history:
         raise ChatRequestError("The server does not keep this chat: wait for the answer, or stop it.", status=409)
     request = await checked_request(service, user_id, request)

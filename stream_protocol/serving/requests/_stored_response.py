@@ -1,4 +1,4 @@
-"""Provides ``stored_response``: the response for a repeated request that needs no run."""
+"""Provides ``stored_response``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ INTERRUPTED_TEXT: Final = "Your answer was taken, but what followed from it is m
 
 
 async def stored_response(service: ServiceContext, incoming: Incoming, stored: NothingToRun) -> AsyncIterator[bytes]:
-    """Returns the SSE events of the stored response. Raises ``ChatRequestError`` (429, 503) above the memory limit."""
+    """Returns the stored response of a repeated request, as SSE events. Raises ``ChatRequestError`` (429, 503) above
+    the memory limit."""
     options = service.planner.options_for(incoming.request.id, incoming.overrides.artifact_base)
     memory = service.memory.share(incoming.user_id)
     memory.take(await service.memory.size_of(stored.events))

@@ -1,4 +1,4 @@
-"""Provides ``choose_version``, which makes a chat continue from an earlier version of a message."""
+"""Provides ``choose_version``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CHOICE: Final = "choice"
 
 
 async def choose_version(service: ServiceContext, user_id: str, chat_id: str, version_id: str) -> None:
-    """Chooses a version of a message: see ``ChatService.choose_version``.
+    """Makes a chat continue from an earlier version of a message: see ``ChatService.choose_version``.
 
     The choice rewinds the session, and claims the chat, so that no run begins meanwhile.
     """

@@ -1,4 +1,4 @@
-"""Provides ``EventList``: the events of one response, each kept once."""
+"""Provides ``EventList``."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
@@ -16,8 +16,8 @@ JOIN_AT_ONCE: Final = 4096
 
 
 class EventList:
-    """The events of one response. Above a size limit, the oldest events are joined into longer events. ``known``: the
-    number of events that no reader needs in their original form."""
+    """The events of one response, each kept once. Above a size limit, the oldest events are joined into longer events.
+    ``known``: the number of events that no reader needs in their original form."""
 
     def __init__(self, bounds: LogBounds) -> None:
         self._bounds = bounds
@@ -45,12 +45,11 @@ class EventList:
 
     @property
     def size(self) -> int:
-        """The bytes that the events take in memory."""
         return self.joined.size + self._bytes - self._joined_bytes
 
     @property
     def begin(self) -> int:
-        """The number of the oldest events, which are no longer kept in their original form."""
+        """The number of events at the beginning that are no longer kept in their original form."""
         return self._tail_begin
 
     @property
@@ -86,15 +85,14 @@ class EventList:
         self._tail_begin = needed
 
     def piece(self, position: int) -> Sequence[bytes]:
-        """Returns the next events from number ``position`` on: up to ``PIECE_BYTES``, or one larger event."""
+        """See ``first_piece``."""
         return first_piece(self._tail, position - self._tail_begin)
 
     def since(self, position: int) -> Iterator[bytes]:
-        """Returns the events from number ``position`` on, without copying them."""
         return map(self._tail.__getitem__, range(position - self._tail_begin, len(self._tail)))
 
     def all(self) -> Iterator[bytes]:
-        """Returns all events, the oldest perhaps joined, without copying them."""
+        """Returns all events without copying them. The oldest events may be joined."""
         return chain(self.joined.complete, self.joined.growing, self.since(self.joined_count))
 
 

@@ -81,7 +81,6 @@ class SharedLease:
         return RunInfo(run_id=self.run_id, idempotency_key=self._run.idempotency_key, phase=self._phase())
 
     async def claim(self) -> None:
-        """Claims the chat for the run. Raises ``ChatTakenError``."""
         sent_at = _now()
         self._token = await self._store.claim(self._run)
         self._note_renewal(sent_at)
@@ -103,8 +102,8 @@ class SharedLease:
         self._settle()
 
     def renew_now(self) -> None:
-        """Requests an immediate renewal. The store's reply contains a stop, the messages to the run, and if other
-        workers read the run."""
+        """Requests an immediate renewal. The store's reply shows stops, messages to the run, and readers in other
+        workers."""
         self._renewal_wanted.set()
 
     async def keep_until_released(self, bounds: LogBounds) -> None:
@@ -163,7 +162,6 @@ class SharedLease:
                 pause = min(RETRY_SECONDS, self._times.renewal_interval)
 
     async def _renew_once(self, sent_at: float) -> None:
-        """Renew the lease once, and obey a stop in the store's reply."""
         renewal = await self._store.renew(self._run, self._token, self._phase())
         if self._lost:  # the reply came after `_lose` had ended the run
             return

@@ -69,12 +69,11 @@ class WriterWatch:
         return self._superseded or _now() - self._missing_since > self._times.valid_without_renewal
 
     async def check_if_due(self, *, at_once: bool) -> None:
-        """Checks the run's lease if it is missing, if the last check is too old, or if ``at_once`` is True."""
         if at_once or self.is_missing or _now() >= self._check_at:
             await self.check()
 
     async def check(self) -> bool:
-        """Returns True if the run holds its lease."""
+        """Reads the lease from the store. Returns True if the run holds its lease."""
         watched = await self._store.watch(self._chat, self._run_id, reads=True)
         self.available = watched.available
         is_held = watched.holder == self._run_id
@@ -164,7 +163,6 @@ class LogTail:
                 self.buffer.cut_off_readers()
 
     async def leave(self) -> None:
-        """Tells the run's worker that this process no longer reads the run."""
         if not self.buffer.closed:
             await self._writer.leave()
 
@@ -228,8 +226,8 @@ class LogTail:
     def _end_lost(self) -> None:
         """End the response after its worker has died or has given up the run.
 
-        If the run is recovered, the readers of an incomplete response are disconnected. Otherwise, the unfinished parts
-        of the message are ended, and the response ends in an error.
+        If the run is recovered, the readers are disconnected. Otherwise, the message's unfinished parts end, and the
+        response ends in an error.
         """
         whole = self.buffer.whole()
         is_complete = whole[-1:] == [SSE_DONE]

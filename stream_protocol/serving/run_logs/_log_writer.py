@@ -33,8 +33,8 @@ UNREAD_GATHER_SECONDS: Final = 0.25
 as all other work on a chunk. If this worker dies, the unsent events are lost."""
 
 END_SECONDS: Final = 1.0
-"""The maximum number of seconds for which readers of this worker do not get the end of a response, because the store
-does not have the end."""
+"""Readers of this worker do not get the end of a response before the store has it, but wait at most this number of
+seconds."""
 
 MAX_PIECE: Final = 2**20
 """The maximum number of bytes in one batch, unless a single event is larger."""
@@ -46,14 +46,14 @@ JOIN_SECONDS: Final = 2.0
 class LogWriter:
     """Copies ``log`` to the store.
 
-    A batch has all events that were appended while the previous batch was sent. So a slow store gets fewer and larger
-    batches. The store gets the end of the log and the phase ``closed`` in one step. Only then do readers get the end.
-    Otherwise, a client could send its next request to a worker that still sees the run as active. If the store does not
-    respond, this worker's readers get the end after ``END_SECONDS``.
+    A batch has all events that were appended while the previous batch was sent. The store gets the end of the log and
+    the phase ``closed`` in one step. Only then do readers get the end. Otherwise, a client could send its next request
+    to a worker that still sees the run as active. If the store does not respond, this worker's readers get the end
+    after ``END_SECONDS``.
 
-    ``renew_lease``: called when the store has no lease of the run, or does not store the end in time.
-    ``read_elsewhere``: set while other workers read the run. ``patience``: seconds for which ``log`` keeps its original
-    events while the store is unreachable. Then events may be joined, which disconnects readers on other workers.
+    ``renew_lease``: called when the store has no lease of the run, or does not store the end in time. ``patience``:
+    seconds for which ``log`` keeps its original events while the store is unreachable. Then events may be joined, which
+    disconnects readers on other workers.
     """
 
     def __init__(
@@ -172,7 +172,6 @@ class LogWriter:
 
 
 def _first(events: Iterable[bytes]) -> list[bytes]:
-    """Return the first events that fit into one batch."""
     piece: list[bytes] = []
     size = 0
     for event in events:

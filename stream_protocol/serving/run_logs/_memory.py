@@ -20,8 +20,8 @@ MAX_STOPS: Final = 1_000
 class MemoryRunLog:
     """A ``RunLog`` that keeps responses in this process. It forgets a response when the run has ended.
 
-    Use this only for a server with one worker. Other workers do not know the runs of this process. So other workers
-    cannot resume or stop these runs, and may begin a second run in a chat.
+    Use this only for a server with one worker. Other workers do not know the runs of this process. So they cannot
+    resume or stop these runs, and may begin a second run in a chat.
     """
 
     place = "memory"

@@ -1,4 +1,4 @@
-"""Provides ``Readers``: the readers of one response in this process."""
+"""Provides ``Readers``."""
 
 import asyncio
 import logging
@@ -15,8 +15,8 @@ logger = logging.getLogger(__name__)
 
 
 class RunReader(AsyncGenerator[bytes, None]):
-    """Async generator of a response's SSE events, for one client. Each item has one or more events. Each item has one
-    or more events. If it is closed early, the client counts as disconnected."""
+    """Async generator of a response's SSE events, for one client. Each item has one or more events. If it is closed
+    early, the client counts as disconnected."""
 
     def __init__(
         self, events: AsyncGenerator[bytes, None], cut_off: asyncio.Event, kept_bytes: Callable[[], int]
@@ -66,7 +66,6 @@ class Cursor:
     position: int = 0
     """The number of events that the reader has read."""
     read_bytes: int = 0
-    """The size of the events that the reader has read."""
     max_unread: int = 0
     """The maximum number of unread bytes. A reader with more is disconnected."""
     cut_off: asyncio.Event = field(default_factory=asyncio.Event)
@@ -90,7 +89,8 @@ class Cursor:
 
 
 class Readers:
-    """The readers of ``events``. ``on_readers``: called with the number of readers whenever it changes."""
+    """The readers of one response in this process. ``on_readers``: called with the number of readers whenever it
+    changes."""
 
     def __init__(self, events: EventList, bounds: LogBounds, on_readers: Callable[[int], object] | None) -> None:
         self._events = events
@@ -104,12 +104,10 @@ class Readers:
         return len(self._cursors)
 
     def forget_writer(self) -> None:
-        """Removes the callback ``on_readers``."""
         self._on_readers = None
 
     def position(self, copied: int) -> int:
-        """Returns the number of events that all readers have read and that the store has. ``copied``: the number that
-        the store has."""
+        """Returns the number of events that all readers have read and that the store has (``copied``)."""
         return min([copied, *(each.position for each in self._cursors if not each.reads_joined)])
 
     def enter(self, cursor: Cursor) -> None:

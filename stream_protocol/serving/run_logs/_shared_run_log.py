@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 LEASE_SECONDS: Final = 15.0
-"""The default lifetime of a lease, in seconds: longer than a fail-over of the store, but short for a user who waits
-because a worker has died."""
+"""The default lifetime of a lease, in seconds. It is longer than a fail-over of the store, but short for a user who
+waits because a worker has died."""
 
 EXPIRY_SECONDS: Final = 60.0
 """Seconds for which the store keeps the events of an ended run."""

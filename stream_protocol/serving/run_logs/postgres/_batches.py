@@ -16,7 +16,6 @@ GATHER_SECONDS: Final = 0.002
 """Seconds that the first item of a batch waits for more items."""
 
 MAX_ITEMS: Final = 256
-"""The maximum number of items in one batch."""
 
 MAX_BYTES: Final = 2**22
 """The maximum number of bytes in one batch, unless a single item is larger."""
