@@ -92,7 +92,6 @@ async def _call(hook: OnFinish, *what: *tuple[Sequence[UIMessage], UIMessage, Ou
 
 
 def _fold(sent: Iterable[bytes], continued: UIMessage | None, ai_sdk: AiSdkVersion) -> tuple[UIMessage, Outcome]:
-    """Return the assistant message as the client has it, and the outcome of the response."""
     reducer = MessageReducer(ai_sdk=ai_sdk, message=continued)
     kind: Ending = "finish"
     try:

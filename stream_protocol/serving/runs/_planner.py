@@ -39,7 +39,7 @@ class Incoming:
     idempotency_key: str
     """The key that equal requests share: see ``stream_protocol.session.idempotency_key``."""
     requested_at: float = field(default_factory=time.perf_counter)
-    """The time at which the request arrived: a value of ``time.perf_counter``."""
+    """The time of the request, by ``time.perf_counter``."""
 
     @property
     def chat(self) -> ChatKey:

@@ -95,7 +95,7 @@ class Run:
         self.steering = SteeringInbox()
         """The steering messages for the run."""
         self.next_turn: NextTurn | None = None
-        """The turn that begins when the run has released its chat; ``None`` if no steering message came too late."""
+        """Begins when the run has released its chat; ``None`` if no steering message came too late."""
         self._limits = limits
         self._times = times
         self.observer = RunObserver(requested_at)
@@ -116,7 +116,7 @@ class Run:
         return self._response.outcome
 
     async def holds_lease(self) -> bool:
-        """Return True if the run holds the chat's lease. After a late renewal, asks the run log."""
+        """Return True if the run holds the chat's lease. If the lease was not renewed in time, asks the run log."""
         return self._lease.held or await self._lease.confirm()
 
     async def claim(self, run_log: RunLog, chat: str, idempotency_key: str) -> None:
@@ -154,7 +154,6 @@ class Run:
         return self._record_id not in (None, self.id)
 
     def allow_recovery(self, *, allowed: bool = True) -> None:
-        """Sets whether another worker can recover the run from now on."""
         self.can_be_recovered = allowed
 
     def open(self) -> None:
@@ -166,8 +165,8 @@ class Run:
                 self._wait_for_reader()
 
     def begin_after(self, late: AcceptedMessage, overrides: RunOverrides) -> None:
-        """Sets the turn that begins after this run, with the steering message ``late``, which came too late for the
-        run. A stop of this run also stops the new turn."""
+        """Sets ``next_turn``. ``late``: the steering message that came too late for this run. A stop of this run also
+        stops the new turn."""
         since_stop = STOPPED if self.outcome == "abort" else self._since_stop
         self.next_turn = NextTurn(
             message=late.message, context=late.context, overrides=overrides, since_stop=since_stop

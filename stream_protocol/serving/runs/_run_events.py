@@ -85,7 +85,6 @@ class _WaitingEvents:
             self._queue.put_nowait(event)
 
     async def room(self) -> None:
-        """Wait until fewer than ``MAX_WAITING`` events are in the queue."""
         while self._is_full and not self._is_closed:
             self._has_room.clear()
             await self._has_room.wait()

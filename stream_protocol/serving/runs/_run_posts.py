@@ -51,7 +51,8 @@ class RunPosts:
 
     def post_newest(self, key: str, make: Callable[[], Event]) -> None:
         """Writes the event that ``make`` returns. ``key``: a series of events, such as the progress of one tool call.
-        The first event of a series is written immediately, then its newest event every ``pause`` seconds."""
+        The first event of a series is written immediately. Then, the newest event of the series is written every
+        ``pause`` seconds."""
         with self._lock:
             is_first = key not in self._newest
             self._newest[key] = make

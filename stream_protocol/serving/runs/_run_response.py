@@ -59,7 +59,6 @@ class RunResponse:
 
     @property
     def outcome(self) -> Ending | None:
-        """How the response ended; ``None`` before the end."""
         return None if self._conversion is None else self._conversion.outcome
 
     @property
@@ -82,8 +81,7 @@ class RunResponse:
         self._write(conversion.items(event))
 
     def show_nested(self, *, shows: bool) -> None:
-        """If ``shows`` is True, sends the messages of agents inside tool calls while the messages grow. If False, sends
-        only finished messages. The caller passes False while no client reads the response."""
+        """See ``InnerAgents.show``."""
         if self._conversion is not None:
             self._conversion.show_nested(shows=shows)
 

@@ -133,8 +133,8 @@ loop_lag: Final = _meter.create_histogram(
 
 
 def count_refusal(reason: str) -> None:
-    """Count a refused request or connection. ``reason``: one of a few fixed words, because each word creates a new time
-    series.
+    """Count a refused request or connection. ``reason``: one of a few fixed words, because each different word creates
+    a new time series.
     """
     refusals.add(1, {REASON: reason})
 

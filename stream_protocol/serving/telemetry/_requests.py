@@ -26,7 +26,7 @@ span of the previous request."""
 
 
 class ObservedRoute:
-    """ASGI middleware that records the requests of one route. ``route``: its path template.
+    """ASGI middleware that records the requests of one route. ``route``: the path template of the route.
 
     Each request gets a span such as ``POST /api/chat``. Nothing is recorded if the app's own instrumentation has
     already started a span for the request.
