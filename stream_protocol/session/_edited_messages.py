@@ -135,8 +135,8 @@ def turn_to_rewind(
     """Return the first stored turn to remove before a user message is stored; ``None`` if no turn is removed. All later
     turns are also removed.
 
-    ``stored``: the stored turn of this message; ``None`` for a new message. Raises ``ChatRequestError`` (409) if an
-    earlier turn shares its invocation with the turn to remove, because a rewind would remove both turns.
+    ``stored``: see ``_plan_run``. Raises ``ChatRequestError`` (409) if an earlier turn shares its invocation with the
+    turn to remove, because a rewind would remove both turns.
     """
     turn = stored
     if stored is None and truncated_history == "rewind":

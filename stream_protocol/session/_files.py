@@ -204,8 +204,8 @@ def _too_large() -> ChatRequestError:
 
 
 def _unquote(text: bytes) -> bytes:
-    """Decode percent escapes in little time and memory. Python's decoder for quoted-printable is written in C.
-    ``unquote_to_bytes`` would need a gigabyte for 30 MiB of escapes."""
+    """Decode percent escapes in little time and memory. The escapes are decoded as quoted-printable, because Python's
+    decoder for this encoding is written in C. ``unquote_to_bytes`` would need a gigabyte for 30 MiB of escapes."""
     decoded: list[bytes] = []
     start = 0
     while start < len(text):

@@ -145,7 +145,6 @@ class HistorySettings(Settings):
         return DataUrl(file.media_type, file.data)
 
     def fill(self, message: UIMessage) -> None:
-        """Replace the placeholder URLs in an assistant message with real URLs."""
         parts: list[dict[str, Any]] = cast("Any", message["parts"])
         for part in parts:
             if part["type"] == "file" and part["url"].startswith(_FILE_PLACE):
@@ -208,8 +207,6 @@ class PageMessages:
 
 
 class _PageTurn:
-    """Builds the user message and the assistant message of one turn."""
-
     def __init__(self, message_id: str, settings: Settings, call_ids: CallIds) -> None:
         self._message_id = message_id
         self._settings = settings

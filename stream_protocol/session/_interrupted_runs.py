@@ -104,8 +104,7 @@ def _closing_events(
     """Return the events to append after the last text of a failed or stopped run: responses to unanswered calls, and
     the end of the run.
 
-    ``streamed``: events with text that the run streamed. ``hidden``: stored events that the client was not shown.
-    ``failed``: the client ids of calls whose tools raised an exception.
+    ``streamed``: events with text that the run streamed. ``hidden`` and ``failed``: see ``_missing_responses``.
     """
     stopped = outcome != "error"
     error_text = RUN_STOPPED_TEXT if outcome == "abort" else RUN_FAILED_TEXT
@@ -161,7 +160,6 @@ def _reports_outcome(last: Event, outcome: Ending) -> bool:
 
 
 def _end_mark(turn: Turn, agent: str, code: str) -> Event:
-    """Return an event without content that reports the end of the run."""
     author = next((event.author for event in reversed(turn.stored) if event.author != USER), agent)
     return Event(author=author, invocation_id=turn.stored[-1].invocation_id, error_code=code)
 

@@ -55,7 +55,7 @@ def plan(
     By default, both agents are the same.
 
     ``chat_was_busy``: True if a run of the chat was active when the request came. Then a request that equals a stored
-    request is a retry. Otherwise, such a request is a retry only if both conditions are true:
+    request is a retry. Otherwise, such a request is a retry only if two conditions are true:
 
     1. The client marks the user message as new.
     2. The stored response is complete, or more messages follow it.

@@ -56,13 +56,12 @@ class CallAnswer:
     event: Event | None = field(default=None, compare=False, repr=False)
     """The stored event with the call; ``None`` if the client sent the history."""
     resumes: str | None = field(default=None, compare=False)
-    """The name of the agent that ADK resumes with the response; ``None`` if the client sent the history."""
+    """The name of the agent that ADK resumes; ``None`` if the client sent the history."""
     decision: Decision | None = field(default=None, compare=False, repr=False)
     """``None`` if the response does not come from the user."""
 
     @property
     def is_denial(self) -> bool:
-        """True if the user has denied the call."""
         return self.decision is not None and self.decision.kind == "deny"
 
 
@@ -82,7 +81,6 @@ class NewUserTurn:
     rejections: tuple[CallAnswer, ...] = ()
     """Function responses for the tools whose calls the user has denied."""
     reasons: dict[str, str] = field(default_factory=dict)
-    """Approval id -> the user's reason for the denial."""
     call_ids: CallIds = field(default=NO_IDS, compare=False, repr=False)
     """The client ids of calls in earlier messages."""
 
@@ -98,7 +96,6 @@ class AnsweredCalls:
     reasons: dict[str, str] = field(default_factory=dict)
     """Approval id -> the user's reason for the decision. ADK's own response has no field for a reason."""
     call_ids: CallIds = field(default=NO_IDS, compare=False, repr=False)
-    """The client ids of calls in earlier messages."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,14 +116,12 @@ class NothingToRun:
     is_superseded: bool = field(default=False, compare=False)
     """True if the user has sent another message after the repeated message or answers."""
     call_ids: CallIds = field(default=NO_IDS, compare=False, repr=False)
-    """The client ids of calls in earlier messages."""
 
 
 RequestPlan: TypeAlias = NewUserTurn | AnsweredCalls | NothingToRun
 
 
 def call_answer(call: StoredCall, response: dict[str, Any], *, resumes: str | None = None) -> CallAnswer:
-    """Return the answer to a stored call. ``response``: the function response for ADK."""
     return CallAnswer(
         id=call.reply_id,
         name=call.name,

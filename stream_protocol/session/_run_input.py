@@ -63,8 +63,7 @@ def denial_events(answers: Iterable[CallAnswer], reasons: Mapping[str, str], mar
     """Return one event for each denial in the user's answers. The caller must append the events if a run was stopped
     before the run read the answers.
 
-    ``reasons``: approval id -> the user's reason for the denial. ``mark``: the run's identity, which is stored with the
-    denials.
+    ``reasons``: approval id -> the user's reason for the denial. ``mark``: see ``run_inputs``.
     """
     events = []
     for answer in answers:
@@ -79,8 +78,8 @@ def _answers_for_run(answers: Sequence[CallAnswer], mark: RunMark) -> RunInput:
     """Return the input for a run with these answers. Some answers become events before the run:
 
     - Answers to calls of other branches, because ADK adds the content of a run to one branch only.
-    - Answers that the model must read, if there is also an approval or a credential. ADK hides a content with these
-      from the model.
+    - Answers that the model must read, if the content has an approval or a credential. ADK hides such a content from
+      the model.
     """
     branch = _branch(answers[-1])
     hidden = any(_branch(answer) == branch and answer.name in HIDDEN_FROM_MODEL for answer in answers)

@@ -55,7 +55,7 @@ class RunOutput:
 
     @property
     def unfinished_text(self) -> str:
-        """The newest streamed text that no complete event has repeated; empty if there is none."""
+        """The newest streamed text that no complete event has repeated; may be empty."""
         texts = [part for stream in self._unconfirmed for part in stream.parts if part.kind is PartKind.TEXT]
         return "".join(texts[-1].pieces) if texts else ""
 
@@ -89,8 +89,8 @@ class RunOutput:
 
 
 def unshown_events(stored: Iterable[Event], shown: Collection[str]) -> list[Event]:
-    """Return the events of a run that the client was not shown. User events count as shown. So does ADK's event that
-    ends the unanswered calls of a stopped run, because the response has already ended these calls.
+    """Return the events of a run that the client was not shown. User events count as shown. ADK's event that ends the
+    unanswered calls of a stopped run also counts as shown, because the response has already ended these calls.
     """
     return [
         event for event in stored if event.id not in shown and event.error_code != ABORTED and not is_user_event(event)
@@ -98,7 +98,8 @@ def unshown_events(stored: Iterable[Event], shown: Collection[str]) -> list[Even
 
 
 def for_client_only(event: Event) -> Event:
-    """Return a copy of the event that only the client reads, because the model already has the content."""
+    """Return a copy of the event for the client only. The model does not read the copy, because the model already has
+    the content."""
     stored = event.model_copy(update={"content": None})
     if event.content is not None:
         update_metadata(stored, shown_content=event.content.model_dump(mode="json", exclude_none=True))
@@ -109,8 +110,8 @@ def _streamed_event(stream: UnconfirmedStream, last: Event, *, before: str | Non
     """Return an event with streamed content that ADK did not store. ``before``: the id of the event that the client was
     shown next.
 
-    ``for_model``: True if the model reads the content. False for an agent inside a tool call, and if the agent has a
-    stored event that the client was not shown. The model reads that event instead.
+    ``for_model``: True if the model reads the content. The model does not read content of an agent inside a tool call.
+    If the agent has a stored event that the client was not shown, the model reads this event instead.
     """
     shown = [*map(_part, stream.parts)]
     parts = [_part(part) for part in stream.parts if _is_for_model(part, stream)] if for_model else []

@@ -100,7 +100,7 @@ def _stored(value: Any) -> Any:
 
 def _encoded(plain: Any) -> bytes | None:
     """Return plain JSON as text; ``None`` for a value that is nested too deeply for a store. Extra arrays around the
-    value fill the difference to the limit of ``orjson``, so that ``orjson`` refuses such a value.
+    value lower the limit of ``orjson`` to the limit of the stores.
     """
     for _ in range(_ORJSON_DEPTH - MAX_STORED_DEPTH):
         plain = [plain]

@@ -43,8 +43,8 @@ def idempotency_key(request: ChatRequest) -> str:
 
     The key covers ``trigger``, ``messageId``, and the target message's id and role. For a user message, the key also
     covers the message's parts, and denials in the same request. For an assistant message, the key also covers the
-    answers in tool parts, and the payloads of approvals. Other parts and earlier messages may differ between two tabs.
-    Raises ``ChatRequestError`` (422) for invalid payloads.
+    answers in tool parts, and the payloads of approvals. Other parts and earlier messages are not covered, because they
+    may differ between two tabs. Raises ``ChatRequestError`` (422) for invalid payloads.
     """
     target = request.target
     content = _user_parts(request) if target["role"] == "user" else _answers(request)

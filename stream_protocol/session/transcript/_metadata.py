@@ -72,11 +72,9 @@ class TakenInMessage:
     """A steering message (sent while the agent worked) that a model call has read."""
 
     id: str
-    """The client's message id."""
     model_call: str = ""
     """The model call that has read the message: agent, branch and number."""
     context: Any = None
-    """The client's context with the message, as JSON."""
 
     @classmethod
     def of(cls, event: Event) -> TakenInMessage | None:
@@ -91,8 +89,8 @@ class EventMetadata:
     message_id: str | None = None
     """On a user event: the client's message id; ``None`` if no chat client sent the message."""
     files: tuple[SentFile | None, ...] = ()
-    """On a user event: one item for each part of the message, ``None`` for a part without a file. Empty without
-    files."""
+    """On a user event: one item for each part of the message, ``None`` for a part without a file. Empty if the message
+    has no files."""
     idempotency_key: str | None = None
     """On the events of a run: the idempotency key of its request."""
     record: str | None = None

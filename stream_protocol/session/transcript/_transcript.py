@@ -78,12 +78,10 @@ class Turn:
 
     @property
     def was_stopped(self) -> bool:
-        """True if the newest run of the turn was stopped."""
         return is_aborted(self.stored[-1])
 
     @property
     def has_failed(self) -> bool:
-        """True if the newest run of the turn ended with an error."""
         return is_failure(self.stored[-1])
 
     @cached_property
@@ -129,8 +127,8 @@ class Turn:
         return self.shown(0, self.response_starts[1] if len(self.response_starts) > 1 else len(self.stored))
 
     def shown(self, begin: int, end: int) -> tuple[Event, ...]:
-        """Return the stored events from index ``begin`` to ``end`` (excluded), as shown to the client, with compaction
-        events."""
+        """Return the stored events from index ``begin`` to ``end`` (excluded), as shown to the client. Compaction
+        events are included."""
         if self.compactions and begin < end:
             return tuple(self._with_compactions(begin, end))
         return tuple(shown_event(event) for event in self.stored[begin:end] if event.id not in self.hidden_events)
@@ -165,7 +163,6 @@ class Turn:
 
     @cached_property
     def external_calls(self) -> tuple[StoredCall, ...]:
-        """The tool calls that the client can answer or has answered."""
         return tuple(external_calls(self.calls))
 
 
@@ -246,7 +243,7 @@ class Transcript:
         return VersionTree(self._facts)
 
     def has_taken_back(self, ids: frozenset[str]) -> bool:
-        """Return True if a rewind has removed a message with one of these ids, and the message is still removed."""
+        """Return True if a message with one of these ids is not in the chat now, because a rewind has removed it."""
         unknown = ids.difference(*(turn.message_ids for turn in self.turns))
         return bool(unknown) and any(unknown & turn.message_ids for turn in self._as_if_not_rewound)
 

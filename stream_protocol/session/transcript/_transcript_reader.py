@@ -293,7 +293,7 @@ class TranscriptReader:
             yield facts
 
     def read(self, facts: EventFacts) -> EventRole:
-        """Return the role of the next event, in the order of ``place``."""
+        """Return the role of the next event. Pass the events in the order in which ``place`` yields them."""
         if facts.reports_a(Compaction):
             return EventRole.BESIDE
         if not _is_of_conversation(facts):

@@ -67,7 +67,8 @@ class StoredCall:
     """The entry in ``KnownCalls``, with the client id. For ``adk_request_confirmation``: the entry of the call that
     needs approval."""
     response_index: int
-    """The index of the model response with the call, which calls of one model response share."""
+    """The index of the event with the model response that made the call. Calls of one model response have the same
+    index."""
     responses: list[StoredResponse] = field(default_factory=list)
     """The responses in order."""
     has_placeholder: bool = False
@@ -81,12 +82,12 @@ class StoredCall:
 
     @property
     def is_pending(self) -> bool:
-        """True if the call has no response. False for an approval request that a newer one has replaced."""
+        """True if the call has no response. False for an approval request that a newer request has replaced."""
         return not self.responses and (self.kind is not CallKind.APPROVAL or self.known.approval_id == self.reply_id)
 
     @property
     def lacks_result(self) -> bool:
-        """True if a result is missing that cannot come in a later turn."""
+        """True if the call should have a result, but has none. False if the result may come in a later turn."""
         return not (self.kind is not None or self.has_placeholder or self.is_delegated or self.responses)
 
     @property
@@ -105,8 +106,8 @@ class StoredCall:
 
     @property
     def reply_id(self) -> str:
-        """The call id for ADK's response, for an approval that of ``adk_request_confirmation``. Not always unique in
-        the chat."""
+        """The call id that ADK needs in a response. For an approval request, this is the id of
+        ``adk_request_confirmation``. The id is not always unique in the chat."""
         return self.call.id or ""
 
     @property
@@ -133,13 +134,12 @@ def external_calls(calls: Iterable[StoredCall]) -> list[StoredCall]:
 
 
 def shown_facts(facts: EventFacts) -> EventFacts:
-    """Return the event with the content that the client was shown."""
     shown = shown_event(facts.event)
     return facts if shown is facts.event else read(shown)
 
 
 def user_decisions(response: Iterable[EventFacts]) -> Iterator[UserDecision]:
-    """Yield the approvals and denials of a response, whose user events come first."""
+    """Yield the approvals and denials at the beginning of a response."""
     for facts in takewhile(lambda facts: facts.by_user, response):
         reasons = EventMetadata.of(facts.event).reasons
         for result in facts.results:

@@ -61,8 +61,8 @@ class VersionTree:
         return self._after[self._before[number]]
 
     def last_shown(self, number: int) -> float:
-        """Return a sort key that is larger, the later a rewind removed the message; infinite for messages in the
-        chat."""
+        """Return a sort key for a message. The later a rewind removed the message, the larger is the key. For messages
+        in the chat, the key is infinite."""
         rewind = self._last_rewinds.get(number)
         return inf if rewind is None else rewind.removed.stop
 
@@ -71,8 +71,8 @@ class VersionTree:
         return number not in self._last_rewinds
 
     def rewind_to_restore(self, number: int) -> str | None:
-        """Return the invocation to which a rewind must go to restore a removed message, and the messages that last
-        followed this message; ``None`` if no rewind can restore the message.
+        """Return the invocation to which a rewind must go to restore a removed message; ``None`` if no rewind can
+        restore the message. The rewind also restores the messages that last followed this message.
         """
         return self._last_rewinds[number].invocation_id
 
