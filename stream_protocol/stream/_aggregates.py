@@ -133,7 +133,6 @@ class StreamedResponse:
         self.model: str | None = None
         """The model of the response; ``None`` if no partial event names it."""
         self.finish_reason: str | None = None
-        """The finish reason that a partial event has reported."""
         self.written: Counter[str] | None = None
         """Names of a part's fields -> number of such parts that were written in one piece."""
         self.deferred: tuple[Part, ...] = ()
@@ -172,7 +171,6 @@ class StreamedResponse:
         self._part_length += len(text)
 
     def add(self, fragment: str) -> None:
-        """Append a piece to the newest text or thought."""
         self.fragments.append(fragment)
         if len(self.fragments) == GATHERED:
             self.gather()

@@ -87,17 +87,17 @@ class Conversion(Generic[T]):
 
     @property
     def failure(self) -> AgentRunError | None:
-        """The first reported failure from which the run has not recovered; ``None`` if there is none."""
+        """See ``RunSummary.failure``."""
         return self.events.summary.failure
 
     @property
     def failed_calls(self) -> frozenset[str]:
-        """The client ids of tool calls that ended without a result because their tools raised an exception."""
+        """See ``FunctionResponses.failed``."""
         return frozenset(self.events.responses.failed)
 
     def finish(self) -> None:
-        """End the response after the last event of the run, with ``finish``, or with ``error`` or ``abort`` if an event
-        reported one.
+        """End the response after the last event of the run. The last chunk is ``finish``. If an event reported an error
+        or an abort, the last chunk is ``error`` or ``abort``.
         """
         if self.failure is not None:
             self.fail(self.failure)
@@ -182,9 +182,7 @@ class Conversion(Generic[T]):
     # Agents inside tool calls
 
     def show_nested(self, *, shows: bool = True) -> None:
-        """Switch the preliminary outputs of agents inside tool calls on or off. Switch them off while no client reads
-        the response. Final outputs are always written.
-        """
+        """See ``InnerAgents.show``."""
         self.events.responses.inner_agents.show(shows=shows)
 
     @property
@@ -205,17 +203,17 @@ class Conversion(Generic[T]):
     # Streams that no complete event has confirmed
 
     def keep_unconfirmed(self) -> None:
-        """Store each streamed part from now on, until a complete event repeats it."""
+        """See ``Authors.keep_unconfirmed``."""
         self.events.authors.keep_unconfirmed()
 
     @property
     def unconfirmed(self) -> list[UnconfirmedStream]:
-        """The streamed texts and parts that no complete event has repeated, oldest first."""
+        """See ``Authors.unconfirmed``."""
         return self.events.authors.unconfirmed
 
     @property
     def complete_ids(self) -> list[str]:
-        """The ids of all complete events after the call of ``keep_unconfirmed``, in order."""
+        """See ``Authors.complete_ids``."""
         return self.events.authors.complete_ids
 
     # Events

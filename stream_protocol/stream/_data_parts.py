@@ -87,8 +87,8 @@ class EventActions:
 
     def _newest_of_posted(self, facts: EventFacts) -> dict[str, Widget | None]:
         """Return this event's widgets that a running tool has already sent: widget id -> the widget to write again, or
-        ``None`` if it is unchanged. Of several widgets with one id, the last counts, because parallel calls may have
-        sent them in a different order.
+        ``None`` for an unchanged widget. Of several widgets with one id, the last counts, because parallel calls may
+        have sent the widgets in a different order.
         """
         if not self._posted:
             return {}

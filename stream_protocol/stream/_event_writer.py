@@ -360,7 +360,7 @@ class EventWriter(Generic[T]):
     def _add_whole(
         self, speaker: AuthorStream, part: File | ProviderPart | OtherPart, facts: EventFacts | None
     ) -> None:
-        """Write a part that is never streamed in fragments. ``facts``: its complete event; ``None`` for a partial
+        """Write a part that is never streamed in fragments. ``facts``: the event with the part; ``None`` for a partial
         event."""
         match part:
             case File():

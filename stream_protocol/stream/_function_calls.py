@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from google.adk.events import Event
 
 TOO_LARGE_INPUT = "The arguments are too large to be shown."
-"""The client's text in place of very large arguments, which would block all chats: see ``is_too_large``."""
+"""The text that the client gets in place of very large arguments. Such arguments would block all chats: see
+``is_too_large``."""
 
 
 class FunctionCalls:
@@ -105,8 +106,8 @@ class FunctionCalls:
         self._complete_input(call, provider_call.input)
 
     def _request_approval(self, event: "Event", speaker: AuthorStream, call: ToolCall, args: dict[str, Any]) -> None:
-        """Show the call that needs approval, and request the approval. ``adk_request_confirmation`` itself is never
-        shown. ``args``: its arguments.
+        """Show the call that needs approval, and request the approval. ``args``: the arguments of
+        ``adk_request_confirmation``, which itself is never shown.
         """
         original = confirmed_call(args)
         if not call.is_shown:
@@ -119,8 +120,8 @@ class FunctionCalls:
         write_approval(self._sink, call.id, note, self._settings)
 
     def _hold_outer_calls(self, facts: EventFacts) -> None:
-        """Mark the calls inside which the event's agent or node runs as waiting, because the event asks the user. The
-        result of a call that starts a task-mode agent may come several turns later, so that call does not wait.
+        """The event asks the user, so mark the outer calls as waiting: the tool calls inside which the event's agent or
+        node runs. A call that starts a task-mode agent does not wait, because its result may come several turns later.
         """
         for outer in outer_calls(facts.speaker[1]):
             call = self._registry.find(outer) if outer.id != facts.scope else None

@@ -49,7 +49,8 @@ NODE_TIMEOUT = "NodeTimeoutError"
 """The ``error_code`` of a workflow node that took too long. Its tools were cancelled, but did not raise."""
 
 TOO_LARGE_TEXT = "The tool's result is too large to be shown."
-"""The client's text in place of a very large result, which would block all chats: see ``is_too_large``."""
+"""The text that the client gets in place of a very large result. Such a result would block all chats: see
+``is_too_large``."""
 
 
 class FunctionResponses:
@@ -160,8 +161,8 @@ class FunctionResponses:
                 write_media(self._sink, file, self._settings)
 
     def add_provider_result(self, facts: EventFacts | None, result: ProviderResult, speaker: SpeakerKey) -> None:
-        """Process the result of a tool that the model's provider has run. ``facts``: its complete event; ``None`` for a
-        partial event.
+        """Process the result of a tool that the model's provider has run. ``facts``: the event with the result;
+        ``None`` for a partial event.
         """
         event = facts.event if facts is not None else None
         reference = CallReference(result.id, result.name)

@@ -1,4 +1,4 @@
-"""Show each agent that runs inside a tool call: its message is the call's output."""
+"""Show each agent that runs inside a tool call: the agent's message is the output of the call."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -38,9 +38,9 @@ class InnerAgents:
         """Return the tool call inside which the event's agent runs; ``None`` if there is none. The event's branch has
         the call's id.
 
-        Events of a workflow do not count as inside its call: their node path has the tool's name and the call's id.
-        Events of a task-mode agent have such a path too, but count because their scope is the call's id. After a
-        task-mode agent has asked the user, the agent talks to the user, so its later events do not count.
+        Events of a workflow do not count as inside the workflow's call. Their node path has the tool's name and the
+        call's id. Events of a task-mode agent have such a path, too, but they count, because their scope is the call's
+        id. After a task-mode agent has asked the user, the agent talks to the user, so its later events do not count.
         """
         author, branch, path = facts.speaker
         if branch is None or "@" not in branch:
@@ -123,7 +123,8 @@ class InnerAgents:
             message.add(event)
 
     def show(self, *, shows: bool) -> None:
-        """Switch the preliminary outputs of inner agents on or off. Switching on writes their current messages."""
+        """Switch the preliminary outputs of inner agents on or off. Switch them off while no client reads the response.
+        Switching on writes the current messages. Final outputs are always written."""
         began, self._shows = shows and not self._shows, shows
         for call, message in self._messages.items() if began else ():
             if call.state is not CallState.ANSWERED:

@@ -27,7 +27,7 @@ BYTES_PER_NEW_BYTE: Final = 6
 
 RESERVE: Final = 2**18
 """The number of bytes of the budget that are reserved for parts other than text. If sending the message would leave
-less, new text is sent less often."""
+less than this reserve, new text is sent less often."""
 
 OFTEN, SELDOM = 64, 4
 """New text is sent if its size is at least 1/64 (``OFTEN``) of the message's size. If little of the budget is left (see
@@ -139,8 +139,8 @@ class NestedMessage:
 
 
 class _Sending:
-    """Decides when a growing message is sent again. All sent messages together are proportional to the size of the last
-    message. The decision does not depend on time, so equal events give equal streams.
+    """Decides when a growing message is sent again. The total size of all sent messages is proportional to the size of
+    the last message. The decision does not depend on time, so equal events give equal streams.
     """
 
     __slots__ = ("_credit", "_outputs", "_size", "_unsent")

@@ -58,7 +58,7 @@ class StreamedPart:
 
     @property
     def is_code(self) -> bool:
-        """True for code that the model's provider runs, and for its result."""
+        """True for code that the model's provider runs, and for the result of this code."""
         return isinstance(self.whole, ProviderPart)
 
 
@@ -73,7 +73,7 @@ class UnconfirmedStream:
     ended: bool = False
     """True if a complete event of the author came after the stream, but did not repeat all of it."""
     repeated: list[PartKind] = field(default_factory=list)
-    """The kinds of text that this complete event repeats."""
+    """The kinds of text that the complete event after the stream repeats."""
     parts: list[StreamedPart] = field(default_factory=list)
     is_nested: bool = False
     """True if the stream comes from an agent inside a tool call."""
@@ -342,18 +342,18 @@ class Authors(Generic[T]):
         return self._unconfirmed.complete_ids if self._unconfirmed is not None else []
 
     def note_complete(self, facts: EventFacts) -> None:
-        """Process a complete event if ``keep_unconfirmed`` was called."""
+        """Does nothing unless ``keep_unconfirmed`` was called."""
         if self._unconfirmed is not None:
             self._unconfirmed.complete_ids.append(facts.id)
             self._unconfirmed.inner.add(facts)
 
     def note_fragment(self, author: AuthorStream, facts: EventFacts) -> None:
-        """Store the newest partial event if ``keep_unconfirmed`` was called."""
+        """Does nothing unless ``keep_unconfirmed`` was called."""
         if author.streamed.kept is not None:
             author.streamed.kept.note(facts, len(self.complete_ids))
 
     def keep_inner(self, fragment: EventFacts) -> None:
-        """Store a partial event of an agent inside a tool call if ``keep_unconfirmed`` was called."""
+        """Store a partial event of an agent inside a tool call. Does nothing unless ``keep_unconfirmed`` was called."""
         if self._unconfirmed is not None:
             self._unconfirmed.inner.add(fragment, len(self.complete_ids))
 

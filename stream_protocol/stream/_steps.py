@@ -43,8 +43,8 @@ class Steps:
     _step_has_content: bool = False
     _step_has_output: bool = False
     _calls: list[ToolCall] | None = None
-    """The calls after the last ``start-step``, also of an earlier response. Calls that the model's provider runs are
-    left out, because the auto-send helpers ignore them.
+    """The calls after the last ``start-step``, also those of an earlier response. Calls that the model's provider runs
+    are left out, because the auto-send helpers ignore them.
     """
 
     def begin_content(self, speaker: AuthorStream, *, requests_credential: bool = False) -> None:
@@ -88,7 +88,7 @@ class Steps:
 
     def _call_stays(self, *, requests_credential: bool) -> bool:
         """Return True if a new step must not start yet, because a call has no result. Calls that wait for a credential
-        do not count, nor do running calls before a credential request."""
+        do not count. Before a credential request, running calls do not count either."""
         return any(
             call.state is not CallState.AWAITING_CREDENTIAL
             and not (requests_credential and call.state is CallState.RUNNING)
@@ -107,7 +107,6 @@ class Steps:
             self._calls.append(call)
 
     def add_output(self, call: ToolCall) -> None:
-        """Record that a call of the current step has a result."""
         self.response_has_content = True
         self._step_has_output = self._step_has_output or not call.provider_executed
 
@@ -140,11 +139,12 @@ class Steps:
             self._step_is_open = False
 
     def finish_last(self, ending: str, metadata: dict[str, Any] | None = None) -> dict[str, Any] | None:
-        """End the last step of a response, so that the client's auto-send helpers do not loop. If all its calls have a
-        result, and the client calls its helpers after ``ending`` (the type of the last chunk), an empty step follows.
+        """End the last step of a response, so that the client's auto-send helpers do not loop. An empty step is added
+        if all calls of the last step have a result, and the client calls its helpers after ``ending``. ``ending``: the
+        type of the response's last chunk.
 
-        Return the metadata to write after the last step. The client stores an empty step only if metadata follow, so
-        the result is then never ``None``.
+        Return the metadata to write after the last step. The client stores an empty step only if metadata follow. So
+        after an empty step, the result is never ``None``.
         """
         self.finish()
         if not may_resend(ending) or not self._calls or not all(call.is_settled for call in self._calls):

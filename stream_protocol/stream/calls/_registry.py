@@ -144,8 +144,8 @@ class CallRegistry:
 
     def raising(self, speaker: SpeakerKey) -> ToolCall | None:
         """Return the running call that has made the agent ``speaker`` fail; ``None`` if this is not certain. ADK's
-        failure event does not name the call, so several calls without a result are not certain. A call that waits for
-        the client also counts, because a client tool can raise.
+        failure event does not name the call, so the agent must have only one call without a result. A call that waits
+        for the client also counts, because a client tool can raise.
         """
         own = (call for call in self._read_unsettled() if call.known.speaker == speaker)
         running = [*islice((call for call in own if call.state in (CallState.RUNNING, CallState.AWAITING_CLIENT)), 2)]

@@ -274,15 +274,13 @@ def _utf16(text: str) -> bytes:
 
 
 class RawText:
-    """Builds the JSON text of a call's arguments from ADK's ``partial_args`` without paths. Each item is a piece of the
-    JSON text."""
+    """Builds the JSON text from ADK's ``partial_args`` without paths. Each item is a piece of the JSON text."""
 
     def __init__(self) -> None:
         self._written: list[str] = []
 
     def write(self, fragment: "PartialArg") -> str:
-        """Return the JSON text that a streamed piece adds. A piece with a JSON path has another form, and adds
-        nothing."""
+        """Like ``PathText.write``, but only for pieces without a JSON path."""
         text = "" if fragment.json_path else fragment.string_value or ""
         self._written.append(text)
         return text

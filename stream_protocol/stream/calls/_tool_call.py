@@ -100,7 +100,8 @@ class ToolCall:
 
     @property
     def is_settled(self) -> bool:
-        """True if the call has an output, an error or a denial. The output of ``accept_interim`` counts."""
+        """True if the call has an output, an error or a denial. An output that ``accept_interim`` has stored also
+        counts."""
         return self.state >= INTERIM
 
     def takes(self, fragment: CallPiece) -> bool:
@@ -160,7 +161,7 @@ class ToolCall:
         return self._guess.add([argument.json_path or "" for argument in fragment.partial_args], schemas)
 
     def announce(self, name: str, *, hidden: bool, dynamic: bool, title: str | None) -> None:
-        """Set the tool's name. Unless ``hidden``, write ``tool-input-start`` and the held back arguments."""
+        """Set the tool's name. Unless ``hidden``, write ``tool-input-start`` and the arguments that were held back."""
         state = self._next("announce")
         self.name, self.hidden, self.dynamic, self.title = name, hidden, dynamic, title
         if hidden:
@@ -239,7 +240,7 @@ class ToolCall:
         self.state, self.approved = state, None
 
     def answer_approval(self, *, approved: bool, write_response: bool) -> None:
-        """Store the user's answer. ``write_response``: True to write it as a chunk, for v7 clients."""
+        """Store the user's answer. ``write_response``: True to write the answer as a chunk, for v7 clients."""
         self.state, self.approved = self._next("answer approval"), approved
         if write_response:
             self._sink.tool_approval_response(self.known.approval_id, approved=approved)
