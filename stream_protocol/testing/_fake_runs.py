@@ -51,7 +51,6 @@ class FakeOwner:
 
 
 def delta(word: str) -> bytes:
-    """Return a text delta as an SSE event."""
     return b'data: {"type":"text-delta","id":"text-1","delta":"' + word.encode() + b'"}\n\n'
 
 
@@ -72,7 +71,6 @@ async def running(worker: RunLog, chat: str = CHAT) -> RunInfo:
 
 
 async def reader(worker: RunLog, *, rebuild: bool = False) -> RunReader:
-    """Return a reader of the chat's active run."""
     found = await worker.read(CHAT, (await running(worker)).run_id, rebuild=rebuild)
     assert found is not None
     return found
