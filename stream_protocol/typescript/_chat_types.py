@@ -161,9 +161,7 @@ def declared_parts() -> list[DataPart[Any]]:
 
 
 def declared_page_values() -> PageValues:
-    """Return each ``PageContext`` and ``SharedState`` that is a module-level variable of a loaded module. The agent
-    must be loaded.
-    """
+    """Like ``declared_parts``, for each ``PageContext`` and ``SharedState``."""
     return PageValues(contexts=tuple(_declared(PageContext)), states=tuple(_declared(SharedState)))
 
 

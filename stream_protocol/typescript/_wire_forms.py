@@ -132,7 +132,6 @@ def _return_annotation(function: Callable[..., Any]) -> Any:
 
 
 def _members(annotation: Any) -> Iterator[Any]:
-    """Yield the types of a union, or the type itself."""
     plain = _plain(annotation)
     if get_origin(plain) in (Union, UnionType):
         for member in get_args(plain):
