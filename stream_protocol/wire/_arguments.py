@@ -28,7 +28,6 @@ _USER_OF_URL: Final = re.compile(r"//[^/?#\s]*@")
 
 
 _HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-"""Pattern for an HTTP token, such as the name of a header."""
 
 
 def argument_error(name: str, expected: str, value: object, hint: str = "") -> InvalidArgumentError:

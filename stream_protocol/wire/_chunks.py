@@ -92,7 +92,7 @@ class DocumentSource(TypedDict):
 
 
 class TextCitation(TypedDict):
-    """A range of a text part, and its source. The range counts UTF-16 units, as in JavaScript."""
+    """A range of a text part, and the source of the range. The range counts UTF-16 units, as in JavaScript."""
 
     source: UrlSource | DocumentSource
     startIndex: NotRequired[int]

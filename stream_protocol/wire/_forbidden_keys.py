@@ -13,14 +13,14 @@ FORBIDDEN_IN_CONSTRUCTOR = "prototype"
 
 
 def may_hold_forbidden_key(encoded: bytes) -> bool:
-    """Return False only if a JSON text from ``orjson`` has no key that clients refuse. Fast, but not exact: see
+    """Return True if a JSON text from ``orjson`` may have a key that clients refuse. Fast, but not exact: see
     ``has_forbidden_key``.
     """
     return b'"__proto__":' in encoded or b'"constructor":' in encoded
 
 
 def has_forbidden_key(value: Any) -> bool:
-    """Return True if the client's parser refuses this plain JSON value because of a key."""
+    """Return True if the plain JSON value has a key that the client's parser refuses."""
     todo = [value]
     while todo:
         node = todo.pop()

@@ -31,10 +31,10 @@ class JoinedStream:
     builds the same message from the joined stream.
 
     Deltas are joined if only deltas, or preliminary outputs, come between them. On the same condition, a preliminary
-    output replaces the previous one of its call. The texts are joined as encoded JSON, in linear time.
+    output replaces the previous preliminary output of its call. The texts are joined as encoded JSON, in linear time.
 
-    Input deltas of a call that began in an earlier step are not joined. For such a call, the client shows the first
-    delta only when the second delta arrives.
+    Input deltas of a call that began in an earlier step are not joined. The client shows the first such delta only when
+    the second delta arrives.
     """
 
     def __init__(self) -> None:

@@ -44,7 +44,8 @@ class DeltaWriter(ABC, Generic[T]):
 
     @abstractmethod
     def make(self, delta: str) -> T:
-        """Return the chunk or SSE event for a delta, without writing it. Only if ``Sink.makes_items`` is True."""
+        """Return the chunk or SSE event for a delta, without writing it. Call this method only if ``Sink.makes_items``
+        is True."""
 
     @abstractmethod
     def __call__(self, delta: str) -> None:
@@ -326,8 +327,6 @@ class TransformedSink(Sink[T]):
 
 
 class _ChunkDeltas(DeltaWriter[Any]):
-    """Passes the deltas of one part to a sink, as dictionaries."""
-
     __slots__ = ("_kind", "_part_id", "_part_key", "_sink", "_text_key")
 
     def __init__(self, sink: Sink[Any], kind: DeltaType, part_id: str) -> None:

@@ -31,7 +31,7 @@ _MARKS: Final = (b'"type":"tool-', b'"type":"start-step"', b'"type":"error"', b'
 
 def may_resend(ending: str | None, finish_reason: str | None = None) -> bool:
     """Return True if the client calls ``sendAutomaticallyWhen`` after a response with this ending, as ``makeRequest``
-    in ``chat.ts`` does. ``ending``: the type of the last chunk; ``None`` without one.
+    in ``chat.ts`` does. ``ending``: the type of the chunk that ended the response; ``None`` without such a chunk.
 
     The client calls the predicate after an ``abort`` chunk, but not after its own ``stop()``. After the finish reason
     ``interrupted``, ``ai@7`` does not call the predicate, and ``ai@6`` fails.

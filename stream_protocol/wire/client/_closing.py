@@ -14,8 +14,8 @@ _SETTLED: Final = ("output-available", "output-error", "output-denied", "approva
 
 
 def close_stream(sink: Sink[Any], chunks: Iterable[AnyChunk], *, past: Iterable[AnyChunk], unanswered: str) -> bool:
-    """End all parts that have not ended after ``chunks``. Return True if ``chunks`` already contain the stream's last
-    chunk.
+    """Write the ends of all parts that have not ended after ``chunks``. Return True if ``chunks`` already contain the
+    stream's last chunk.
 
     Calls whose tools ran in the dead process get the error text ``unanswered``. ``past``: chunks of the message that
     the response continues. A call of this message that waits for the client is not ended.

@@ -125,8 +125,8 @@ class MessageReducer:
     """Builds a message from the chunks of one response.
 
     ``message``: the assistant message that the response continues, which is copied. ``message_id``: the id of a new
-    message until a ``start`` chunk sets it. ``replay``: True if the response repeats a stream from its beginning. Then
-    the first ``start`` chunk, and any with a different id, remove all parts of the message.
+    message until a ``start`` chunk sets it. ``replay``: True if the response repeats a stream from its beginning. In
+    this case, the first ``start`` chunk, and any ``start`` chunk with a different id, remove all parts of the message.
     """
 
     def __init__(

@@ -22,7 +22,6 @@ from stream_protocol.wire.client._partial_json import parse_partial_json
 MutablePart = dict[str, Any]
 
 JsonObject = Mapping[str, Any]
-"""A chunk or a part that is only read."""
 
 _REPLACED_KEYS: Final = ("input", "output", "errorText", "rawInput", "inputEncoding", "preliminary")
 """Keys that each update of a part sets or removes."""
@@ -66,8 +65,6 @@ class _PartialCall:
 
 @dataclass(slots=True)
 class _StaleInput:
-    """A tool part whose ``input`` is older than the streamed text of the call."""
-
     part: MutablePart
     call: _PartialCall
     shows_text: bool
@@ -89,7 +86,6 @@ class ToolParts:
         self._places: dict[str, list[int]] = {}
         """Id of a call -> indexes of its parts, among the first ``_placed`` parts."""
         self._placed = 0
-        """The number of indexed parts."""
         self._step = 0
         """The index of the first part of the current step, among the first ``_placed`` parts."""
         for part in parts[step_start(parts) :]:
