@@ -1,8 +1,7 @@
 """Converts the values in an event to plain JSON before the event is stored.
 
-ADK's stores differ. The memory store keeps any object. The other stores refuse some values, and change others: for
-example, they write the ``repr`` of a value. SQLite cannot read deeply nested values. All stores return plain JSON
-unchanged. So if all values are plain JSON, a reloaded chat equals the live chat.
+ADK's memory store keeps any object. The other stores refuse some values and change others: for example, they write the
+``repr`` of a value. All stores return plain JSON unchanged, so a reloaded chat equals the live chat.
 """
 
 from __future__ import annotations
@@ -38,17 +37,17 @@ _ORJSON_DEPTH: Final = 254
 """The maximum number of nesting levels that ``orjson`` can write."""
 
 _NUL: Final = re.compile(rb"((?<!\\)(?:\\\\)*)\\u0000")
-"""Pattern for the escape of U+0000 in JSON text. Group 1 has the escaped backslashes before it. PostgreSQL cannot store
-U+0000."""
+"""Pattern for U+0000, which PostgreSQL cannot store, as an escape in JSON text. Group 1 has the escaped backslashes
+before it."""
 
 
 def make_storable(event: Event, state_writers: Mapping[str, Sequence[bool]]) -> list[str]:
     """Replace the event's values with plain JSON, in place. Return a text about each value that has no JSON form.
 
-    A call gets an error if its result has no JSON form, or if the call has written a state value without a JSON form.
-    If the writer of such a value is unknown, all calls of the event get the error. Other values without a JSON form are
-    left out. ``state_writers``: state key -> one bool for each function response in the event. The bool is True if the
-    call of this response wrote the key.
+    A call gets an error if its result, or a state value that the call has written, has no JSON form. If the writer of a
+    state value is unknown, all calls of the event get the error. Other values without a JSON form are left out.
+    ``state_writers``: state key -> one bool for each function response in the event. The bool is True if the call of
+    this response wrote the key.
     """
     problems: list[str] = []
     _make_model_content_storable(event)
@@ -105,9 +104,8 @@ def _has_lone_surrogate(value: Any) -> bool:
 
 
 def storable_state(delta: Mapping[str, Any]) -> dict[str, Any]:
-    """Return changes of a session's state as plain JSON. Temporary keys (``temp:``) are not checked.
-
-    Raises ``StreamProtocolError`` for a value that has no JSON form.
+    """Return changes of a session's state as plain JSON. Temporary keys (``temp:``) are not checked. Raises
+    ``StreamProtocolError`` for a value without a JSON form.
     """
     stored = dict(delta)
     for key, refusal in _take_unstorable(stored).items():
@@ -116,8 +114,7 @@ def storable_state(delta: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _stored(value: Any) -> Any:
-    """Return the value as plain JSON that all stores can keep. Raises ``UnrepresentableValueError`` if this is not
-    possible."""
+    """Return plain JSON that all stores can keep. Raises ``UnrepresentableValueError`` if this is not possible."""
     plain = json_value(value)
     encoded = _encoded(plain)
     if encoded is None:
@@ -128,10 +125,8 @@ def _stored(value: Any) -> Any:
 
 
 def _encoded(plain: Any) -> bytes | None:
-    """Return plain JSON as text, inside extra arrays; ``None`` for a value that is nested too deeply for a store.
-
-    The extra arrays fill the difference between the limits of ``orjson`` and of the stores. So ``orjson`` refuses all
-    values that are nested too deeply for a store.
+    """Return plain JSON as text; ``None`` for a value that is nested too deeply for a store. Extra arrays around the
+    value lower the limit of ``orjson`` to the limit of the stores.
     """
     for _ in range(_ORJSON_DEPTH - MAX_STORED_DEPTH):
         plain = [plain]
@@ -142,16 +137,12 @@ def _encoded(plain: Any) -> bytes | None:
 
 
 def is_too_deep(plain: Any) -> bool:
-    """Return True if plain JSON is nested too deeply for some of ADK's stores."""
     return _encoded(plain) is None
 
 
 def _lossy(value: Any, what: str, problems: list[str]) -> Any:
-    """Return the value as plain JSON. Parts without a JSON form, and values that are nested too deeply, become
-    ``None``.
-
-    If a part or value is lost, a text about the loss is added to ``problems``. ``what``: the name of the value in this
-    text.
+    """Return the value like ``storable_json``. If a part is lost, a text about the loss is added to ``problems``.
+    ``what``: the name of the value in this text.
     """
     try:
         return _stored(value)
@@ -161,9 +152,8 @@ def _lossy(value: Any, what: str, problems: list[str]) -> Any:
 
 
 def storable_json(value: Any) -> Any:
-    """Return the value as plain JSON that all stores can keep.
-
-    Parts without a JSON form, and values that are nested too deeply, become ``None``.
+    """Return plain JSON that all stores can keep. Parts without a JSON form, and values that are nested too deeply,
+    become ``None``.
     """
     try:
         return _stored(json_value(value, lossy=True))
@@ -172,8 +162,8 @@ def storable_json(value: Any) -> Any:
 
 
 def _take_unstorable(delta: dict[str, Any]) -> dict[str, UnrepresentableValueError]:
-    """Remove the state keys whose values cannot be stored. Convert the other values. Return a mapping: removed key ->
-    the error with the reason."""
+    """Remove the state keys whose values cannot be stored, and convert the other values. Return the removed keys with
+    the errors."""
     refusals: dict[str, UnrepresentableValueError] = {}
     for key, value in delta.items():
         if key.startswith(State.TEMP_PREFIX):  # temporary values are not stored
@@ -193,7 +183,7 @@ def _take_unstorable(delta: dict[str, Any]) -> dict[str, UnrepresentableValueErr
 
 
 def _is_kept_by_adk(value: Any) -> bool:
-    """Return True if ADK's stores keep the value without loss. The state then keeps the value unchanged."""
+    """Return True if ADK's stores keep the value without loss. The value then stays unchanged."""
     try:
         _stored(plain := to_jsonable_python(value))
         # Without `ensure_ascii=False`, lone surrogates would pass, which most stores refuse.

@@ -32,7 +32,6 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _SSE_TAIL: Final = (SSE_DONE,)
-"""The bytes at the end of an SSE response: ``data: [DONE]``."""
 
 _OF_SYNC: Final = "for a synchronous iterable there is `{}`"
 _OF_ASYNC: Final = "for an asynchronous iterator there is `{}`"
@@ -114,7 +113,7 @@ def iter_sse(
 def _read(
     past: Iterable[EventOrDict], events: Iterable[EventOrDict], options: ConverterOptions
 ) -> tuple[Iterable[EventOrDict], Iterable[EventOrDict], Settings]:
-    """Return ``past``, ``events`` and the settings. Dictionaries in a list or tuple are converted to ADK events."""
+    """Return ``past``, ``events`` and the settings. Dictionaries in a sequence become ADK events."""
     warn = WarnOnce()
     check_iterable("past", past, "events")
     known_past = read_events(past, warn)
@@ -125,10 +124,7 @@ def _read(
 
 
 class _TaskAgents:
-    """Predicate for tool names. Returns True if the tool with this name starts a task-mode agent.
-
-    The first call of the predicate reads the events.
-    """
+    """Predicate: True if the tool with this name starts a task-mode agent. The first call reads the events."""
 
     __slots__ = ("_events", "_names", "_past")
 

@@ -1,7 +1,5 @@
-"""Check arguments of the library's public functions: options, services, callables, names.
-
-Public functions and constructors call these checks first. So a wrong value raises an error where it is passed, and not
-later when it is used. Each error message is one plain sentence.
+"""Check arguments of the library's public functions, so that a wrong value raises an error where the app passes the
+value. Each error message is one plain sentence.
 """
 
 import inspect
@@ -19,25 +17,22 @@ MAX_SHOWN: Final = 60
 """The maximum number of characters of a wrong text in an error message."""
 
 MAX_SECONDS: Final = 10**9
-"""The maximum number of seconds in an argument, about 30 years. Timers of the operating system, stores and event loops
-refuse much larger numbers, but only when they are used."""
+"""The maximum number of seconds in an argument, about 30 years. Timers refuse much larger numbers, but only at the
+first use."""
 
 _SIMILAR: Final = 0.7
-"""The minimum similarity of a name that an error message suggests, from 0 (different) to 1 (equal)."""
+"""The minimum similarity of a suggested name, from 0 (different) to 1 (equal)."""
 
 _USER_OF_URL: Final = re.compile(r"//[^/?#\s]*@")
-"""Pattern for the user name in a URL, and for the password after it."""
+"""Pattern for the user name and password in a URL."""
 
 
 _HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-"""Pattern for an HTTP token, such as the name of a header."""
 
 
 def argument_error(name: str, expected: str, value: object, hint: str = "") -> InvalidArgumentError:
-    """Return the error for an argument with a wrong value.
-
-    The text of the error is "`name` must be EXPECTED, not VALUE: HINT." ``hint``: how to fix the mistake. If ``value``
-    is a class or a coroutine, there is a default hint.
+    """Return the error "`name` must be EXPECTED, not VALUE: HINT." ``hint``: how to fix the mistake. A class or a
+    coroutine has a default hint.
     """
     if inspect.iscoroutine(value):
         value.close()  # prevents Python's warning about a coroutine that was never awaited
@@ -52,8 +47,7 @@ def _hint(value: object) -> str:
 
 
 def check_option_names(given: Iterable[str], known: Collection[str]) -> None:
-    """Raise ``TypeError`` if a name in ``given`` is not an option. The error suggests the most similar names in
-    ``known``."""
+    """Raise ``TypeError`` if a name in ``given`` is not an option. The error suggests similar names in ``known``."""
     if not (unknown := sorted({*given} - {*known})):
         return
     from difflib import get_close_matches  # noqa: PLC0415 - only for an error
@@ -64,8 +58,8 @@ def check_option_names(given: Iterable[str], known: Collection[str]) -> None:
 
 
 def shown(value: object) -> str:
-    """Return a value as text for an error message. A long text is cut. A class or function appears with its name. Other
-    values, except numbers, bools and ``None``, appear only as the name of their type."""
+    """Return a value as text for an error message. A long text is cut. Numbers, bools and ``None`` appear as they are.
+    Of a class or function, the name appears. Of any other value, only the name of its type appears."""
     match value:
         case int() if abs(value) >= 10**MAX_SHOWN:
             return f"a number of more than {MAX_SHOWN} digits"  # Python refuses to print very long numbers
@@ -84,14 +78,12 @@ def shown(value: object) -> str:
 
 
 def check_choice(name: str, value: object, choices: Sequence[str | int]) -> None:
-    """Raise ``InvalidArgumentError`` unless the value is one of ``choices``."""
     if not any(type(value) is type(choice) and value == choice for choice in choices):
         *others, last = map(shown, choices)
         raise argument_error(name, f"{', '.join(others)} or {last}", value)
 
 
 def check_flag(name: str, value: object) -> None:
-    """Raise ``InvalidArgumentError`` if the value is not a bool."""
     if not isinstance(value, bool):
         raise argument_error(name, "True or False", value)
 
@@ -105,16 +97,14 @@ def check_text(name: str, value: object, *, or_none: bool = False, expected: str
 
 
 def check_pattern(name: str, value: object, pattern: re.Pattern[str], expected: str) -> None:
-    """Raise ``InvalidArgumentError`` unless the value is a text that matches ``pattern``.
-
-    ``expected``: the description of the pattern in the error message.
+    """Raise ``InvalidArgumentError`` unless the value is a text that matches ``pattern``. ``expected``: for the error
+    message.
     """
     if not isinstance(value, str) or not pattern.fullmatch(value):
         raise argument_error(name, expected, value)
 
 
 def check_header_name(name: str, value: object) -> None:
-    """Raise ``InvalidArgumentError`` if the value is not a valid header name."""
     check_pattern(name, value, _HEADER, 'the name of a header, such as "X-User"')
 
 
@@ -131,8 +121,8 @@ def check_count(
 
 
 def check_seconds(name: str, value: object, *, zero: bool = False, or_none: bool = False) -> None:
-    """Raise ``InvalidArgumentError`` if the value is not a positive number, or is greater than ``MAX_SECONDS``.
-    ``zero``: True to accept 0."""
+    """Raise ``InvalidArgumentError`` unless the value is a positive number up to ``MAX_SECONDS``. ``zero``: True to
+    accept 0."""
     if or_none and value is None:
         return
     expected = _or_none("0 or more seconds" if zero else "a positive number of seconds", or_none=or_none)
@@ -142,9 +132,8 @@ def check_seconds(name: str, value: object, *, zero: bool = False, or_none: bool
 
 
 def check_number(name: str, value: object, accepts: Callable[[float], bool], expected: str) -> None:
-    """Raise ``InvalidArgumentError`` if the value is not a number, or if ``accepts`` returns False for it.
-
-    ``expected``: the description of accepted numbers in the error message.
+    """Raise ``InvalidArgumentError`` unless the value is a number for which ``accepts`` returns True. ``expected``: for
+    the error message.
     """
     is_wrong = not isinstance(value, int | float) or isinstance(value, bool) or not accepts(value)
     if is_wrong or (isinstance(value, int) and abs(value) > sys.float_info.max):
@@ -161,10 +150,9 @@ def check_callable(
     may_yield: bool = False,
     expected: str = "a function",
 ) -> None:
-    """Raise ``InvalidArgumentError`` if the value cannot be called with these positional arguments.
-
-    ``arguments``: the names of the positional arguments, also for the error message. ``plain``: True to refuse an
-    ``async def`` function. ``may_yield``: True to accept a generator function, whose result is an iterator.
+    """Raise ``InvalidArgumentError`` if the value cannot be called with these positional arguments. ``arguments``:
+    their names. ``plain``: True to refuse an ``async def`` function. ``may_yield``: True to accept a generator
+    function.
     """
     if or_none and value is None:
         return
@@ -197,9 +185,8 @@ def check_texts(name: str, value: Any, *, expected: str = "a list of texts") -> 
 
 
 def check_mapping(name: str, value: object, *, of_texts: bool = False, or_none: bool = False) -> None:
-    """Raise ``InvalidArgumentError`` unless the value is a dictionary whose keys are texts.
-
-    ``of_texts``: True to require that the dictionary's values are also texts.
+    """Raise ``InvalidArgumentError`` unless the value is a dictionary whose keys are texts. ``of_texts``: True if the
+    values must also be texts.
     """
     if or_none and value is None:
         return
@@ -233,9 +220,8 @@ def _can_name_file(path: str) -> bool:
 def check_instance(
     name: str, value: object, kind: type | tuple[type, ...], expected: str, *, or_none: bool = False, hint: str = ""
 ) -> None:
-    """Raise ``InvalidArgumentError`` unless the value is an instance of ``kind``.
-
-    ``expected``: the description of ``kind`` in the error message.
+    """Raise ``InvalidArgumentError`` unless the value is an instance of ``kind``. ``expected``: for the error
+    message.
     """
     if not isinstance(value, kind) and not (or_none and value is None):
         raise argument_error(name, _or_none(expected, or_none=or_none), value, hint)
@@ -245,8 +231,7 @@ def check_interface(
     name: str, value: object, interface: type, expected: str, *, or_none: bool = False, hint: str = ""
 ) -> None:
     """Raise ``InvalidArgumentError`` unless the value has every public member of ``interface``, a ``Protocol`` class.
-
-    ``hint``: a text for the error message that names this library's implementations of the interface.
+    ``hint``: names this library's implementations.
     """
     if or_none and value is None:
         return
@@ -260,11 +245,10 @@ def check_interface(
 
 def check_iterable(function: str, value: object, items: str, *, is_async: bool = False, otherwise: str = "") -> None:
     """Raise ``TypeError`` if the value is not an iterable of items. A text, a dictionary or a pydantic model counts as
-    one item. ``function``: the name of the function with the argument, for the error message.
+    one item.
 
-    ``items``: the description of the items in the error message. ``is_async``: True to require an asynchronous
-    iterable. ``otherwise``: a hint for the error message if the value is asynchronous and must be synchronous, or the
-    reverse.
+    ``function`` and ``items`` are for the error message. ``is_async``: True to require an asynchronous iterable.
+    ``otherwise``: a hint if the value is synchronous instead of asynchronous, or the reverse.
     """
     if isinstance(value, AsyncIterable if is_async else Iterable) and (is_async or not _is_one_value(value)):
         return
@@ -286,7 +270,6 @@ def _is_one_value(value: object) -> bool:
 
 
 def _members(interface: type) -> Iterator[str]:
-    """Yield the public names that a ``Protocol`` declares."""
     for name in {**vars(interface), **inspect.get_annotations(interface)}:
         if not name.startswith("_"):
             yield name

@@ -1,13 +1,12 @@
 """Convert a message to chunks from which a client builds the same message: the inverse of the client's reducer.
 
-The chunks are valid for all clients of the major version. So these keys are left out: ``toolMetadata``,
-``inputEncoding`` and ``resultProviderMetadata``. For v7, the chunks include citations, and the reason and the
-descriptor of an approval. Chunks cannot express the name of a file or a part of an unknown type. A text without a
-``state`` gets the state ``done``.
+The chunks are valid for all clients of the major version, so ``toolMetadata``, ``inputEncoding`` and
+``resultProviderMetadata`` are left out. For v7, the chunks include citations, and the reason and the descriptor of an
+approval. Chunks cannot express a file's name or a part of an unknown type. A text without a ``state`` gets the state
+``done``.
 
-For v6, chunks cannot express that the user has answered an approval request. So both the answer and the request are
-left out, and the state ``approval-responded`` becomes ``input-available``. With the approval request, the client would
-show the approval buttons again.
+For v6, chunks cannot express the user's answer to an approval request. So the answer and the request are left out, and
+``approval-responded`` becomes ``input-available``. The request alone would show the approval buttons again.
 """
 
 from typing import Any, cast
@@ -152,9 +151,8 @@ def _input_start(sink: ChunkSink, part: ToolPart) -> DeltaWriter[AnyChunk]:
 
 
 def _invalid_input(sink: ChunkSink, part: ToolPart, ai_sdk: AiSdkVersion) -> None:
-    """Write a tool call whose input does not fit the tool's schema.
-
-    A ``tool-input-start`` chunk is written first, because only this chunk can set the tool's title.
+    """Write a tool call whose input does not fit the tool's schema. Only the ``tool-input-start`` chunk can set the
+    tool's title.
     """
     _input_start(sink, part)
     _approval(sink, part, ai_sdk)
@@ -164,8 +162,8 @@ def _invalid_input(sink: ChunkSink, part: ToolPart, ai_sdk: AiSdkVersion) -> Non
 
 
 def _approval(sink: ChunkSink, part: ToolPart, ai_sdk: AiSdkVersion) -> bool:
-    """Write the approval request of a tool call, and the user's answer. Return False if the call has no request, or if
-    chunks for this AI SDK version cannot express the answer."""
+    """Write the approval request of a tool call, and the user's answer. Return False if there is no request, or if
+    chunks for this version cannot express the answer."""
     approval = part.get("approval")
     if approval is None or (ai_sdk == 6 and "approved" in approval):
         return False

@@ -23,13 +23,11 @@ _LINE_END: Final = re.compile(r"(\r\n|\n|\r(?!\Z))")
 
 
 class Line(NamedTuple):
-    """A line of a stream, and its line end."""
-
     number: int
-    """The number of the line, from 1."""
+    """From 1."""
     text: str
     end: str
-    """The line end. Empty for an unfinished last line, which the client ignores."""
+    """The line end; empty for an unfinished last line, which the client ignores."""
 
 
 class SseEvent(NamedTuple):
@@ -39,7 +37,7 @@ class SseEvent(NamedTuple):
     """The number of the first line with data."""
     data: str
     complete: bool
-    """True if a blank line follows the event. False for an unfinished last event, which the client ignores."""
+    """True if a blank line follows the event. The client ignores other events."""
 
 
 class OverlongLineError(ValueError):
@@ -88,8 +86,8 @@ def _chunks(pieces: Iterable[bytes]) -> Iterator[AnyChunk]:
 
 
 def split_lines(pieces: Iterable[bytes], *, max_length: int | None = None) -> Iterator[Line]:
-    """Yield the lines of a UTF-8 text that comes in pieces. Takes linear time. Raises ``OverlongLineError`` for a line
-    of more than ``max_length`` characters."""
+    """Yield the lines of a UTF-8 text that comes in pieces, in linear time. Raises ``OverlongLineError`` for a line of
+    more than ``max_length`` characters."""
     decoder = codecs.getincrementaldecoder("utf-8-sig")(errors="replace")
     number = 1
     pending: list[str] = []
@@ -111,7 +109,7 @@ def split_lines(pieces: Iterable[bytes], *, max_length: int | None = None) -> It
 
 
 def sse_events(lines: Iterable[Line]) -> Iterator[SseEvent]:
-    """Yield the server-sent events that have data. An empty ``data`` line counts as data, as in the client."""
+    """Yield the server-sent events that have data. An empty ``data`` line counts, as in the client."""
     data: list[str] = []
     first = 0
     for number, text, _ in lines:
