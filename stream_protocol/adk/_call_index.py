@@ -364,11 +364,8 @@ class OpenCalls:
 
 
 class CallMessages(Generic[T]):
-    """Index of the messages of a chat. Finds the message with the call to which a later result belongs.
-
-    The call must have the id and the tool of the result. If several messages have such a call, the newest message is
-    found.
-    """
+    """Index of the messages of a chat by their tool calls. Decides which message gets a later result: the newest
+    message with a call of the result's id and tool."""
 
     __slots__ = ("_by_call",)
 

@@ -127,7 +127,7 @@ class FilePolicy:
     media_types: tuple[str, ...] = ("*/*",)
     """Accepted media types, such as ``image/*``. The server does not verify the type that the client states."""
     max_bytes: int = MAX_FILE_BYTES
-    """Size limit of a file in a message, in decoded bytes. At most 20 MiB."""
+    """Size limit of a file in a message, in decoded bytes. You cannot set more than 20 MiB."""
     artifact_links: bool = True
     """Send artifacts as links. If False, send their bytes.
 

@@ -181,7 +181,7 @@ _CHECKS: Final[Mapping[str, Callable[[str, object], None]]] = {
     "turns": _check_turns,
     "respond": partial(check_callable, arguments=("request",), plain=True, or_none=True),
     "delay": partial(check_number, accepts=_is_time, expected="a number of seconds from 0"),
-    "cut": partial(check_callable, arguments=("text",), plain=True),
+    "cut": partial(check_callable, arguments=("text",), plain=True, may_yield=True),
 }
 """Field of ``ScriptedLlm`` -> function that validates its value."""
 

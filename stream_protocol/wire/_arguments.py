@@ -9,6 +9,7 @@ import json
 import math
 import os
 import re
+import sys
 from collections.abc import AsyncIterable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -16,6 +17,10 @@ from stream_protocol.wire._errors import InvalidArgumentError
 
 MAX_SHOWN: Final = 60
 """The maximum number of characters of a wrong text in an error message."""
+
+MAX_SECONDS: Final = 10**9
+"""The maximum number of seconds in an argument, about 30 years. Timers of the operating system, stores and event loops
+refuse much larger numbers, but only when they are used."""
 
 _SIMILAR: Final = 0.7
 """The minimum similarity of a name that an error message suggests, from 0 (different) to 1 (equal)."""
@@ -62,8 +67,10 @@ def shown(value: object) -> str:
     """Return a value as text for an error message. A long text is cut. A class or function appears with its name. Other
     values, except numbers, bools and ``None``, appear only as the name of their type."""
     match value:
+        case int() if abs(value) >= 10**MAX_SHOWN:
+            return f"a number of more than {MAX_SHOWN} digits"  # Python refuses to print very long numbers
         case None | bool() | int() | float():
-            return repr(value)[:MAX_SHOWN]
+            return repr(value)
         case str():
             text = _USER_OF_URL.sub("//…@", value)
             return json.dumps(text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…", ensure_ascii=False)
@@ -124,16 +131,14 @@ def check_count(
 
 
 def check_seconds(name: str, value: object, *, zero: bool = False, or_none: bool = False) -> None:
-    """Raise ``InvalidArgumentError`` if the value is not a positive, finite number. ``zero``: True to accept 0."""
+    """Raise ``InvalidArgumentError`` if the value is not a positive number, or is greater than ``MAX_SECONDS``.
+    ``zero``: True to accept 0."""
     if or_none and value is None:
         return
-    expected = "0 or more seconds" if zero else "a positive number of seconds"
-    check_number(
-        name,
-        value,
-        lambda seconds: (seconds > 0 or (zero and seconds == 0)) and seconds < math.inf,
-        _or_none(expected, or_none=or_none),
-    )
+    expected = _or_none("0 or more seconds" if zero else "a positive number of seconds", or_none=or_none)
+    check_number(name, value, lambda seconds: seconds > 0 or (zero and seconds == 0), expected)
+    if value > MAX_SECONDS:  # type: ignore[operator]  # a number, as checked above
+        raise argument_error(name, expected, value, f"use at most {MAX_SECONDS:,}")
 
 
 def check_number(name: str, value: object, accepts: Callable[[float], bool], expected: str) -> None:
@@ -141,7 +146,8 @@ def check_number(name: str, value: object, accepts: Callable[[float], bool], exp
 
     ``expected``: the description of accepted numbers in the error message.
     """
-    if not isinstance(value, int | float) or isinstance(value, bool) or not accepts(value):
+    is_wrong = not isinstance(value, int | float) or isinstance(value, bool) or not accepts(value)
+    if is_wrong or (isinstance(value, int) and abs(value) > sys.float_info.max):
         raise argument_error(name, expected, value)
 
 
@@ -152,12 +158,13 @@ def check_callable(
     *,
     or_none: bool = False,
     plain: bool = False,
+    may_yield: bool = False,
     expected: str = "a function",
 ) -> None:
     """Raise ``InvalidArgumentError`` if the value cannot be called with these positional arguments.
 
     ``arguments``: the names of the positional arguments, also for the error message. ``plain``: True to refuse an
-    ``async def`` function.
+    ``async def`` function. ``may_yield``: True to accept a generator function, whose result is an iterator.
     """
     if or_none and value is None:
         return
@@ -165,8 +172,12 @@ def check_callable(
         hint = "give the function itself, without calling it" if inspect.iscoroutine(value) else ""
         raise argument_error(name, _or_none(expected, or_none=or_none), value, hint)
     call = f"`{name}` is called as {name}({', '.join(arguments)})"
-    if plain and (inspect.iscoroutinefunction(value) or inspect.iscoroutinefunction(type(value).__call__)):
+    functions = (value, type(value).__call__)
+    if plain and any(map(inspect.iscoroutinefunction, functions)):
         raise InvalidArgumentError(f"{call} and not awaited: it must be a plain def, not an async def.")
+    yields = any(map(inspect.isgeneratorfunction, functions)) and not may_yield
+    if yields or any(map(inspect.isasyncgenfunction, functions)):
+        raise InvalidArgumentError(f"{call} and not iterated: it must return its result, and not yield.")
     try:
         inspect.signature(value).bind(*arguments)
     except TypeError:
@@ -205,10 +216,18 @@ def _check_items(name: str, items: Iterable[object], expected: str) -> None:
 
 
 def check_path(name: str, value: object) -> None:
-    """Raise ``InvalidArgumentError`` unless the value is a path object or a text with at least one character."""
+    """Raise ``InvalidArgumentError`` unless the value is a path object or a text, and can name a file."""
     path = os.fspath(value) if isinstance(value, os.PathLike) and not isinstance(value, type) else value
-    if not isinstance(path, str) or not path:
+    if not isinstance(path, str) or not path or not _can_name_file(path):
         raise argument_error(name, "the path of a file or folder", value)
+
+
+def _can_name_file(path: str) -> bool:
+    """Return True if the operating system can encode the path. Python raises different errors for other paths."""
+    try:
+        return b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
 
 
 def check_instance(

@@ -17,6 +17,11 @@ def closing_refusal() -> ChatRequestError:
     return ChatRequestError(text, status=503, retry_after=RETRY_AFTER, reason="draining")
 
 
+def unknown_chat_refusal() -> ChatRequestError:
+    """Return the error (404) for a chat that this user does not have."""
+    return ChatRequestError("There is no such chat.", status=404)
+
+
 def busy_refusal() -> ChatRequestError:
     """Return the error (409) for a request that must not interrupt the active run of its chat."""
     return ChatRequestError("This chat is still answering. Wait for the answer, or stop it.", status=409)

@@ -83,6 +83,19 @@ async def cancel_and_wait(tasks: Iterable[asyncio.Task[Any]]) -> None:
         _, pending = await asyncio.wait(pending, timeout=CANCEL_SECONDS)
 
 
+async def wait_for_first(*works: Coroutine[Any, Any, object], seconds: float | None = None) -> bool:
+    """Waits until one of the coroutines has ended, and cancels the others. Does not raise their errors.
+
+    ``seconds``: the time limit; ``None`` for no limit. Returns False if no coroutine has ended in time.
+    """
+    tasks = [asyncio.create_task(work) for work in works]
+    try:
+        done, _ = await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        return bool(done)
+    finally:
+        await cancel_and_wait(tasks)
+
+
 class InProgress:
     """Counter of running ``with`` blocks."""
 

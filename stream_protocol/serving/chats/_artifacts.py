@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from stream_protocol.serving.errors import Quoting
 from stream_protocol.session import MEDIA_TYPE_PATTERN, InlineFile, SavedFile, artifact_path
-from stream_protocol.wire import ChatRequestError
+from stream_protocol.wire import ChatRequestError, to_well_formed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -57,7 +57,7 @@ def artifact_content(part: types.Part) -> tuple[bytes, str] | None:
     if part.inline_data is not None and part.inline_data.data is not None:
         media_type = (part.inline_data.mime_type or "").partition(";")[0].strip().lower()
         return part.inline_data.data, media_type if MEDIA_TYPE_PATTERN.fullmatch(media_type) else UNKNOWN_TYPE
-    return None if part.text is None else (part.text.encode(), "text/plain")
+    return None if part.text is None else (to_well_formed(part.text).encode(), "text/plain")
 
 
 async def load_saved_files(runner: Runner, session: Session, message: Iterable[TextOrFile]) -> tuple[TextOrFile, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, TypedDict
 
-from stream_protocol.serving.base import run_off_loop
+from stream_protocol.serving.base import run_off_loop, unknown_chat_refusal
 from stream_protocol.serving.chats._chat_cursor import ChatCursor
 from stream_protocol.serving.chats._chat_details import (
     NO_DETAILS,
@@ -113,7 +113,7 @@ async def change_chat(runner: Runner, user_id: str, chat_id: str, changes: ChatC
             await delete_details(runner, chat)
             chat = None
     if chat is None:
-        raise ChatRequestError("There is no such chat.", status=404)
+        raise unknown_chat_refusal()
     details = await find_details(runner, chat)
     titles = await _titles(runner, [chat], {chat.id: details})
     return _listed(chat, titles[chat.id], details)

@@ -88,6 +88,9 @@ class RunRecord:
     """The tracing span of the first execution, as a ``traceparent`` header; ``None`` without tracing."""
     deployment: dict[str, str] | None = None
     """The ``Deployment`` of the run; ``None`` if an older release has stored the run."""
+    rewind_before: str | None = None
+    """The invocation that the run rewinds before it stores the user's message: see ``NewUserTurn``. ``None`` without a
+    rewind, or if an older release has stored the run."""
 
     @property
     def key(self) -> tuple[str, str]:

@@ -6,6 +6,8 @@ import asyncio
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from stream_protocol.serving.base import wait_for_first
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
@@ -93,10 +95,5 @@ class Isolation:
         self._changed = asyncio.Event()
 
     async def _next_change(self, stopped: asyncio.Event) -> None:
-        """Wait until a value of this object changes, or ``stopped`` is set."""
-        waiting = [asyncio.create_task(event.wait()) for event in (self._changed, stopped)]
-        try:
-            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in waiting:
-                task.cancel()
+        """Wait until a value of this object changes, or the event ``stopped`` is set."""
+        await wait_for_first(self._changed.wait(), stopped.wait())

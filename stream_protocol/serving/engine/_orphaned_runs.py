@@ -16,7 +16,7 @@ from stream_protocol.serving.engine._recovery import Recovery, RecoveryTools
 from stream_protocol.serving.engine._resumed_sessions import ResumedSessions
 from stream_protocol.serving.engine._run_ends import log_absence
 from stream_protocol.serving.errors import log_error
-from stream_protocol.session import NewUserTurn, NothingToRun
+from stream_protocol.session import NothingToRun
 from stream_protocol.wire import ChatRequestError
 
 if TYPE_CHECKING:
@@ -123,15 +123,13 @@ class OrphanedRuns:
         if session is None:
             return "absent"
         sessions = ResumedSessions(self._runner.session_service, session, record)
-        if sessions.is_over:
+        if sessions.is_over or sessions.lacks_rewind:
             return "over"
         request, request_plan, refusal = await planned_again(
             self._runner, record, sessions, loads_files=not is_hopeless
         )
         refusal = UNRECOVERABLE_TEXT if is_hopeless else refusal
-        rewinds = isinstance(request_plan, NewUserTurn) and request_plan.rewind_before is not None
-        is_unstored = not sessions.has_input
-        if isinstance(request_plan, NothingToRun) or (is_unstored and (refusal is not None or rewinds)):
+        if isinstance(request_plan, NothingToRun) or (refusal is not None and not sessions.has_input):
             return "over"  # the user's message is not stored, so the request was not accepted and can be sent again
         run.continue_message(request)
         overrides = RunOverrides(state_delta=record.state_delta, artifact_base=record.artifact_base)

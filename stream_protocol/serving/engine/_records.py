@@ -49,6 +49,7 @@ UNPLANNABLE_TEXT: Final = OVERRIDDEN_TEXT
 def record_of(run: Run, job: Job, deployment: Deployment) -> RunRecord:
     """Return the data with which another worker can recover the run. The job must have an invocation id."""
     assert job.invocation_id is not None
+    new_turn = job.request_plan if isinstance(job.request_plan, NewUserTurn) else None
     return RunRecord(
         id=run.id,
         user_id=job.session.user_id,
@@ -62,7 +63,8 @@ def record_of(run: Run, job: Job, deployment: Deployment) -> RunRecord:
         state_delta=to_jsonable_python({**job.page_state, **job.overrides.state_delta}, fallback=str),
         artifact_base=job.overrides.artifact_base,
         refusal=OVERRIDDEN_TEXT if _is_overridden(job.overrides) else None,
-        words=record_content(job.request_plan.texts_and_files) if isinstance(job.request_plan, NewUserTurn) else None,
+        words=None if new_turn is None else record_content(new_turn.texts_and_files),
+        rewind_before=None if new_turn is None else new_turn.rewind_before,
         trace=traceparent(run.observer.span_context),
         deployment=asdict(deployment),
     )

@@ -49,6 +49,9 @@ class ResumedSessions(DelegatingSessions):
         """The events that were stored after the engine had stored the run."""
         # Before its input, a run rewinds and repairs the session: see `Job.events`.
         preparing = [*takewhile(self._is_preparing, self._since_record)]
+        rewound = {event.actions.rewind_before_invocation_id for event in preparing}
+        self.lacks_rewind = record.rewind_before is not None and record.rewind_before not in rewound
+        """True if the run's worker died before it rewound the session."""
         begin = record.found_events + len(preparing)
         state = dict(record.state)
         for event in preparing:

@@ -60,7 +60,7 @@ class RouteOptions(TypedDict, total=False):
     A larger body is refused (413).
     """
     max_bytes_in_flight: int
-    """Memory for the bodies that the server reads at the same time.
+    """Maximum memory for the bodies that the server reads at the same time.
 
     A body that does not fit is refused (503). One user may use half of this memory (429). A body of up to 64 KiB is
     never refused.

@@ -14,6 +14,7 @@ from stream_protocol.serving.http._client_connection import (
     send_while_connected,
 )
 from stream_protocol.stream import DataUrl
+from stream_protocol.wire import json_value
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping
@@ -93,7 +94,7 @@ def _json_texts(value: Any, levels: int) -> Generator[bytes]:
     match value:
         case dict() if (value and levels > 0) or any(_is_long(member) for member in value.values()):
             for number, (key, member) in enumerate(value.items()):
-                yield (b"," if number else b"{") + orjson.dumps(key) + b":"
+                yield (b"," if number else b"{") + _json(key) + b":"
                 yield from _json_texts(member, levels - 1)
             yield b"}"
         case [_, *_] if levels > 0:
@@ -108,10 +109,18 @@ def _json_texts(value: Any, levels: int) -> Generator[bytes]:
         case str() if _is_long(value):
             yield b'"'
             for begin in range(0, len(value), SLICE_BYTES):
-                yield orjson.dumps(value[begin : begin + SLICE_BYTES])[1:-1]
+                yield _json(value[begin : begin + SLICE_BYTES])[1:-1]
             yield b'"'
         case _:
-            yield orjson.dumps(value)
+            yield _json(value)
+
+
+def _json(value: Any) -> bytes:
+    """Return the JSON of a value. A name or an id in an event may have lone surrogates, which become U+FFFD."""
+    try:
+        return orjson.dumps(value)
+    except orjson.JSONEncodeError:
+        return orjson.dumps(json_value(value, lossy=True))
 
 
 def _is_long(value: object) -> bool:

@@ -4,7 +4,14 @@ A browser lets any page send a ``POST`` without a body to any server, with the u
 response from the page. Such a ``POST`` could stop a run. Requests that only read are allowed, because the page cannot
 read the response.
 
-``_admit`` has the rule for changes, ``_cross_origin`` the rule for reads: CORS headers and preflights.
+Four parts together refuse requests of foreign pages:
+
+- ``_admit`` has the rule for changes. ``admit`` applies this rule to all routes: chats, Inspector, replay server and
+  ``/metrics``. ``admit_headers`` applies the rule to requests of other frameworks.
+- ``_cross_origin`` has the rule for reads. It responds to preflights, and adds the CORS headers to responses. It passes
+  on all other requests.
+- ``_request_body`` accepts only JSON, which a foreign page cannot send without a preflight.
+- ``server/_allowed_hosts`` refuses unknown host names, which a foreign page uses in DNS rebinding.
 """
 
 from collections.abc import Collection, Iterable

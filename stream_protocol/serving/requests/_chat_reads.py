@@ -14,6 +14,7 @@ from stream_protocol.serving.base import (
     UserReads,
     busy_refusal,
     run_off_loop,
+    unknown_chat_refusal,
 )
 from stream_protocol.serving.chats import (
     change_chat,
@@ -23,7 +24,7 @@ from stream_protocol.serving.chats import (
     list_chats,
     load_artifact,
 )
-from stream_protocol.serving.requests._page_values import no_such_chat, readable_state
+from stream_protocol.serving.requests._page_values import readable_state
 from stream_protocol.serving.runs import DELETION, Claim
 from stream_protocol.session import Transcript, Turn, message_versions, transcript_to_messages
 from stream_protocol.wire import ChatRequestError
@@ -158,7 +159,7 @@ async def stop_chat(service: ServiceContext, user_id: str, chat_id: str) -> None
     with service.audit.acting(user_id, chat_id, "stop"):
         key = chat_key(user_id, chat_id)
         if not await service.executor.stop(key) and await service.store.session_without_events(key) is None:
-            raise no_such_chat()
+            raise unknown_chat_refusal()
 
 
 async def delete_chat(service: ServiceContext, user_id: str, chat_id: str) -> None:
@@ -167,12 +168,12 @@ async def delete_chat(service: ServiceContext, user_id: str, chat_id: str) -> No
     with service.audit.acting(user_id, chat_id, "delete"):
         key = chat_key(user_id, chat_id)
         if await service.store.session(key) is None:
-            raise no_such_chat()
+            raise unknown_chat_refusal()
         with await claim_chat(service, key, DELETION, interrupts=True) as claim:
             await service.executor.cancel(key)
             session = await service.store.session(key)
             if session is None:
-                raise no_such_chat()
+                raise unknown_chat_refusal()
             await claim.check_lease()
             await service.store.with_timeout(delete_session(service.runner, session))
 

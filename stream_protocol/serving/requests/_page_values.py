@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from stream_protocol.serving.base import run_off_loop
+from stream_protocol.serving.base import run_off_loop, unknown_chat_refusal
 from stream_protocol.serving.chats import WITHOUT_EVENTS, PageWrites, chat_key, delete_details, find_session
 from stream_protocol.session import CONTEXT_KEY, STATE_KEY, SharedState
 from stream_protocol.wire import ChatRequestError
@@ -63,11 +63,11 @@ async def store_state(service: ServiceContext, key: ChatKey, request: ChatReques
 async def _write(runner: Runner, key: ChatKey, shared: SharedState, changes: dict[str, Any]) -> dict[str, Any]:
     session = await find_session(runner, *key, config=WITHOUT_EVENTS)
     if session is None:
-        raise no_such_chat()
+        raise unknown_chat_refusal()
     await PageWrites(runner, session, tuple(shared.types)).add(changes)
     if await find_session(runner, *key, config=WITHOUT_EVENTS) is None:  # the chat was deleted during the write
         await delete_details(runner, session)
-        raise no_such_chat()
+        raise unknown_chat_refusal()
     return await readable_state(runner, session, shared)
 
 
@@ -75,7 +75,3 @@ async def readable_state(runner: Runner, session: Session, shared: SharedState) 
     """Return the shared state for the client, including the client's pending writes."""
     pending = await PageWrites(runner, session, tuple(shared.types)).pending() if shared.types else {}
     return shared.readable({**session.state, **pending})
-
-
-def no_such_chat() -> ChatRequestError:
-    return ChatRequestError("There is no such chat.", status=404)

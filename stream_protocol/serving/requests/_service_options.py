@@ -142,7 +142,7 @@ class ServiceOptions(ConverterOptions, total=False):
     The engine needs ``history="server"``, and agents of ADK's own classes. The service closes the engine.
     """
     times: ServiceTimes
-    """Waiting times for tests: see ``ServiceTimes``."""
+    """Internal timeouts, which only tests change: see ``ServiceTimes``."""
 
 
 DEFAULTS: Final[ServiceOptions] = {

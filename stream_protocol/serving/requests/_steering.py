@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal, NotRequired, TypeAlias
 
 from typing_extensions import TypedDict
 
-from stream_protocol.serving.base import RUN_LOG, run_off_loop, unreachable_refusal
+from stream_protocol.serving.base import RUN_LOG, run_off_loop, unknown_chat_refusal, unreachable_refusal
 from stream_protocol.serving.chats import chat_key
 from stream_protocol.serving.requests._page_values import checked_request, page_context, store_state
 from stream_protocol.serving.runs import Incoming, delivery
@@ -90,7 +90,7 @@ async def steer(
         if isinstance(planned.request_plan, NothingToRun) or _waits(planned, message["id"]):
             return delivered
     elif planned.session is None:
-        raise ChatRequestError("There is no such chat.", status=404)
+        raise unknown_chat_refusal()
     return {"type": "not-delivered", "id": message["id"], "reason": _reason(planned, reply)}
 
 

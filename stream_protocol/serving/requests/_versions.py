@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from stream_protocol.serving.base import busy_refusal, run_off_loop
+from stream_protocol.serving.base import busy_refusal, run_off_loop, unknown_chat_refusal
 from stream_protocol.serving.chats import chat_key, rewind_session
 from stream_protocol.serving.requests._chat_reads import claim_chat
-from stream_protocol.serving.requests._page_values import no_such_chat
 from stream_protocol.session import Transcript, rewind_to_choose
 
 if TYPE_CHECKING:
@@ -45,6 +44,6 @@ async def _find(service: ServiceContext, key: ChatKey, version_id: str) -> tuple
     this version."""
     session = await service.store.session(key)
     if session is None:
-        raise no_such_chat()
+        raise unknown_chat_refusal()
     events = session.events
     return session, await run_off_loop(lambda: rewind_to_choose(Transcript(events), version_id), events=events)

@@ -11,7 +11,7 @@ import logging
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from stream_protocol.serving.base import cancel_and_wait
+from stream_protocol.serving.base import wait_for_first
 from stream_protocol.serving.run_logs._event_buffer import EventBuffer
 from stream_protocol.serving.run_logs._run_log import RunLogError
 from stream_protocol.serving.run_logs._run_store import RETRY_SECONDS, WHOLE
@@ -144,29 +144,23 @@ class LogTail:
         response to read."""
         self._expected += 1
         self._cancel_timer()
-        first = [asyncio.create_task(self.buffer.changed(0)), asyncio.create_task(self._unwanted.wait())]
         try:
-            is_quiet = True
-            while is_quiet:
-                done, _ = await asyncio.wait(first, timeout=BEGIN_SECONDS, return_when=asyncio.FIRST_COMPLETED)
-                is_quiet = not done and self._writer.is_missing
+            while not await wait_for_first(self.buffer.changed(0), self._unwanted.wait(), seconds=BEGIN_SECONDS):
+                if not self._writer.is_missing:
+                    break
         finally:
             self._expected -= 1
             self._count_readers(self.buffer.readers)
-            await cancel_and_wait(first)
         return bool(self._received) or not (self._unwanted.is_set() or self.buffer.closed)
 
     async def follow(self) -> None:
         """Reads events until the run has ended, or has no more readers in this process."""
-        reading = asyncio.create_task(self._read_until_end())
-        unwanted = asyncio.create_task(self._unwanted.wait())
         try:
-            await asyncio.wait([reading, unwanted], return_when=asyncio.FIRST_COMPLETED)
+            await wait_for_first(self._read_until_end(), self._unwanted.wait())
         finally:
             self._cancel_timer()
             if not self.buffer.closed:
                 self.buffer.cut_off_readers()
-            await cancel_and_wait([reading, unwanted])
 
     async def leave(self) -> None:
         if not self.buffer.closed:

@@ -12,7 +12,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Final
 
-from stream_protocol.serving.base import cancel_and_wait
+from stream_protocol.serving.base import cancel_and_wait, wait_for_first
 from stream_protocol.serving.run_logs._run_log import RunLogError
 from stream_protocol.serving.run_logs._run_store import RETRY_SECONDS, WHOLE, Entry, LogBatch, Snapshot
 
@@ -128,11 +128,7 @@ class LogWriter:
         at the end."""
         await asyncio.sleep(GATHER_SECONDS)
         if not self._read_elsewhere.is_set():
-            urgent = [asyncio.create_task(self._read_elsewhere.wait()), asyncio.create_task(self._log.wait_closed())]
-            try:
-                await asyncio.wait(urgent, timeout=UNREAD_GATHER_SECONDS, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                await cancel_and_wait(urgent)
+            await wait_for_first(self._read_elsewhere.wait(), self._log.wait_closed(), seconds=UNREAD_GATHER_SECONDS)
 
     async def _send(self) -> bool:
         """Send the next batch. Return True if it contains the end of the log."""

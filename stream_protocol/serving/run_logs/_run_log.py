@@ -36,15 +36,15 @@ class LogBounds:
     """
 
     coalesce_above: int = 2**20
-    """Size above which the server joins text deltas into longer ones. The server joins only deltas that every reader
-    has received."""
+    """If the log is larger than this size, the server joins text deltas into longer ones. The server joins only deltas
+    that every reader has received."""
     max_size: int = 64 * 2**20
     """Size limit of the log. A larger response ends in an error.
 
     The size is measured after text deltas are joined.
     """
     max_backlog: int = 16 * 2**20
-    """Limit of the unread data of a reader.
+    """Limit of the data that a reader has not read yet.
 
     A reader with more unread data is disconnected. For a reader that starts late, the limit is at least twice the size
     that the log has when the reader starts. An event counts as at most 64 KiB. Events that were written in the newest

@@ -303,7 +303,7 @@ class RawText:
         return "" if _same(sent, arguments) else None
 
     def so_far(self) -> Any:
-        return "".join(self._written)
+        return to_well_formed("".join(self._written))
 
 
 class GrowingText:

@@ -17,7 +17,7 @@ import orjson
 from stream_protocol.wire._arguments import check_choice, check_mapping
 from stream_protocol.wire._chunks import AI_SDK_VERSIONS, AiSdkVersion, AnyChunk
 from stream_protocol.wire._errors import StreamProtocolError
-from stream_protocol.wire._json_values import json_value
+from stream_protocol.wire._json_values import json_value, short_json
 from stream_protocol.wire._sinks import ChunkSink, DeltaWriter
 from stream_protocol.wire._ui_messages import Approval, ToolPart, UIMessage, is_tool_part, tool_name
 
@@ -27,26 +27,32 @@ def message_to_chunks(message: UIMessage, *, ai_sdk: AiSdkVersion = 6) -> list[A
 
     The first chunk is ``start``. There is no ``finish``, because more chunks may follow. All steps are ended, but a
     part whose state is ``streaming`` is not ended. Raises ``StreamProtocolError`` if the message is not an assistant
-    message.
+    message, or if a part lacks a key that its type needs.
     """
     check_mapping("message", message)
     check_choice("ai_sdk", ai_sdk, AI_SDK_VERSIONS)
     if message.get("role") != "assistant":
         raise StreamProtocolError("Only a message of the assistant can be made from chunks.")
     plain: UIMessage = json_value(message, lossy=True)
+    if not isinstance(plain.get("id"), str) or not isinstance(plain.get("parts"), list):
+        raise StreamProtocolError("A message needs a text as its id, and a list of parts.")
     sink = ChunkSink()
     sink.start(plain["id"], plain.get("metadata"))
     in_step = False
     for number, part in enumerate(plain["parts"]):
-        if part["type"] == "step-start":
-            if in_step:
-                sink.finish_step()
-            sink.start_step()
-            in_step = True
-        elif is_tool_part(part):
-            _tool(sink, part, ai_sdk)
-        else:
-            _content(sink, cast("dict[str, Any]", part), str(number), ai_sdk)
+        try:
+            if part["type"] == "step-start":
+                if in_step:
+                    sink.finish_step()
+                sink.start_step()
+                in_step = True
+            elif is_tool_part(part):
+                _tool(sink, part, ai_sdk)
+            else:
+                _content(sink, cast("dict[str, Any]", part), str(number), ai_sdk)
+        except (AttributeError, KeyError, TypeError) as error:
+            text = f"Part {number + 1} of the message is not a part of a UI message: {short_json(part)}."
+            raise StreamProtocolError(text) from error
     if in_step:
         sink.finish_step()
     return sink.take()

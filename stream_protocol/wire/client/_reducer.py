@@ -12,7 +12,14 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, Literal, cast
 
-from stream_protocol.wire._arguments import check_choice, check_flag, check_iterable, check_mapping, check_text
+from stream_protocol.wire._arguments import (
+    argument_error,
+    check_choice,
+    check_flag,
+    check_iterable,
+    check_mapping,
+    check_text,
+)
 from stream_protocol.wire._chunks import AI_SDK_VERSIONS, AiSdkVersion, AnyChunk, DataChunk
 from stream_protocol.wire._errors import ClientStreamError
 from stream_protocol.wire._json_values import json_value, to_well_formed
@@ -47,7 +54,7 @@ def reduce_chunks(
     """
     _check_chunks(chunks)
     check_choice("ai_sdk", ai_sdk, AI_SDK_VERSIONS)
-    check_mapping("message", message, or_none=True)
+    _check_message(message)
     check_text("message_id", message_id)
     check_flag("replay", replay)
     reducer = MessageReducer(ai_sdk=ai_sdk, message=message, message_id=message_id, replay=replay)
@@ -59,6 +66,14 @@ def reduce_chunks(
         error.message = reducer.message
         raise
     return reducer.message
+
+
+def _check_message(message: Any) -> None:
+    """Raise ``InvalidArgumentError`` unless the value is a UI message or ``None``. The parts are not checked."""
+    check_mapping("message", message, or_none=True)
+    kinds = {"id": str, "role": str, "parts": list}
+    if message is not None and not all(isinstance(message.get(key), kind) for key, kind in kinds.items()):
+        raise argument_error("message", "a UI message with id, role and parts, or None", message)
 
 
 _JSON_TYPES: Final = (dict, list, str, int, float, type(None))

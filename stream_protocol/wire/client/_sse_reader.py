@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple, cast
 
-from stream_protocol.wire._arguments import check_iterable
+from stream_protocol.wire._arguments import check_iterable, shown
 from stream_protocol.wire._chunks import AnyChunk
 from stream_protocol.wire._errors import ClientStreamError
 from stream_protocol.wire._json_parsing import parse_client_json
@@ -68,8 +68,15 @@ def _check_pieces(pieces: object) -> None:
     check_iterable("parse_sse", pieces, "bytes", otherwise="collect the pieces in a list first")
 
 
+def _checked(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    for piece in pieces:
+        if not isinstance(piece, bytes | bytearray | memoryview):
+            raise TypeError(f"`parse_sse` takes an iterable of bytes, and {shown(piece)} in it is not bytes.")
+        yield piece
+
+
 def _chunks(pieces: Iterable[bytes]) -> Iterator[AnyChunk]:
-    for event in sse_events(split_lines(pieces)):
+    for event in sse_events(split_lines(_checked(pieces))):
         if event.data == "[DONE]" or not event.complete:
             continue
         try:

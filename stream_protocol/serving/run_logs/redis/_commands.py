@@ -84,8 +84,8 @@ class Commands:
         self._closed = False
         self._policy_is_known = False
         self._owns = isinstance(server, str)
-        self._where = _without_password(server) if isinstance(server, str) else "Redis"
         self._redis = _connect(server, patience) if isinstance(server, str) else server
+        self._where = _without_password(server) if isinstance(server, str) else "Redis"
         if self._redis.get_encoder().decode_responses:
             raise StreamProtocolError("The Redis client must give bytes: make it without `decode_responses`.")
         if not hasattr(self._redis, "pubsub"):
@@ -225,7 +225,12 @@ def _connect(url: str, patience: float) -> Client:
             retry=Retry(NoBackoff(), 1),  # an idle connection of the pool may be dead
             retry_on_error=[RedisConnectionError],
         )
-    except (ValueError, RedisClusterException) as error:  # the error's text may contain a part of the password
+        redis.connection_pool.make_connection()  # connects to nothing; raises for an unknown option in the URL
+    except (
+        ValueError,
+        TypeError,
+        RedisClusterException,
+    ) as error:  # the error's text may contain a part of the password
         raise StreamProtocolError("The URL of Redis must be like redis://:password@host:6379/0.") from error
     return redis
 

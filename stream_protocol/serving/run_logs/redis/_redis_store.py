@@ -227,8 +227,8 @@ class RedisRunLog(SharedRunLog):
     ``server``: a URL, or a client that the app has created and closes. URLs: ``redis://``, ``rediss://``, ``unix://``;
     for a cluster ``redis+cluster://`` or ``rediss+cluster://``. Clients: ``Redis`` or ``RedisCluster`` of
     ``redis.asyncio``, created without ``decode_responses``. Redis 6.2 or later is required.
-    ``prefix``: beginning of all keys and channels: up to 64 ASCII letters, digits, and ``. _ : / @ -``. Each deployment
-    in a Redis needs its own prefix.
+    ``prefix``: beginning of the names of all keys and channels: up to 64 ASCII letters, digits, and ``. _ : / @ -``.
+    Each deployment in a Redis needs its own prefix.
     ``lease``: time after which a dead worker loses its chats. All workers must use the same value.
     ``expiry``: time for which the log of an ended run is kept.
     ``bounds``: limits of each log: see ``LogBounds``.
