@@ -95,7 +95,8 @@ _SHORTEST_SECRET: Final = 8
 
 
 def search_work(text: str) -> int:
-    """Estimate, in units of 0.1 µs, the maximum time that ``without_secrets`` takes for the text. The estimate is fast."""
+    """Estimate, in units of 0.1 µs, the maximum time that ``without_secrets`` takes for the text. The estimate is
+    fast."""
     colons, equals, has_addresses = text.count(":"), text.count("="), "://" in text
     work = len(text)
     if colons or equals:
@@ -243,8 +244,7 @@ def _without_query(url: str) -> str:
 
 def _environment_secrets() -> list[str]:
     """Return the values of secret environment variables, the longest first, because a value may begin with another
-    value.
-    """
+    value."""
     named = (value for name, value in os.environ.items() if _SECRET_VARIABLE.search(name.upper()))
     values = {form for value in named for form in (value, " ".join(value.split()))}
     return sorted((value for value in values if len(value) >= _SHORTEST_SECRET), key=len, reverse=True)

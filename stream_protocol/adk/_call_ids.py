@@ -73,8 +73,7 @@ class CallIds(Collection[str]):
 
     def newest_number(self, adk_id: str, count: int) -> int:
         """Return the highest ``NUMBER`` of the ids ``<adk_id>.NUMBER`` among the first ``count`` client ids of the
-        chat.
-        """
+        chat."""
         numbers = self._numbers.get(adk_id, []) if self._numbers is not None else []
         if (later := bisect_left(numbers, (count,))) > 0:
             return numbers[later - 1][1]

@@ -65,7 +65,7 @@ def _types(target: str, *, schemas: bool) -> str:
 
 @contextmanager
 def _without_warnings() -> Iterator[None]:
-    """Context manager that hides ADK's warnings about types that ADK cannot declare to the model."""
+    """Context manager that hides ADK's warnings about types that it cannot declare to the model."""
     logger = logging.getLogger("google_adk")
     level = logger.level
     logger.setLevel(logging.ERROR)

@@ -1,5 +1,4 @@
-"""The recordings of a replay server, by name. All files are read at the start. A turn is read again when it is
-played."""
+"""The recordings of a replay server, by name. All files are read at the start, and a turn again when it is played."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ logger = logging.getLogger(__name__)
 SEPARATOR: Final = "--"
 """The text between a recording's name and the rest of a chat id, as in ``weather--test-7``.
 
-So several tests can replay the same recording, each in a chat of its own.
+It lets several tests replay the same recording in different chats.
 """
 
 
@@ -50,7 +49,7 @@ class LibraryEntry:
         return next((turn.user_parts[0].value for turn in self.turns if turn.user_parts), None)
 
     def read_turn(self, turn: TurnSummary) -> RecordedTurn:
-        """Read the turn with its events. Raises ``ChatRequestError`` if the file has changed since it was loaded."""
+        """Read the turn with its events. Raises ``ChatRequestError`` if the file has changed since the start."""
         try:
             found = next(islice(self.recording.turns(), turn.number - 1, None), None)
         except (OSError, RecordingError):
@@ -76,10 +75,8 @@ class RecordingLibrary:
         return iter(self._entries.values())
 
     def find(self, chat_id: str) -> LibraryEntry | None:
-        """Return the recording that a chat id names; ``None`` if there is none.
-
-        For example, ``weather`` and ``weather--test-7`` name the recording ``weather``.
-        """
+        """Return the recording that a chat id such as ``weather`` or ``weather--test-7`` names; ``None`` if there is
+        none."""
         names = [name for name in self._entries if chat_id == name or chat_id.startswith(name + SEPARATOR)]
         return self._entries[max(names, key=len)] if names else None
 

@@ -1,5 +1,4 @@
-"""Provides ``SyncChatService``: the chat service for servers without an event loop, such as Flask and Django under
-WSGI."""
+"""The chat service for servers without an event loop, such as Flask and Django under WSGI."""
 
 from __future__ import annotations
 
@@ -44,8 +43,8 @@ WSGI_SSE_HEADERS: Final[Mapping[str, str]] = MappingProxyType(
 class SyncChatService:
     """A ``ChatService`` on a separate event loop, in one background thread for each process.
 
-    All requests share this event loop. Client libraries of models keep connections, and a connection belongs to one
-    event loop.
+    All requests share this event loop, because client libraries of models keep connections, and a connection belongs to
+    one event loop.
 
     ``make``: a function that creates the service. The first request calls ``make`` on the event loop. If ``make``
     raises, the next request calls it again. A forked process calls ``make`` again, so the server can fork at any time.
@@ -80,8 +79,8 @@ class SyncChatService:
         threading._register_atexit(_close, weakref.ref(self))  # type: ignore[attr-defined]  # noqa: SLF001
 
     def admit(self, method: str, headers: Iterable[tuple[str, str]]) -> None:
-        """Refuses a request that changes data if a page of another site has sent the request. Call ``admit`` first in
-        each request.
+        """Refuses a request that changes data if a page of another site has sent it. Call ``admit`` first in each
+        request.
 
         ``headers``: pairs of name and value, such as ``request.headers.items()`` of Flask and Django. Raises
         ``ChatRequestError`` (403).
@@ -166,7 +165,7 @@ class SyncChatService:
             closing.result()
 
     def _start(self) -> tuple[BlockingPortal, ChatService]:
-        """Return anyio's portal to the event loop, and the service. Both are created by the first call."""
+        """Return anyio's portal to the event loop, and the service. The first call creates both."""
         with self._lock:
             if self._closed:
                 raise closing_refusal()
@@ -192,8 +191,7 @@ def _close(made: weakref.ref[SyncChatService]) -> None:
 def _start_portal() -> BlockingPortal:
     """Start an event loop in a daemon thread that never ends, and return its portal.
 
-    ``start_blocking_portal`` of anyio waits for its thread at the end. A forked process has no such thread, and would
-    wait forever.
+    anyio's own ``start_blocking_portal`` waits for its thread at its end, and would wait forever in a forked process.
     """
     portal: Future[BlockingPortal] = Future()
 
