@@ -42,8 +42,8 @@ def model_names(root: BaseNode) -> tuple[str, ...]:
 
 
 def used_models(root: BaseNode) -> UsedModels:
-    """Return the models of all agents in the tree, and what is missing for them. Creates each model, but sends no
-    request."""
+    """Return the models of all agents in the tree, and their missing API keys and packages. Creates each model, but
+    sends no request."""
     names: dict[str, None] = {}
     missing: dict[str, None] = {}
     for agent in agent_tree(root):

@@ -46,10 +46,11 @@ READS_PER_USER: Final = 2
 time."""
 
 HISTORIES_AT_ONCE: Final = 8
-"""Maximum number of sessions that are loaded at the same time, because their size is unknown before."""
+"""Maximum number of sessions that are loaded at the same time. The size of a session is unknown until it is loaded."""
 
 ARTIFACTS_AT_ONCE: Final = 16
-"""Maximum number of artifacts that are loaded at the same time, because their size is unknown before."""
+"""Maximum number of artifacts that are loaded at the same time. The size of an artifact is unknown until it is
+loaded."""
 
 RUN_TIMEOUT: Final = 3600.0
 """Default time limit of a run, in seconds: enough for deep research."""

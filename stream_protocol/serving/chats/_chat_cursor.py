@@ -25,7 +25,7 @@ MAX_NAMED: Final = 500
 """The maximum number of chats that a cursor names. A cursor is part of a URL, and some proxies accept only 8 KiB."""
 
 NAME_BYTES: Final = 6
-"""The number of bytes of a chat's hash in a cursor. Of a billion lists with ``MAX_NAMED`` chats, one has a
+"""The number of bytes of a chat's hash in a cursor. Of a billion lists with ``MAX_NAMED`` chats, about one has a
 collision."""
 
 _HEAD: Final = struct.Struct(f">8sd{NAME_BYTES}s")

@@ -38,8 +38,8 @@ def unfinished_texts(
 def _unfinished_text(shown: Sequence[str], again: Iterable[str]) -> str:
     """Return the last text in ``shown`` if the new response does not contain it; otherwise an empty string.
 
-    ``shown``: the texts that the client has received. ``again``: the texts of the new response. Each of them repeats
-    only one text in ``shown``, because two replies often begin with the same words.
+    ``shown``: the texts that the client has received. ``again``: the texts of the new response. A text in ``again``
+    repeats only one text in ``shown``, because two replies often begin with the same words.
     """
     left = [*again]
     for text in shown[:-1]:

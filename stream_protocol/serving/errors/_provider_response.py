@@ -57,7 +57,7 @@ def read_response(error: BaseException) -> ProviderResponse | None:
 
 
 def message_of(message: str) -> str:
-    """Return the message in the error's text if the text is JSON, otherwise the text."""
+    """If an error's text is JSON, return its message. Return any other text unchanged."""
     try:
         parsed = json.loads(message) if message.startswith("{") else None
     except (ValueError, RecursionError):

@@ -16,7 +16,7 @@ _RAISED: Final = re.compile(r"^\S.*", re.MULTILINE | re.DOTALL)
 """Pattern for the exception at the end of a traceback. The lines above it are indented."""
 
 MAX_PROBLEMS: Final = 3
-"""The maximum number of exceptions of a group, or of problems of a ``ValidationError``, in a sentence."""
+"""The maximum number of exceptions of a group, or of problems of a ``ValidationError``, that a sentence quotes."""
 
 
 def one_line(text: str, limit: int = LIMIT, *, known: Collection[str] = ()) -> str:

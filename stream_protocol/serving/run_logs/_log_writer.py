@@ -125,7 +125,7 @@ class LogWriter:
 
     async def _gather(self) -> None:
         """Wait for more events, so that the next batch is larger. The wait is short if another worker reads the run, or
-        at the end."""
+        if the response is complete."""
         await asyncio.sleep(GATHER_SECONDS)
         if not self._read_elsewhere.is_set():
             await wait_for_first(self._read_elsewhere.wait(), self._log.wait_closed(), seconds=UNREAD_GATHER_SECONDS)

@@ -111,7 +111,7 @@ class Readers:
         return min([copied, *(each.position for each in self._cursors if not each.reads_joined)])
 
     def enter(self, cursor: Cursor) -> None:
-        """Adds a reader. At the maximum, it replaces the reader with the most unread bytes."""
+        """Adds a reader. At the maximum number of readers, it replaces the reader with the most unread bytes."""
         if self._refuses:
             cursor.cut_off.set()
             return

@@ -333,8 +333,8 @@ class ActiveRuns:
     async def _is_ours(self, key: ChatKey) -> bool:
         """Return True if the run of the chat belongs to this deployment.
 
-        Deployments with separate session stores may share a run log. So this deployment must have the chat, or this
-        worker must execute the run. A new run begins before its session is stored.
+        Deployments with separate session stores may share a run log. So the chat must be in this deployment's session
+        store, or this worker must execute the run. A new run begins before its session is stored.
         """
         for run in [run for run, chat in self._runs.items() if chat == key]:
             if await run.holds_lease():

@@ -26,8 +26,8 @@ class Batches(Generic[Item, Result]):
 
     A batch collects items for ``GATHER_SECONDS``, or until the previous batch is processed.
 
-    ``do``: returns the results in the order of the items. Each item gets an exception of ``do``. ``size``: returns the
-    number of bytes of an item.
+    ``do``: returns the results in the order of the items. If ``do`` raises, each item gets the exception. ``size``:
+    returns the number of bytes of an item.
     """
 
     def __init__(

@@ -83,7 +83,7 @@ class PostgresStore:
         self._appends = Batches(self._append_all, size=lambda item: len(item.piece.entry.events))
         self._reads = Batches(self._read_all, size=lambda _: 0)
         self._news: WeakValueDictionary[str, asyncio.Event] = WeakValueDictionary()
-        """An event for each run id, which is set when the run has new entries."""
+        """An ``asyncio.Event`` for each run id, which is set when the run has new entries."""
         self._requests: asyncio.Queue[str | None] = asyncio.Queue()
         """The items that ``renewal_requests`` yields."""
         self._sweep_task: asyncio.Task[None] | None = None
