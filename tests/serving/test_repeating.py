@@ -21,7 +21,9 @@ async def test_a_run_that_takes_another_way_repeats_no_longer(repeated: str, is_
     stored = await store.create_session(app_name="app", user_id="ann", session_id="c1")
     for text in ("It is 10:00.", "Good morning."):
         await store.append_event(stored, said(text))
-    record: Any = SimpleNamespace(found_events=0, state={}, idempotency_key="key", id="r1", invocation_id="i1")
+    record: Any = SimpleNamespace(
+        found_events=0, state={}, idempotency_key="key", id="r1", invocation_id="i1", rewind_before=None
+    )
     sessions = ResumedSessions(store, stored, record)
     assert sessions.is_repeating()
     await sessions.append_event(sessions.found, said(repeated))

@@ -225,7 +225,7 @@ def _connect(url: str, patience: float) -> Client:
             retry=Retry(NoBackoff(), 1),  # an idle connection of the pool may be dead
             retry_on_error=[RedisConnectionError],
         )
-        redis.connection_pool.make_connection()  # connects to nothing; raises for an unknown option in the URL
+        redis.connection_pool.make_connection()  # type: ignore[no-untyped-call]  # connects to nothing; raises for an unknown option in the URL
     except (
         ValueError,
         TypeError,
